@@ -61,8 +61,11 @@ def table_command(
         table, labels=() if settings.clusters is None else (settings.clusters,)
     )
     try:
+        preferences = preferences.measured_by(
+            settings.criterion, norm=settings.norm, normalize=settings.normalize
+        )
         if settings.replicates == 0:
-            report = preferences.decompose(**settings.scaling)
+            report = preferences.decompose()
         else:
             report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
@@ -104,7 +107,9 @@ def bbq_command(
         typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
     ],
     *,
-    settings: Annotated[AuditSettings, "norm", "normalize", "level", "clusters", "population"],
+    settings: Annotated[
+        AuditSettings, "criterion", "norm", "normalize", "level", "clusters", "population"
+    ],
     answers: Annotated[
         list[str] | None,
         opt(

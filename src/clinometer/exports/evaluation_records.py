@@ -114,11 +114,11 @@ def _result(run: Run, measure: str, estimate: Estimate) -> dict[str, Any]:
             "metric_id": f"clinometer.{measure}",
             "metric_name": NAMES[measure],
             "metric_kind": "risk",
-            "metric_unit": "proportion" if run.risks.normalized else "raw",
+            "metric_unit": "proportion" if run.risks.criterion.normalize else "raw",
             "lower_is_better": True,
             "score_type": "continuous",
             "min_score": 0.0,
-            "max_score": 1.0 if run.risks.normalized else "Infinity",
+            "max_score": 1.0 if run.risks.criterion.normalize else "Infinity",
         },
         "score_details": score,
     }
@@ -228,7 +228,7 @@ def card_section(run: Run) -> str:
         ),
         "",
         f"{markdown_text(basis(run))} Scale from 0 to 1; lower is less risk."
-        if run.risks.normalized
+        if run.risks.criterion.normalize
         else f"{markdown_text(basis(run))} Scale of the raw equations; lower is less risk.",
         "",
         CAUTION,

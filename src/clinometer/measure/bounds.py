@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.stereotype import REFERENCE_FLOOR, scale
+from clinometer.measure.stereotype import REFERENCE_FLOOR
 from clinometer.statistics.arrays import FloatArray, as_real, blocks
 from clinometer.statistics.weights import weighted_mean
 
@@ -77,12 +75,7 @@ class RiskBounds(NamedTuple):
     R_volatility: tuple[float, float]
 
 
-def risk_bounds(
-    grid: PreferenceGrid,
-    low: FloatArray,
-    high: FloatArray,
-    **scaling: Unpack[RiskScale],
-) -> RiskBounds:
+def risk_bounds(grid: PreferenceGrid, low: FloatArray, high: FloatArray) -> RiskBounds:
     """Bounds of R, R^b and R^v from bounds [X,C,Y] of every preference of a grid.
 
     J rises with every s_y, so J(s(low)) <= J(s) <= J(s(high)), cell by cell for R and after the
@@ -95,24 +88,19 @@ def risk_bounds(
     >>> [round(end, 12) for end in risk_bounds(read_preferences(cells), cells, cells).R]
     [0.3, 0.3]
     """
-    k, normalize = read_scale(**scaling)
-    if grid.relative:
-        return _relative_bounds(grid, low, high, norm=k, normalize=normalize)
-    whole = slice(0, grid.shape[0]), slice(0, grid.shape[1])
-    risks, biases = [], []
-    for p in (low, high):
-        bound = replace(grid, values=p, mask=None)
-        w = bound.cell_weights(*whole)
-        w = w / w.sum(axis=1, keepdims=True)
-        s, _ = bound.stereotypes(*whole, normalize=normalize)
-        risks.append(weighted_mean((w * criterion(s, k)).sum(axis=1), grid.group_weights))
-        mean = (w[..., None] * s).sum(axis=1)
-        biases.append(weighted_mean(criterion(mean, k), grid.group_weights))
-    r, b = (risks[0], risks[1]), (biases[0], biases[1])
-    return RiskBounds(r, b, (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))
+    w = np.broadcast_to(grid.context_weights, grid.shape)
+    w = w / w.sum(axis=1, keepdims=True)
+    s = _stereotype_bounds(grid, low, high)
+    cells = grid.criterion.bounds(*s)
+    means = grid.criterion.bounds(*((w[..., None] * end).sum(axis=1) for end in s))
+    r, b = (
+        tuple(min(weighted_mean(end, grid.group_weights), grid.criterion.top) for end in ends)
+        for ends in ([(w * end).sum(axis=1) for end in cells], means)
+    )
+    return RiskBounds((r[0], r[1]), (b[0], b[1]), (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))
 
 
-def risk_error(grid: PreferenceGrid, off: FloatArray, **scaling: Unpack[RiskScale]) -> float:
+def risk_error(grid: PreferenceGrid, off: FloatArray) -> float:
     """How far R and R^b can be off if no preference of a cell is off by more than `off` [X,C].
 
     J is a norm of s⁺ and s⁺ moves no further than s, so |J(s + d) - J(s)| <= J(|d|) in every cell;
@@ -125,11 +113,10 @@ def risk_error(grid: PreferenceGrid, off: FloatArray, **scaling: Unpack[RiskScal
     >>> risk_error(read_preferences(cells), np.array([[0.01, 0.03]]))
     0.04
     """
-    k, normalize = read_scale(**scaling)
     if grid.relative:
         p, far = np.asarray(grid.values, dtype=np.float64), off[..., None]
-        ends = risk_bounds(grid, np.maximum(p - far, 0.0), np.minimum(p + far, 1.0), **scaling)
-        here = risk_bounds(grid, p, p, **scaling)
+        ends = risk_bounds(grid, np.maximum(p - far, 0.0), np.minimum(p + far, 1.0))
+        here = risk_bounds(grid, p, p)
         return max(
             max(high - at, at - low)
             for (low, high), (at, _) in ((ends.R, here.R), (ends.R_bias, here.R_bias))
@@ -138,50 +125,43 @@ def risk_error(grid: PreferenceGrid, off: FloatArray, **scaling: Unpack[RiskScal
     total, error = np.zeros(grid.shape[0]), np.zeros(grid.shape[0])
     for rows, columns in blocks(grid.shape, depth=K):
         w = grid.cell_weights(rows, columns)
-        star = grid.references(rows, columns)
-        d = off[rows, columns, None] / star
-        if normalize:
-            d = d / scale(star)[..., None]
+        most = grid.criterion.error(off[rows, columns], grid.references(rows, columns))
         total[rows] += w.sum(axis=1)
-        error[rows] += (w * criterion(d, k)).sum(axis=1)
+        error[rows] += (w * most).sum(axis=1)
     observed = total > 0
     share = np.divide(error, total, out=np.zeros_like(error), where=observed)
     return weighted_mean(share, grid.observed_weights(observed))
 
 
-def _relative_bounds(
-    grid: PreferenceGrid, low: FloatArray, high: FloatArray, *, norm: float, normalize: bool
-) -> RiskBounds:
-    """The same where p* is the mean over the groups, which moves with the preferences.
+def _stereotype_bounds(
+    grid: PreferenceGrid, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds [X,C,K] of s.
 
-    p_y / (w_x p_y + the others' share) rises with p_y and falls with the others: s_y is largest
-    where the group is at its upper and all others are at their lower bound. The scale 1/min p* - 1
-    lies between the scales of the largest and the smallest p*. A normalised J never exceeds 1.
+    Where p* is the mean over the groups, it moves with the preferences. p_y - p*_y and p_y / p*_y
+    rise with p_y and fall with the others: both are largest where the group is at its upper and all
+    others are at their lower bound. The scale 1/min p* - 1 of the ratio lies between the scales of
+    the largest and the smallest p*. A normalised s never exceeds 1.
     """
+    criterion = grid.criterion
+    if not grid.relative:
+        star = np.broadcast_to(grid.reference, low.shape)
+        return criterion.stereotypes(low, star), criterion.stereotypes(high, star)
     w = grid.group_weights[:, None, None]
     means = [(w * p).sum(axis=0, keepdims=True) for p in (low, high)]
     floor = REFERENCE_FLOOR
     s = []
     for own, others, mean in ((low, high, means[1]), (high, low, means[0])):
-        star = np.maximum(mean - w * others + w * own, floor)
-        s.append(own / star - 1.0)
-    if normalize:
-        most, least = (
-            1.0 / np.clip(mean.min(axis=2, keepdims=True), floor, 1.0 / mean.shape[2]) - 1.0
-            for mean in means
-        )
-        s = [
-            np.where(s[0] > 0, s[0] / most, s[0] / least),
-            np.minimum(np.where(s[1] > 0, s[1] / least, s[1] / most), 1.0),
-        ]
-    weights = np.broadcast_to(grid.context_weights, grid.shape)
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    risks = [
-        weighted_mean((weights * criterion(one, norm)).sum(axis=1), grid.group_weights) for one in s
-    ]
-    means_of_s = [(weights[..., None] * one).sum(axis=1) for one in s]
-    biases = [weighted_mean(criterion(one, norm), grid.group_weights) for one in means_of_s]
-    if normalize:
-        risks[1], biases[1] = min(risks[1], 1.0), min(biases[1], 1.0)
-    r, b = (risks[0], risks[1]), (biases[0], biases[1])
-    return RiskBounds(r, b, (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))
+        star = mean - w * others + w * own
+        ratio = criterion.name == "ratio"
+        s.append(own / np.maximum(star, floor) - 1.0 if ratio else own - star)
+    if criterion.name != "ratio" or not criterion.normalize:
+        return s[0], s[1]
+    most, least = (
+        1.0 / np.clip(mean.min(axis=2, keepdims=True), floor, 1.0 / mean.shape[2]) - 1.0
+        for mean in means
+    )
+    return (
+        np.where(s[0] > 0, s[0] / most, s[0] / least),
+        np.minimum(np.where(s[1] > 0, s[1] / least, s[1] / most), 1.0),
+    )

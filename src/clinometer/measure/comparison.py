@@ -26,7 +26,6 @@ from clinometer.measure.comparison_engine import (
     signal,
 )
 from clinometer.measure.correction import Units
-from clinometer.measure.criterion import RiskScale, checked_norm, criterion, slope
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
 from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.results import RiskReport
@@ -53,8 +52,6 @@ BY_GROUP = ("r", "r_bias", "r_volatility")
 def compare(
     *p: ArrayLike,
     names: Sequence[str] | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
@@ -71,8 +68,7 @@ def compare(
     Args:
         p: [X,C,Y] of each model, at least two models.
         names: of the models; None numbers them.
-        norm, normalize, and context_weights, group_weights, reference, groups, categories
-            (`given`): as in `decompose`.
+        given: weights, reference, labels and criterion, as in `decompose`.
         mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
         replicates: bootstrap replicates, at least 100; an odd number is raised by one.
         level: of the intervals.
@@ -112,8 +108,6 @@ def compare(
     pairs = list(itertools.combinations(range(len(arrays)), 2))
     draws = paired_draws(
         [grid, *(grid.holding(array) for array in arrays[1:])],
-        norm=checked_norm(norm),
-        normalize=normalize,
         units=units,
         pairs=pairs,
         replicates=replicates,
@@ -484,7 +478,6 @@ def compare_unpaired(
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
-    **scaling: Unpack[RiskScale],
 ) -> Comparison:
     """Differences between models over the same groups, each in its own contexts.
 
@@ -495,7 +488,7 @@ def compare_unpaired(
     """
     names = tuple(model.name for model in models)
     groups = models[0].grid.groups
-    measured = [_measured(model, level=level, **scaling) for model in models]
+    measured = [_measured(model, level=level) for model in models]
     rows: list[Difference] = []
     overall: list[Difference] = []
     for i, j in itertools.combinations(range(len(models)), 2):
@@ -506,7 +499,7 @@ def compare_unpaired(
         overall += [_row(found, len(groups), m, pair, None) for m in (0, 1, 2)]
     drawn = [
         joint_replicates([model.grid], clusters=model.units, replicates=replicates,
-                         seed=seed + i, **scaling)
+                         seed=seed + i)
         for i, model in enumerate(models)
     ]  # fmt: skip
     errors = np.concatenate([one.draws - one.draws.mean(axis=0) for one in drawn], axis=1)
@@ -534,12 +527,10 @@ def compare_unpaired(
     )
 
 
-def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale]) -> _Measured:
+def _measured(model: OwnContexts, *, level: float) -> _Measured:
     clusters = list(model.units)
-    report, _ = estimate_grid(
-        model.grid, level=level, clusters=clusters, samples=model.samples, **scaling
-    )
-    units = Units.of(model.grid, clusters=clusters, samples=model.samples, **scaling)
+    report, _ = estimate_grid(model.grid, level=level, clusters=clusters, samples=model.samples)
+    units = Units.of(model.grid, clusters=clusters, samples=model.samples)
     weights = model.grid.context_weights
     share = weights[0] if len(weights) == 1 else units.group_weights @ weights
     linear = _linear(units)
@@ -550,7 +541,7 @@ def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale])
     low, high = _ends(report)
     noise = np.trace(units.noise(), axis1=1, axis2=2)
     return _Measured(
-        plug_in=_columns(decompose_grid(model.grid, **scaling)),
+        plug_in=_columns(decompose_grid(model.grid)),
         value=_columns(report),
         low=low,
         high=high,
@@ -565,7 +556,7 @@ def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale])
 def _linear(units: Units) -> FloatArray:
     """[U,X+1,3]: sqrt(w) times the deviation of each unit in r, r^b, r^v, and in their means."""
     risk = units.centred_risk()
-    bias = slope(units.mean, units.centred(), units.norm)
+    bias = units.criterion.slope(units.mean, units.centred())
     own = np.stack([risk, bias, risk - bias], axis=-1)
     mean = np.einsum("x,uxt->ut", units.group_weights, own)[:, None]
     return np.concatenate([own, mean], axis=1)
@@ -652,16 +643,13 @@ def for_draws(
     replicates: int,
     level: float,
     seed: int,
-    **scaling: Unpack[RiskScale],
 ) -> Comparison:
     """The comparison with the errors of `draws` independent samples of its contexts instead.
 
     Values are plug-in estimates with normal intervals. inf: the contexts are the whole target, so
     there is no error, no interval and no p-value.
     """
-    value, deviation, replicated = _replicates(
-        grids, draws, replicates=replicates, seed=seed, **scaling
-    )
+    value, deviation, replicated = _replicates(grids, draws, replicates=replicates, seed=seed)
     pairs = list(itertools.combinations(comparison.models, 2))
     columns = {name: i for i, name in enumerate((None, *comparison.groups))}
     measures = {"R": 0, "R_bias": 1, "R_volatility": 2, "r": 0, "r_bias": 1, "r_volatility": 2}
@@ -701,12 +689,11 @@ def _replicates(
     *,
     replicates: int,
     seed: int,
-    **scaling: Unpack[RiskScale],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Differences [P,X+1,3] and their standard deviations (first all groups together), and the
     replicates [B,M,3] of R, R^b, R^v."""
     n = 2 if np.isinf(draws) else max(2, round(draws))
-    units = [Units.of(g, drawn=True, draws=n, **scaling) for g in grids]
+    units = [Units.of(g, drawn=True, draws=n) for g in grids]
     once = np.ones((1, units[0].share.size))
     plain = np.concatenate([_risks(one, once) for one in units])
     if np.isinf(draws):
@@ -723,7 +710,7 @@ def _replicates(
 def _risks(units: Units, multipliers: FloatArray) -> FloatArray:
     """[B,X+1,3]: r, r^b, r^v of all groups together and of each."""
     risk, mean = units.resampled(multipliers)
-    bias = criterion(mean, units.norm)
+    bias = units.criterion(mean)
     parts = np.stack([risk, bias, risk - bias], axis=-1)
     parts = np.where((units.weight.sum(axis=0) > 0)[:, None], parts, np.nan)
     whole = np.nansum(units.group_weights[:, None] * parts, axis=1, keepdims=True)
@@ -759,8 +746,6 @@ class Ranking:
 def rank_models(
     *p: ArrayLike,
     names: Sequence[str] | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
     replicates: int = 400,
     seed: int = 0,
     **given: Unpack[PreferenceArguments],
@@ -772,7 +757,7 @@ def rank_models(
 
     Args:
         p: [X,C,Y] of each model; a single one has rank 1.
-        names, norm, normalize, mask and others: as in `compare`.
+        names, mask and others: as in `compare`.
         replicates: at least 100. A probability has a standard error of at most
             0.5 / sqrt(replicates).
 
@@ -796,8 +781,6 @@ def rank_models(
     grid = read_preferences(arrays[0], **given)
     draws = paired_draws(
         [grid, *(grid.holding(array) for array in arrays[1:])],
-        norm=checked_norm(norm),
-        normalize=normalize,
         units=np.arange(C, dtype=np.intp),
         pairs=[],
         replicates=replicates,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from scipy.special import stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import BiasModel, Units
-from clinometer.measure.criterion import RiskScale, criterion, read_scale, slope
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import Grid, PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.significance import flip_interval, flip_p_value
@@ -34,7 +33,7 @@ class Residuals:
     """A block of x groups: risks [M,x,3], means [x,M,K], residuals [G,K+1,x,M], weights [G,x].
 
     `factor` [G,x] is the root above; `linear` [G,x,M,3] are the residuals of the risks, with
-    r^b taken as linear around the mean; `norm` is that of the criterion.
+    r^b taken as linear around the mean; `criterion` is J.
     """
 
     risks: FloatArray
@@ -43,7 +42,7 @@ class Residuals:
     weights: FloatArray
     factor: FloatArray
     linear: FloatArray
-    norm: float
+    criterion: Criterion
 
     def adjusted(self) -> FloatArray:
         """Residuals times the factor."""
@@ -55,15 +54,11 @@ class Residuals:
 
 
 def weighted_residuals(
-    grids: Sequence[PreferenceGrid],
-    *,
-    rows: slice,
-    units: NDArray[np.intp],
-    **scaling: Unpack[RiskScale],
+    grids: Sequence[PreferenceGrid], *, rows: slice, units: NDArray[np.intp]
 ) -> Residuals:
     """Risks, means and residuals of a block of groups, for each model; see `Residuals`."""
-    norm, normalize = read_scale(**scaling)
     first = grids[0]
+    criterion = first.criterion
     columns, M, K = slice(0, first.n_contexts), len(grids), len(first.categories)
     a = first.cell_weights(rows, columns)
     n, total = a.shape[0], a.sum(axis=1, keepdims=True)
@@ -74,12 +69,11 @@ def weighted_residuals(
     risks, means = np.full((M, n, 3), np.nan), np.zeros((n, M, K))
     residuals = np.empty((weights.shape[0], K + 1, n, M))
     for i, grid in enumerate(grids):
-        s, largest = grid.stereotypes(rows, columns, normalize=normalize)
-        tolerance = ROUNDING if normalize else ROUNDING * max(1.0, largest)
-        j = criterion(s, norm)
+        s, tolerance = grid.stereotypes(rows, columns), grid.tolerance
+        j = criterion(s)
         r, m = (a * j).sum(axis=1), (a[..., None] * s).sum(axis=1)
         means[:, i] = m
-        risks[i, :, 0], risks[i, :, 1] = snap(r, tolerance), snap(criterion(m, norm), tolerance)
+        risks[i, :, 0], risks[i, :, 1] = snap(r, tolerance), snap(criterion(m), tolerance)
         risks[i, :, 2] = snap(risks[i, :, 0] - risks[i, :, 1], tolerance)
         residuals[:, 0, :, i] = _by_unit(a * (j - r[:, None]), units)
         for y in range(K):
@@ -87,9 +81,9 @@ def weighted_residuals(
     risks[:, total[:, 0] == 0] = np.nan
     linear = np.empty((weights.shape[0], n, M, 3))
     linear[..., 0] = residuals[:, 0]
-    linear[..., 1] = slope(means, np.moveaxis(residuals[:, 1:], 1, -1), norm)
+    linear[..., 1] = criterion.slope(means, np.moveaxis(residuals[:, 1:], 1, -1))
     linear[..., 2] = linear[..., 0] - linear[..., 1]
-    return Residuals(risks, means, residuals, weights, factor, linear, norm)
+    return Residuals(risks, means, residuals, weights, factor, linear, criterion)
 
 
 def _by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
@@ -127,7 +121,8 @@ def contrast(
     i, j = pair
     gap = part.risks[i] - part.risks[j]
     apart = part.residuals[..., i] - part.residuals[..., j]
-    shared = slope(part.means[:, pair].mean(axis=1), np.moveaxis(apart[:, 1:], 1, -1), part.norm)
+    middle = part.means[:, pair].mean(axis=1)
+    shared = part.criterion.slope(middle, np.moveaxis(apart[:, 1:], 1, -1))
     residuals = np.stack(
         [
             part.linear[:, :, i] - part.linear[:, :, j],
@@ -166,7 +161,7 @@ def _lift_rate(
         for sign in (1.0, -1.0):
             scale = np.divide(middle + sign * apart, own, out=np.zeros_like(own), where=own > 0)
             e = noise[:, :, model] * np.sqrt(scale)[:, None]
-            found += sign * criterion(at + e, part.norm).mean(axis=0)
+            found += sign * part.criterion(at + e).mean(axis=0)
     rate = np.divide(found, 4 * apart, out=np.zeros_like(found), where=apart > 0)
     return np.asarray(rate)
 
@@ -263,7 +258,6 @@ def paired_draws(
     replicates: int,
     level: float,
     seed: int,
-    **scaling: Unpack[RiskScale],
 ) -> PairedDraws:
     """Risks of each model and the bootstrap distribution of the errors of their differences.
 
@@ -282,7 +276,7 @@ def paired_draws(
     made: Residuals | None = None
 
     def part_of(rows: slice) -> Residuals:
-        return weighted_residuals(grids, rows=rows, units=units, **scaling)
+        return weighted_residuals(grids, rows=rows, units=units)
 
     means, variances = np.zeros((X, M, K)), np.zeros((X, M))
     row_blocks = list(_group_blocks(X, C * M * (K + 1)))
@@ -373,7 +367,7 @@ def _draws(
     G, parts, n, M = part.residuals.shape
     flat = part.adjusted().reshape(G, -1)
     middle = part.means * np.sqrt(kept)[:, None]
-    settled = criterion(middle, part.norm)
+    settled = part.criterion(middle)
     rng = np.random.default_rng(seed)
     inner = _inner(flat, part.variance(), rng=np.random.default_rng(rng.integers(1 << 62)), M=M)
     size = max(1, min(half, LIMIT // max(G, flat.shape[1])))
@@ -385,10 +379,10 @@ def _draws(
             draw = np.empty((stop - start, n, M, 3))
             draw[..., 0] = sign * moved[:, 0]
             at = middle + e
-            around = around_samples(at, inner, part.norm)
-            draw[..., 1] = 2 * criterion(at, part.norm) - around - settled
+            around = around_samples(at, inner, part.criterion)
+            draw[..., 1] = 2 * part.criterion(at) - around - settled
             draw[..., 2] = draw[..., 0] - draw[..., 1]
-            yield slice(offset + start, offset + stop), draw, criterion(part.means + e, part.norm)
+            yield slice(offset + start, offset + stop), draw, part.criterion(part.means + e)
 
 
 def _inner(
@@ -404,7 +398,7 @@ def _inner(
     return _by_category(np.concatenate([z, -z]))
 
 
-def around_samples(at: FloatArray, inner: FloatArray, norm: float) -> FloatArray:
+def around_samples(at: FloatArray, inner: FloatArray, criterion: Criterion) -> FloatArray:
     """J(at + z), [..,x,M], averaged over the samples z [I,x,M,K]; the second half of them is the
     first with the other sign.
 
@@ -420,7 +414,7 @@ def around_samples(at: FloatArray, inner: FloatArray, norm: float) -> FloatArray
         return np.asarray(total / len(half))
     moving = np.empty_like(at)
     for z in inner:
-        total += criterion(np.add(at, z, out=moving), norm)
+        total += criterion(np.add(at, z, out=moving))
     return np.asarray(total / len(inner))
 
 
@@ -489,7 +483,6 @@ def joint_replicates(
     clusters: Sequence[object] | None = None,
     replicates: int = 2000,
     seed: int = 0,
-    **scaling: Unpack[RiskScale],
 ) -> Joint:
     """Resample the contexts once for all models.
 
@@ -511,7 +504,7 @@ def joint_replicates(
     """
     if not grids:
         raise SettingsError("p_by_model: expected at least one model, found none")
-    units = [Units.of(grid, clusters=clusters, drawn=drawn, **scaling) for grid in grids]
+    units = [Units.of(grid, clusters=clusters, drawn=drawn) for grid in grids]
     models = [BiasModel.of(u) for u in units]
     pairs = list(zip(units, models, strict=True))
     values = np.array([_risks(u.risk, u.mean, u.group_weights, b) for u, b in pairs])

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 
 from clinometer.errors import SettingsError
 from clinometer.measure.counting_noise import fitted_correction
-from clinometer.measure.criterion import RiskScale, criterion, read_scale, slope
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.statistics.arrays import FloatArray, blocks, read_only
 from clinometer.statistics.estimate import Estimate
@@ -66,8 +66,6 @@ class Correction:
 def corrected(
     p: ArrayLike,
     *,
-    norm: float = np.inf,
-    normalize: bool = True,
     clusters: Sequence[object] | None = None,
     samples: ArrayLike | None = None,
     **given: Unpack[PreferenceArguments],
@@ -101,7 +99,7 @@ def corrected(
     (0.18, 0.26)
     """
     grid = read_preferences(p, **given)
-    units = Units.of(grid, norm=norm, normalize=normalize, clusters=clusters, samples=samples)
+    units = Units.of(grid, clusters=clusters, samples=samples)
     return correct_units(units, BiasModel.of(units), sampled=samples is not None)
 
 
@@ -111,7 +109,7 @@ def correct_units(units: Units, model: BiasModel, *, sampled: bool = False) -> C
     missing = units.weight.sum(axis=0) <= 0
     risk, mean = units.risk, units.mean
     signed, by_group, mix = model.corrected(mean)
-    plain = criterion(mean, units.norm)
+    plain = units.criterion(mean)
     R, plug = float(w @ risk), float(w @ plain)
     total = float(signed)
     kept = np.clip(by_group, 0.0, np.maximum(risk, 0.0))
@@ -143,7 +141,7 @@ class BiasModel:
             estimated; 1 when V is known. 1 - 1.3/(freedom × dimension + 0.8) was fitted to
             simulated factors, within 0.02 from three degrees of freedom on.
         ratio: as in `Units`.
-        norm: k of the criterion.
+        criterion: J.
     """
 
     root: FloatArray
@@ -152,7 +150,7 @@ class BiasModel:
     heavy: float
     weights: FloatArray
     ratio: FloatArray | None
-    norm: float
+    criterion: Criterion
 
     @classmethod
     def of(cls, units: Units) -> BiasModel:
@@ -168,13 +166,13 @@ class BiasModel:
         mean = float(share @ dimension / share.sum()) if share.any() else 1.0
         root = (vectors * np.sqrt(values)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
         heavy = 1 - 1.3 / (float(w @ units.freedom) * mean + 0.8)
-        return cls(root, size, mean, heavy, w, units.ratio, units.norm)
+        return cls(root, size, mean, heavy, w, units.ratio, units.criterion)
 
     def corrected(
         self, mean: FloatArray, mix: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Of means [..,X,K]: R^b [..], r^b [..,X] (both may be below 0) and the mix [..]."""
-        plain, cross = criterion(mean, self.norm), self.cross_fit(mean)
+        plain, cross = self.criterion(mean), self.cross_fit(mean)
         mix = self.mix(mean) if mix is None else mix
         by_group = cross + mix[..., None] * (plain - cross)
         return np.asarray(by_group @ self.weights), by_group, mix
@@ -207,7 +205,7 @@ class BiasModel:
         out = np.zeros(mean.shape[:-1])
         for direction in normal_nodes(NODES, self.root.shape[-1]):
             d = self.root @ direction
-            out += slope(mean + SPLIT * d, mean - d / SPLIT, self.norm)
+            out += self.criterion.slope(mean + SPLIT * d, mean - d / SPLIT)
         return out / NODES
 
     def _on_a_line(self, first: FloatArray, c: FloatArray) -> FloatArray:
@@ -242,9 +240,8 @@ class Units:
         weight, j, s: [U,X], [U,X], [U,X,K]: sums of w, w J(s) and w s in the unit.
         ragged: whether weight differs from share (missing cells, weights per group).
         group_weights: [X], over the observed groups, sum to one.
-        ratio: [X], p*_1 / p*_2 when K = 2 and the reference is the same in all contexts, so that
-            s_2 = -ratio s_1 and the problem is one-dimensional; None otherwise.
-        norm: k of the criterion.
+        ratio: [X], see `Criterion.ratio`; None where the problem is not one-dimensional.
+        criterion: J.
         allowance: by how much the correction of J for sampled answers may be wrong on average.
     """
 
@@ -256,7 +253,7 @@ class Units:
     ragged: bool
     group_weights: FloatArray
     ratio: FloatArray | None
-    norm: float
+    criterion: Criterion
     allowance: float
 
     @classmethod
@@ -269,16 +266,14 @@ class Units:
         draws: int | None = None,
         samples: ArrayLike | None = None,
         criteria: FloatArray | None = None,
-        **scaling: Unpack[RiskScale],
     ) -> Units:
         """Preferences summed by unit; arguments as for `estimate_risks`.
 
         `criteria` [C,X] is J of each cell, where that is already corrected.
         """
-        k, normalize = read_scale(**scaling)
         (X, C), K = grid.shape, len(grid.categories)
         j, s = np.empty((C, X)), np.empty((C, X, K))
-        shared, star = grid.context_weights.shape[0] == 1, grid.reference
+        shared = grid.context_weights.shape[0] == 1
         even = shared and grid.mask is None  # one column stands for all groups
         weight = np.empty((C, X))
         if even:
@@ -286,14 +281,14 @@ class Units:
         everything = slice(0, C)
         for x in range(X):
             rows = slice(x, x + 1)
-            cells, _ = grid.stereotypes(rows, everything, normalize=normalize)
+            cells = grid.stereotypes(rows, everything)
             if not even:
                 weight[:, x] = grid.cell_weights(rows, everything)[0]
             s[:, x] = cells[0]
-            j[:, x] = criterion(cells[0], k)
+            j[:, x] = grid.criterion(cells[0])
         allowance = 0.0
         if samples is not None:
-            j, allowance = fitted_correction(grid, samples, **scaling)
+            j, allowance = fitted_correction(grid, samples)
         if criteria is not None:
             j = criteria.copy()
         j *= weight
@@ -326,8 +321,8 @@ class Units:
             s=parts[3],
             ragged=not shared or grid.missing_cells > 0,
             group_weights=observed / observed.sum(),
-            ratio=_ratio(star, X) if K == 2 and star.shape[1] == 1 else None,
-            norm=k,
+            ratio=grid.criterion.ratio(grid.reference, X),
+            criterion=grid.criterion,
             allowance=allowance,
         )
 
@@ -441,10 +436,6 @@ class Units:
         risk = np.where(lost, self.risk, risk / weight)
         mean = np.where(lost[..., None], self.mean, mean / weight[..., None])
         return risk, mean
-
-
-def _ratio(expected: FloatArray, X: int) -> FloatArray:
-    return np.array(np.broadcast_to(expected[:, 0, 0] / expected[:, 0, 1], (X,)))
 
 
 def _draws(grid: PreferenceGrid) -> FloatArray:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
-from clinometer.measure.criterion import RiskScale, criterion, read_scale
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.stereotype import scale
+from clinometer.measure.stereotype import REFERENCE_FLOOR
 from clinometer.statistics.arrays import FloatArray, as_real
 
 Counts = np.ndarray[tuple[int, int], np.dtype[np.int64]]
@@ -32,9 +31,7 @@ WHOLE = 1e-3
 """How far p × samples may be from a whole number."""
 
 
-def sampled_correction(
-    grid: PreferenceGrid, samples: ArrayLike, **scaling: Unpack[RiskScale]
-) -> FloatArray:
+def sampled_correction(grid: PreferenceGrid, samples: ArrayLike) -> FloatArray:
     """J of each cell [X,C], corrected for preferences that are shares of m sampled answers.
 
     A share of m answers scatters around the model's preference, and J, being convex, counts that
@@ -45,7 +42,6 @@ def sampled_correction(
     Args:
         grid: preferences [X,C,Y] that are shares: p × samples are whole numbers.
         samples: number of answers per cell: a number, [C] or [X,C]; at least 2.
-        norm, normalize: as for `decompose`.
 
     Returns:
         [X,C], unbiased up to 1/m³; single cells scatter and may lie outside 0 to 1, so only means
@@ -62,20 +58,18 @@ def sampled_correction(
     >>> round(float(np.abs(2 * p - 1).mean()), 2), round(float(better.mean()), 2)
     (0.34, 0.25)
     """
-    answers = _Answers.of(grid, samples, **scaling)
+    answers = _Answers.of(grid, samples)
     out = answers.everywhere(answers.extrapolated()).T
     return out if grid.mask is None else np.where(grid.mask, out, np.nan)
 
 
-def fitted_correction(
-    grid: PreferenceGrid, samples: ArrayLike, **scaling: Unpack[RiskScale]
-) -> tuple[FloatArray, float]:
+def fitted_correction(grid: PreferenceGrid, samples: ArrayLike) -> tuple[FloatArray, float]:
     """The same [C,X] less what the curve leaves, and by how much that may be wrong.
 
     What it leaves is measured on answers made from distributions fitted to these: halfway between
     Dirichlet and logistic-normal ones. Half the difference of the two is the second result.
     """
-    answers = _Answers.of(grid, samples, **scaling)
+    answers = _Answers.of(grid, samples)
     found = answers.extrapolated()
     if not found.size:
         return answers.everywhere(found), 0.0
@@ -96,8 +90,9 @@ class _Answers:
     Attributes:
         shape, place: (C, X), and where in it each cell lies.
         counts, m: [n,K] and [n], answers of each category, and in all.
-        star, divisor: [n,K] and [n], reference, and what normalises the stereotype.
-        norm: of the criterion.
+        star: [n,K], reference of each cell; where it is the mean over the groups, `weights` [n]
+            are those of the groups, and every thinning has its own.
+        criterion: J.
         rng: for thinning, with a fixed seed.
     """
 
@@ -106,13 +101,12 @@ class _Answers:
     counts: Counts
     m: NDArray[np.int64]
     star: FloatArray
-    divisor: FloatArray
-    norm: float
+    weights: FloatArray | None
+    criterion: Criterion
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, grid: PreferenceGrid, samples: ArrayLike, **scaling: Unpack[RiskScale]) -> _Answers:
-        norm, normalize = read_scale(**scaling)
+    def of(cls, grid: PreferenceGrid, samples: ArrayLike) -> _Answers:
         (X, C), K, reference = grid.shape, len(grid.categories), grid.reference
         seen = np.ones((C, X), dtype=bool) if grid.mask is None else grid.mask.T
         place = np.nonzero(seen)
@@ -135,11 +129,10 @@ class _Answers:
                 f"in group {place[1][i]}, context {place[0][i]}; give the number of answers each "
                 "cell rests on"
             )
-        size = scale(reference) if normalize else np.ones(reference.shape[:2])
         star = np.broadcast_to(np.moveaxis(reference, 0, 1), (C, X, K))[place]
-        divisor = np.broadcast_to(size.T, (C, X))[place]
+        weights = grid.group_weights[place[1]] if grid.relative else None
         rng = np.random.default_rng(0)
-        return cls((C, X), place, counts, m, star, divisor, norm, rng)
+        return cls((C, X), place, counts, m, star, weights, grid.criterion, rng)
 
     def everywhere(self, values: FloatArray) -> FloatArray:
         """Values of the cells, [C,X], 0 elsewhere."""
@@ -147,36 +140,48 @@ class _Answers:
         out[self.place] = values
         return out
 
-    def risk(self, shares: FloatArray, at: NDArray[np.intp] | slice) -> FloatArray:
-        """J of preferences [n,K] in the cells `at`."""
-        return criterion((shares / self.star[at] - 1.0) / self.divisor[at, None], self.norm)
+    def risk(self, shares: FloatArray) -> FloatArray:
+        """J of preferences [N,K] of all cells, once or several times over."""
+        many = shares.reshape(-1, *self.star.shape)
+        star = self.star[None]
+        if self.weights is not None:  # the reference scatters with the answers that it is made of
+            star = np.zeros((len(many), self.shape[0], shares.shape[1]))
+            total = np.bincount(self.place[0], self.weights, self.shape[0])
+            for one, sums in zip(many, star, strict=True):
+                np.add.at(sums, self.place[0], self.weights[:, None] * one)
+            star /= np.where(total > 0, total, 1.0)[:, None]
+            star = np.maximum(star, REFERENCE_FLOOR)[:, self.place[0]]
+        return self.criterion(self.criterion.stereotypes(many, star)).reshape(len(shares))
 
-    def extrapolated(
-        self, counts: Counts | None = None, at: NDArray[np.intp] | None = None
-    ) -> FloatArray:
-        """J at infinitely many answers, [n]: of the counts themselves, or of other `counts` [n,K]
-        made for the cells `at`."""
-        K = self.counts.shape[1]
-        thinnings = THINNINGS if counts is None else 1
-        counts = self.counts if counts is None else counts
-        at = np.arange(len(self.m)) if at is None else at
-        m = self.m[at]
-        out = np.zeros(len(counts))
-        for total in np.unique(m).tolist():
-            some = np.flatnonzero(m == total)
-            nodes, factors = extrapolation(int(total), K)
-            out[some] = factors[-1] * self.risk(counts[some] / total, at[some])
-            for node, factor in zip(nodes[:-1], factors[:-1], strict=True):
-                for _ in range(thinnings):
-                    thinned = thin(counts[some], node, self.rng) / node
-                    out[some] += factor / thinnings * self.risk(thinned, at[some])
+    def extrapolated(self, made: Counts | None = None) -> FloatArray:
+        """J at infinitely many answers, [N]: of the counts themselves, or of other ones [N,K] made
+        for all cells, once or several times over."""
+        counts = self.counts if made is None else made
+        thinnings = THINNINGS if made is None else 1
+        m = np.resize(self.m, len(counts))
+        rows = {
+            int(total): (np.flatnonzero(m == total), *extrapolation(int(total), counts.shape[1]))
+            for total in np.unique(m)
+        }
+        last = np.zeros(len(counts))
+        for some, _, factors in rows.values():
+            last[some] = factors[-1]
+        out = last * self.risk(counts / m[:, None])
+        for step in range(max((len(nodes) for _, nodes, _ in rows.values()), default=1) - 1):
+            for _ in range(thinnings):
+                shares, factor = counts / m[:, None], np.zeros(len(counts))
+                for some, nodes, factors in rows.values():
+                    if step < len(nodes) - 1:
+                        shares[some] = thin(counts[some], nodes[step], self.rng) / nodes[step]
+                        factor[some] = factors[step] / thinnings
+                out += factor * self.risk(shares)
         return out
 
-    def left(self, made: tuple[FloatArray, NDArray[np.intp]]) -> float:
-        """What the curve leaves on average of preferences [n,K] made for cells [n]."""
-        p, at = made
-        counts = self.rng.multinomial(self.m[at], p)
-        return float((self.extrapolated(counts, at) - self.risk(p, at)).mean())
+    def left(self, p: FloatArray) -> float:
+        """What the curve leaves on average of preferences [N,K] made for all cells, once or several
+        times over."""
+        counts = self.rng.multinomial(np.resize(self.m, len(p)), p)
+        return float((self.extrapolated(counts) - self.risk(p)).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,14 +215,14 @@ class _Spread:
         own = (part - raw * whole) / divisor if kept == raw else np.zeros_like(part)
         return cls(np.maximum(mean, 1e-3), kept, own, np.random.default_rng(1))
 
-    def dirichlet(self, kept: float) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Preferences [n,K] and their cells, from Dirichlet distributions with that spread."""
+    def dirichlet(self, kept: float) -> FloatArray:
+        """Preferences [N,K] of all cells, from Dirichlet distributions with that spread."""
         at = self._cells()
         size = 1.0 / min(max(kept, LEAST_SPREAD), MOST_SPREAD) - 1.0
         made = self.rng.standard_gamma(self.mean[at] * size) + 1e-300
-        return made / made.sum(axis=-1, keepdims=True), at
+        return np.asarray(made / made.sum(axis=-1, keepdims=True))
 
-    def logistic_normal(self) -> tuple[FloatArray, NDArray[np.intp]]:
+    def logistic_normal(self) -> FloatArray:
         """The same from logistic-normal ones with nearly the same means and spread.
 
         The mean of logits that gives a mean share is that of Aitchison's approximation for a
@@ -240,7 +245,7 @@ class _Spread:
             middle = np.sqrt(low * high)
             spread = ((made(middle, few) - self.mean[at[few]]) ** 2).sum(axis=-1).mean()
             low, high = (middle, high) if spread < self.kept * room else (low, middle)
-        return made(np.sqrt(low * high), slice(None)), at
+        return made(np.sqrt(low * high), slice(None))
 
     def _cells(self) -> NDArray[np.intp]:
         n = len(self.mean)

@@ -1,30 +1,203 @@
-"""The criterion J: how much a stereotype counts as risk (Eq. 2, 9, 10)."""
+"""The criterion J: how much a departure from the reference counts as risk (Eq. 1, 2, 9, 10).
+
+`Criterion` is one way to turn preferences and their reference into a risk; `choose_criterion` takes
+the one that fits the question. A grid has one, and every measure of that grid uses it.
+"""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.stereotype import scale
 from clinometer.statistics.arrays import FloatArray, as_number, as_real
 
+#: What R is under each criterion, as a sentence says it.
+CRITERIA = {
+    "ratio": "distance from an even split, 0 to 1",
+    "share": "share of answers that would have to change",
+    "points": "share of the rating scale by which answers would have to move",
+}
 
-class RiskScale(TypedDict, total=False):
-    """The scale of risks: keywords of every measure, as `decompose` describes them."""
 
-    norm: float
-    normalize: bool
+@dataclass(frozen=True)
+class Criterion:
+    """One way to count a departure from the reference as risk.
 
+    name       "ratio": s = p/p* - 1 and J_k(s), the paper's, for an even reference.
+               "share": s = p - p* and J(s) = sum of s⁺, the total variation of p and p*: the share
+               of answers that would have to change. A category that hardly occurs cannot dominate.
+               "points": s = p - p*, and J(s) is the Wasserstein distance of p and p* on a scale of
+               numbers, divided by the length of that scale.
+    norm       k of J_k; of "ratio" only
+    normalize  divide s by `scale(p*)`, so that 1 is the risk of always giving the least expected
+               category; of "ratio" only
+    points     [K], the numbers of the categories in rising order; of "points" only
 
-def read_scale(norm: float = np.inf, normalize: bool = True) -> tuple[float, bool]:
-    """norm (checked) and normalize of a `RiskScale`, with the defaults of all measures.
+    All three are convex in p and 0 at the reference, so that r >= r^b and R = R^b + R^v.
 
-    >>> read_scale(**RiskScale(norm=2))
-    (2.0, True)
+    >>> Criterion("share")(np.array([0.3, -0.3])), Criterion("points", points=(1, 2, 5)).length
+    (array(0.3), 4)
     """
-    return checked_norm(norm), normalize
+
+    name: str = "ratio"
+    norm: float = np.inf
+    normalize: bool = True
+    points: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in CRITERIA:
+            raise SettingsError(f"criterion: expected {', '.join(CRITERIA)}; found {self.name!r}")
+        object.__setattr__(self, "norm", checked_norm(self.norm))
+        if self.name != "ratio" and (self.norm != np.inf or not self.normalize):
+            raise SettingsError(
+                f"criterion: norm and raw equations belong to ratio, found {self.name}; leave them "
+                "out, or ask for ratio"
+            )
+        if self.name == "points" and not (
+            len(self.points) > 1 and (np.diff(np.array(self.points, dtype=float)) > 0).all()
+        ):
+            raise SettingsError(
+                "criterion: expected the categories to be numbers in rising order for points, "
+                f"found {list(self.points) or 'names'}; use share"
+            )
+
+    @property
+    def length(self) -> float:
+        """Of the scale of points; 1 for the other criteria, whose risks have no unit."""
+        return self.points[-1] - self.points[0] if self.points else 1
+
+    @property
+    def top(self) -> float:
+        """What no risk exceeds."""
+        return 1.0 if self.normalize else np.inf
+
+    def stereotypes(self, p: FloatArray, star: FloatArray) -> FloatArray:
+        """s [..,K] of preferences p [..,K] and a reference that broadcasts to them.
+
+        Stored category by category, so that sums over contexts run over adjacent memory.
+        """
+        K = p.shape[-1]
+        s = np.empty((K, *np.broadcast_shapes(p.shape, star.shape)[:-1]))
+        for y in range(K):
+            if self.name != "ratio":
+                np.subtract(p[..., y], star[..., y], out=s[y])
+                continue
+            np.divide(p[..., y], star[..., y], out=s[y])
+            s[y] -= 1.0
+        if self.name == "ratio" and self.normalize:
+            s /= scale(star)
+        return np.moveaxis(s, 0, -1)
+
+    def __call__(self, s: FloatArray) -> FloatArray:
+        """J of stereotypes, [..,K] -> [..]."""
+        if self.name == "points":
+            gaps = np.diff(self.points) / self.length
+            below = np.zeros(s.shape[:-1])
+            total = np.zeros(s.shape[:-1])
+            for y, gap in enumerate(gaps):
+                below = below + s[..., y]
+                total += gap * np.abs(below)
+            return total
+        return criterion(s, 1.0 if self.name == "share" else self.norm)
+
+    def gradient(self, at: FloatArray) -> FloatArray:
+        """The gradient of J at s, [..,K] -> [..,K]; 0 in a direction in which J has a kink."""
+        if self.name == "ratio":
+            return gradient(at, self.norm)
+        if self.name == "share":
+            return np.asarray((at > 0).astype(float))
+        gaps = np.diff(self.points) / self.length
+        signs = np.sign(np.cumsum(at[..., :-1], axis=-1)) * gaps
+        out = np.zeros(at.shape)
+        out[..., :-1] = np.cumsum(signs[..., ::-1], axis=-1)[..., ::-1]
+        return out
+
+    def slope(self, at: FloatArray, along: FloatArray) -> FloatArray:
+        """The gradient at s times `along`, [..,K] -> [..]; `along` may have more dimensions in
+        front."""
+        value = self.gradient(at)
+        return np.asarray(sum(value[..., y] * along[..., y] for y in range(at.shape[-1])))
+
+    def error(self, off: FloatArray, star: FloatArray) -> FloatArray:
+        """The most by which J can be off where no preference is off by more than `off` [..]."""
+        if self.name == "ratio":
+            d = off[..., None] / star
+            return criterion(d / scale(star)[..., None] if self.normalize else d, self.norm)
+        # Preferences sum to one: what some gain, the others lose.
+        return np.asarray(np.minimum(off * (star.shape[-1] / 2), 1.0))
+
+    def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least and the most that J can be for s between low and high, [..,K] -> [..]."""
+        if self.name == "ratio":
+            return criterion(low, self.norm), criterion(high, self.norm)
+        if self.name == "share":  # what is above the reference is missing below it
+            least = np.maximum(criterion(low, 1.0), criterion(-high, 1.0))
+            return least, np.minimum(criterion(high, 1.0), criterion(-low, 1.0))
+        below = [np.cumsum(end[..., :-1], axis=-1) for end in (low, high)]
+        above = [np.cumsum(end[..., :0:-1], axis=-1)[..., ::-1] for end in (low, high)]
+        least, most = np.maximum(below[0], -above[1]), np.minimum(below[1], -above[0])
+        gaps = np.diff(self.points) / self.length
+        nearest = np.maximum(np.maximum(least, -most), 0.0)
+        return nearest @ gaps, np.maximum(np.abs(least), np.abs(most)) @ gaps
+
+    def ratio(self, star: FloatArray, groups: int) -> FloatArray | None:
+        """[X], c of s_2 = -c s_1 where two categories make the problem one-dimensional; else None.
+
+        With `c`, J = (1+c)/2 |s_1| + (1-c)/2 s_1.
+        """
+        if star.shape[2] != 2:
+            return None
+        if self.name != "ratio":
+            return np.ones(groups)
+        if star.shape[1] > 1:
+            return None
+        return np.array(np.broadcast_to(star[:, 0, 0] / star[:, 0, 1], (groups,)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON; no infinity."""
+        known: dict[str, Any] = {"criterion": self.name}
+        if self.name == "ratio":
+            known["norm"] = "inf" if np.isinf(self.norm) else self.norm
+            known["normalized"] = self.normalize
+        if self.points:
+            known["points"] = list(self.points)
+        return known
+
+
+def choose_criterion(
+    name: str | Criterion | None,
+    *,
+    even: bool,
+    categories: Sequence[str],
+    norm: float = np.inf,
+    normalize: bool = True,
+    points: Sequence[float] | None = None,
+) -> Criterion:
+    """The criterion that was asked for, or the one that fits the question.
+
+    An even reference has the paper's ratio, and so has who asks for a norm or the raw equations; a
+    scale of numbers has points; every other reference the share of answers.
+
+    >>> choose_criterion(None, even=False, categories=("yes", "no")).name
+    'share'
+    """
+    if isinstance(name, Criterion):
+        return name
+    if name is None:
+        paper = even or checked_norm(norm) != np.inf or not normalize
+        name = "points" if points is not None else "ratio" if paper else "share"
+    if name == "points" and points is None:
+        try:
+            points = [float(category) for category in categories]
+        except ValueError:
+            points = ()
+    return Criterion(name, norm, normalize, tuple(points or ()) if name == "points" else ())
 
 
 def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
@@ -61,18 +234,6 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
     # Factoring out the largest avoids overflow and returns a single positive s exactly.
     divisor = np.where(top > 0, top, 1.0)
     return np.asarray(top * sum((part / divisor) ** k for part in positive) ** (1.0 / k))
-
-
-def slope(at: FloatArray, along: FloatArray, norm: float) -> FloatArray:
-    """The gradient of J_k at `at` times `along`, [..,K] -> [..]; 0 where no category is positive.
-
-    `along` may have more dimensions in front than `at`.
-
-    >>> float(slope(np.array([0.2, -0.2]), np.array([0.5, -0.5]), np.inf))
-    0.5
-    """
-    value = gradient(at, norm)
-    return np.asarray(sum(value[..., y] * along[..., y] for y in range(at.shape[-1])))
 
 
 def gradient(at: FloatArray, norm: float) -> FloatArray:

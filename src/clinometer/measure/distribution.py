@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Unpack
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import (
     ROUNDING,
@@ -138,7 +137,6 @@ class StereotypeDistribution:
         weights: [X,C]; w_c within the group, 0 where not observed; rows sum to one, or to 0 for
             a missing group.
         group_weights: [X], w_x.
-        normalized: whether s was divided by its scale.
     """
 
     groups: tuple[str, ...]
@@ -146,7 +144,6 @@ class StereotypeDistribution:
     s: FloatArray
     weights: FloatArray
     group_weights: FloatArray
-    normalized: bool
 
     def sample(self, category: str, group: str | None = None) -> tuple[FloatArray, FloatArray]:
         """Values of s and their weights, of one group, or of all with weights w_x w_c.
@@ -189,9 +186,7 @@ class StereotypeDistribution:
         return weighted_density(values, at, weights=weights, bandwidth=bandwidth)
 
 
-def stereotype_distribution(
-    grid: PreferenceGrid, *, normalize: bool = True
-) -> StereotypeDistribution:
+def stereotype_distribution(grid: PreferenceGrid) -> StereotypeDistribution:
     """The distribution of s over contexts, per group and overall.
 
     Missing cells are treated as in `decompose`, so the mean of a group's s here is the
@@ -206,7 +201,7 @@ def stereotype_distribution(
     (X, C), K = grid.shape, len(grid.categories)
     s, w = np.empty((X, C, K)), grid.cell_weights(slice(0, X), slice(0, C))
     for rows, columns in blocks((X, C), depth=K):
-        s[rows, columns], _ = grid.stereotypes(rows, columns, normalize=normalize)
+        s[rows, columns] = grid.stereotypes(rows, columns)
     if grid.mask is not None:
         s[~grid.mask] = np.nan
     total = w.sum(axis=1, keepdims=True)
@@ -218,7 +213,6 @@ def stereotype_distribution(
         s=read_only(s),
         weights=read_only(w),
         group_weights=grid.group_weights,
-        normalized=normalize,
     )
 
 
@@ -241,7 +235,7 @@ def _position(label: str, labels: tuple[str, ...], *, name: str) -> int:
 # --- Influence: how much each context contributes to the volatility risk -------------------------
 
 
-def context_influence(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> FloatArray:
+def context_influence(grid: PreferenceGrid) -> FloatArray:
     """R^v minus R^v without the context, for each context [C].
 
     Positive: the context adds to the volatility. Negative: it steadies the mean. With
@@ -257,22 +251,20 @@ def context_influence(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> Flo
     >>> context_influence(read_preferences([[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
     [0.533, -0.267, -0.267]
     """
-    k, normalize = read_scale(**scaling)
     X, C = grid.shape
     everything = slice(0, C)
     weight_sum, lost = np.zeros(C), np.zeros(C)
     for x in range(X):
         rows = slice(x, x + 1)
-        s, _ = grid.stereotypes(rows, everything, normalize=normalize)
-        s, w = s[0], grid.cell_weights(rows, everything)[0]
+        s, w = grid.stereotypes(rows, everything)[0], grid.cell_weights(rows, everything)[0]
         total = w.sum()
         if total == 0:
             continue
-        j = criterion(s, k)
+        j = grid.criterion(s)
         rest = total - w
         left = rest > 1e-12 * total  # something remains when the context is gone
-        volatility = (w @ j - criterion(w @ s, k)) / total
-        without = (w @ j - w[left] * j[left]) - criterion(w @ s - w[left, None] * s[left], k)
+        volatility = (w @ j - grid.criterion(w @ s)) / total
+        without = (w @ j - w[left] * j[left]) - grid.criterion(w @ s - w[left, None] * s[left])
         share = grid.group_weights[x]
         lost[left] += share * (volatility - without / rest[left])
         weight_sum[left] += share

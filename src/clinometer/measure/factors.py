@@ -14,7 +14,6 @@ from clinometer.display.numbers import percent
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.stereotype import scale
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.weights import effective_size
@@ -65,13 +64,12 @@ class Moments:
         grid: PreferenceGrid,
         units: Codes,
         *,
-        normalize: bool = True,
         samples: FloatArray | None = None,
     ) -> Moments:
         """The stereotypes of a grid; `samples` [X, C] are the answers behind each cell."""
         X, C = grid.shape
         everyone, everything = slice(0, X), slice(0, C)
-        s, _ = grid.stereotypes(everyone, everything, normalize=normalize)
+        s = grid.stereotypes(everyone, everything)
         w = grid.cell_weights(everyone, everything)
         total = w.sum(axis=1)
         seen = total > 0
@@ -82,8 +80,10 @@ class Moments:
         counting = np.zeros((X, C))
         if samples is not None:
             p = grid.block(everyone, everything)
-            size = scale(grid.reference) if normalize else np.ones(grid.reference.shape[:2])
-            slope = 1.0 / (grid.reference * size[..., None])
+            none = np.zeros_like(grid.reference)
+            # s is linear in p: this is what one answer more is worth.
+            once = grid.criterion.stereotypes(none + 1.0, grid.reference)
+            slope = once - grid.criterion.stereotypes(none, grid.reference)
             counting = (p * (1 - p) * slope**2).sum(axis=-1) / np.maximum(samples - 1, 1)
         s = np.where((w > 0)[..., None], s, 0.0)
         return cls(groups / groups.sum(), w, s, counting, units)
@@ -257,7 +257,6 @@ def factor_shares(
     level: float = 0.95,
     samples: FloatArray | None = None,
     exact: bool = False,
-    normalize: bool = True,
 ) -> FactorShares | None:
     """Split the variance of s between contexts into shares of factors, and a rest.
 
@@ -274,7 +273,6 @@ def factor_shares(
         level: of the intervals.
         samples: [X, C] answers behind each cell, whose counting noise is taken out.
         exact: the contexts are no sample: shares as observed, without intervals.
-        normalize: as for `decompose`.
 
     Returns:
         None where there is no factor, or nothing varies. Factors with one level, or another one in
@@ -295,7 +293,7 @@ def factor_shares(
     if unit is not None and unit not in factors:
         raise SettingsError(f"unit: expected one of {', '.join(factors)}, found {unit!r}")
     units = np.arange(grid.n_contexts) if unit is None else _encoded(factors[unit])
-    moments = Moments.of(grid, units, normalize=normalize, samples=samples)
+    moments = Moments.of(grid, units, samples=samples)
     weights = moments.unit_weights
     whole, middle = moments.total(), moments.level_means(np.zeros_like(units))
     variance = whole.plug_in - middle.plug_in if exact else whole.value - middle.value

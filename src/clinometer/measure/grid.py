@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.frame import read_frame
 from clinometer.measure.group_mean import GROUP_MEAN, group_mean
-from clinometer.measure.stereotype import resolve_reference, scale
+from clinometer.measure.stereotype import is_even, resolve_reference, scale
 from clinometer.statistics.arrays import (
+    ROUNDING,
     SIMPLEX_TOLERANCE,
     BoolArray,
     FloatArray,
@@ -57,6 +59,10 @@ class PreferenceArguments(GridArguments, total=False):
 
     reference: ArrayLike | Literal["group-mean"] | None
     categories: Sequence[str] | None
+    criterion: str | Criterion | None
+    norm: float
+    normalize: bool
+    points: Sequence[float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +152,21 @@ class PreferenceGrid(Grid):
         values: [X,C,K]; ignored where the mask is False.
         reference: p*, [1,1,K], [X,1,K] or [X,C,K].
         relative: whether p* is the mean over the groups, and so one of the model's own.
+        criterion: how a departure from p* counts as risk.
     """
 
     categories: tuple[str, ...]
     values: RealArray
     reference: FloatArray
+    criterion: Criterion
     relative: bool = False
+
+    @property
+    def tolerance(self) -> float:
+        """Risks below this are rounding."""
+        if self.criterion.normalize:
+            return ROUNDING
+        return ROUNDING * max(1.0, float(scale(self.reference).max()))
 
     def holding(self, values: RealArray) -> PreferenceGrid:
         """The same grid with the preferences [X,C,K] of another model."""
@@ -194,24 +209,9 @@ class PreferenceGrid(Grid):
             star = np.where(self.mask[rows, columns, None], star, 1.0 / star.shape[2])
         return star
 
-    def stereotypes(
-        self, rows: slice, columns: slice, *, normalize: bool
-    ) -> tuple[FloatArray, float]:
-        """s of a block of cells [x,c,K], divided by its scale on request, and the largest scale.
-
-        s is stored category by category, so that sums over contexts run over adjacent memory.
-        """
-        block = self.block(rows, columns)
-        K = block.shape[2]
-        star = self.references(rows, columns)
-        size = scale(star)
-        s = np.empty((K, *block.shape[:2]))
-        for y in range(K):
-            np.divide(block[..., y], star[..., y], out=s[y])
-            s[y] -= 1.0
-            if normalize:
-                s[y] /= size
-        return np.moveaxis(s, 0, -1), float(size.max())
+    def stereotypes(self, rows: slice, columns: slice) -> FloatArray:
+        """s of a block of cells [x,c,K]."""
+        return self.criterion.stereotypes(self.block(rows, columns), self.references(rows, columns))
 
 
 def read_preferences(
@@ -219,6 +219,10 @@ def read_preferences(
     *,
     reference: ArrayLike | Literal["group-mean"] | None = None,
     categories: Sequence[str] | None = None,
+    criterion: str | Criterion | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+    points: Sequence[float] | None = None,
     **given: Unpack[GridArguments],
 ) -> PreferenceGrid:
     """Read and check preferences with their weights, mask and labels (`PreferenceArguments`).
@@ -242,6 +246,10 @@ def read_preferences(
             table.values,
             reference=table.reference if reference is None else reference,
             categories=table.categories if categories is None else categories,
+            criterion=criterion,
+            norm=norm,
+            normalize=normalize,
+            points=points,
             **from_table,
         )
     values = as_cells(p)
@@ -250,12 +258,26 @@ def read_preferences(
     relative = isinstance(reference, str)
     if relative and reference != GROUP_MEAN:
         raise SettingsError(f'reference: expected shares or "{GROUP_MEAN}", found {reference!r}')
-    star = None if isinstance(reference, str) else reference
+    star = resolve_reference(
+        None if isinstance(reference, str) else reference, (X, C, K), mask=grid.mask
+    )
+    labels = as_labels(categories, K, name="categories")
+    chosen = choose_criterion(
+        criterion,
+        even=not relative and is_even(star),
+        categories=labels,
+        norm=norm,
+        normalize=normalize,
+        points=points,
+    )
+    if chosen.points and len(chosen.points) != K:
+        raise SettingsError(f"points: expected {K} numbers, found {len(chosen.points)}")
     found = PreferenceGrid(
         **vars(grid),
-        categories=as_labels(categories, K, name="categories"),
+        categories=labels,
         values=values,
-        reference=resolve_reference(star, (X, C, K), mask=grid.mask),
+        reference=star,
+        criterion=chosen,
         relative=relative,
     )
     found.check()

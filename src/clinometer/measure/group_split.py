@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from clinometer.measure.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.intervals import estimate_grid
 from clinometer.statistics.arrays import BLOCK, FloatArray, blocks, snap
@@ -34,12 +33,7 @@ class GroupSplit:
 
 
 def group_split(
-    grid: PreferenceGrid,
-    *,
-    norm: float = np.inf,
-    normalize: bool = True,
-    intervals: bool = False,
-    **resampling: Any,
+    grid: PreferenceGrid, *, intervals: bool = False, **resampling: Any
 ) -> GroupSplit | None:
     """How much of R the groups share, and how far apart they are; None for one group.
 
@@ -63,7 +57,7 @@ def group_split(
     """
     if np.count_nonzero(grid.group_weights) < 2 or not _met(grid):
         return None
-    weight, shared, between = context_means(grid, norm=norm, normalize=normalize)
+    weight, shared, between = context_means(grid)
     level = resampling.get("level", 0.95)
     found = []
     for values in (shared, between):
@@ -86,15 +80,12 @@ def _met(grid: PreferenceGrid) -> bool:
     return bool((grid.mask[grid.group_weights > 0].sum(axis=0) > 1).any())
 
 
-def context_means(
-    grid: PreferenceGrid, **scaling: Unpack[RiskScale]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def context_means(grid: PreferenceGrid) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each context [C]: its share of R's weight, J(s̄) and the mean of J(s - s̄).
 
     Cells have the same weights as in R: missing cells are left out of both means, and the
     weights of a group are renormalised over the others.
     """
-    norm, normalize = read_scale(**scaling)
     (X, C), K = grid.shape, len(grid.categories)
     total = np.zeros(X)
     for rows, columns in blocks(grid.shape):
@@ -107,12 +98,12 @@ def context_means(
     for start in range(0, C, step):
         columns = slice(start, min(start + step, C))
         w = grid.cell_weights(everyone, columns) * by_group[:, None]
-        s, _ = grid.stereotypes(everyone, columns, normalize=normalize)
+        s = grid.stereotypes(everyone, columns)
         weight[columns] = w.sum(axis=0)
         inner = w / np.where(weight[columns] > 0, weight[columns], 1.0)
         middle = np.einsum("xc,xcy->cy", inner, s)
-        shared[columns] = criterion(middle, norm)
-        between[columns] = (inner * criterion(s - middle, norm)).sum(axis=0)
+        shared[columns] = grid.criterion(middle)
+        between[columns] = (inner * grid.criterion(s - middle)).sum(axis=0)
     return weight, shared, between
 
 

@@ -18,7 +18,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import BiasModel, Correction, Units, correct_units, normal_nodes
-from clinometer.measure.criterion import RiskScale, criterion, gradient
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.measure.risk import decompose_grid
@@ -52,8 +52,6 @@ Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
 def estimate_risks(
     p: ArrayLike | DataFrame,
     *,
-    norm: float = np.inf,
-    normalize: bool = True,
     level: float = 0.95,
     unit: Unit = "contexts",
     clusters: Sequence[object] | None = None,
@@ -64,9 +62,8 @@ def estimate_risks(
     """The report of `decompose` with corrected values and an interval for every risk.
 
     Args:
-        p, norm, normalize: as for `decompose`.
-        given: context_weights, group_weights, reference, mask, groups and categories, as for
-            `decompose`.
+        p: as for `decompose`.
+        given: weights, reference, mask, labels and criterion, as for `decompose`.
         level: the share of intervals that should contain the truth.
         unit: "contexts": the contexts are a sample of all possible ones, with given weights;
             "draws": they were sampled by weight from a larger set, context_weights [C] count how
@@ -95,8 +92,6 @@ def estimate_risks(
     """
     report, _ = estimate_grid(
         read_preferences(p, **given),
-        norm=norm,
-        normalize=normalize,
         level=level,
         unit=unit,
         clusters=clusters,
@@ -117,7 +112,6 @@ def estimate_grid(
     draws: int | None = None,
     criteria: FloatArray | None = None,
     more: ExtraError | None = None,
-    **scaling: Unpack[RiskScale],
 ) -> tuple[RiskReport, Correction]:
     """`estimate_risks` of preferences that have been read, and the correction of the same units.
 
@@ -128,7 +122,7 @@ def estimate_grid(
     LEVEL.check("level", level)
     if unit not in get_args(Unit):
         raise SettingsError(f"unit: expected one of {get_args(Unit)}, found {unit!r}")
-    report = decompose_grid(grid, **scaling)
+    report = decompose_grid(grid)
     units = Units.of(
         grid,
         clusters=clusters,
@@ -136,7 +130,6 @@ def estimate_grid(
         draws=draws,
         samples=samples,
         criteria=criteria,
-        **scaling,
     )
     counted = samples is not None or criteria is not None
     best = correct_units(units, BiasModel.of(units), sampled=counted)
@@ -170,7 +163,7 @@ def estimate_grid(
     two_way = unit.endswith("+groups")
     if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
         raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
-    top = 1.0 if report.normalized else np.inf
+    top = grid.criterion.top
     bounds = inverted(Noise.of(units, more), level=level, top=top, two_way=two_way)
     # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
     bounds[[0, 2]] += units.allowance * np.array([-1.0, 1.0])
@@ -539,7 +532,7 @@ class Noise:
         risk_cross: [X,k], covariance of each r with its own mean.
         mean_squared_correlation: of the rest between groups, minus what few units produce by
             chance.
-        ratio, norm: as in `Units`.
+        ratio, criterion: as in `Units`.
     """
 
     mean: FloatArray
@@ -559,7 +552,7 @@ class Noise:
     risk_cross: FloatArray
     mean_squared_correlation: float
     ratio: FloatArray | None
-    norm: float
+    criterion: Criterion
 
     @classmethod
     def of(cls, units: Units, more: ExtraError | None = None) -> Noise:
@@ -609,7 +602,7 @@ class Noise:
             risk_cross=np.einsum("ux,uxk->xk", e_risk, e),
             mean_squared_correlation=_mean_squared_correlation(gram, w, k, max(freedom - 1.0, 1.0)),
             ratio=units.ratio,
-            norm=units.norm,
+            criterion=units.criterion,
         )
 
     def quantile(self, tail: FloatArray | float) -> FloatArray:
@@ -662,7 +655,7 @@ class Noise:
     def bias(self, mean: FloatArray) -> FloatArray:
         """J of means [..,X,k]: [..,X]."""
         if self.ratio is None:
-            return criterion(mean, self.norm)
+            return self.criterion(mean)
         u, c = mean[..., 0], self.ratio
         return np.asarray((1 + c) / 2 * np.abs(u) + (1 - c) / 2 * u)
 
@@ -684,7 +677,7 @@ class Noise:
         slopes = np.zeros(at.shape)
         nodes = self.own_nodes
         for own in nodes:
-            value, slope = criterion(at + own, self.norm), gradient(at + own, self.norm)
+            value, slope = self.criterion(at + own), self.criterion.gradient(at + own)
             first += value / len(nodes)
             second += value * value / len(nodes)
             grow += np.einsum("...xk,xk->...x", slope, own) / len(nodes)

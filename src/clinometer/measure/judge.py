@@ -12,11 +12,10 @@ from scipy.special import chdtrc
 
 from clinometer.errors import SettingsError
 from clinometer.measure.counting_noise import thin
-from clinometer.measure.criterion import checked_norm, criterion
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.intervals import ExtraError, estimate_grid
 from clinometer.measure.results import RiskReport
-from clinometer.measure.stereotype import scale
 from clinometer.statistics.arrays import FloatArray
 
 # --- How often a judge says what people say ------------------------------------------------------
@@ -141,9 +140,8 @@ def unmixed_criterion(
     counts: Counts,
     inverse: FloatArray,
     star: FloatArray,
-    divisor: FloatArray,
     *,
-    norm: float,
+    criterion: Criterion,
     fitted: bool = True,
 ) -> FloatArray:
     """J of cells [n], corrected for the counting noise of replies that a judge assigned.
@@ -157,8 +155,8 @@ def unmixed_criterion(
     Args:
         counts: [n, K], replies by the judge's category.
         inverse: [K, K], of the judge's matrix.
-        star: [n, K], p*; divisor: [n], the scale of s.
-        norm: k of the criterion.
+        star: [n, K], p*.
+        criterion: J.
 
     Returns:
         [n]; single cells scatter, only their mean is of use.
@@ -166,8 +164,7 @@ def unmixed_criterion(
     rng = np.random.default_rng(0)
 
     def of_shares(shares: FloatArray, rows: NDArray[np.bool_] | slice) -> FloatArray:
-        s = (shares @ inverse / star[rows] - 1.0) / divisor[rows][:, None]
-        return criterion(s, norm)
+        return criterion(criterion.stereotypes(shares @ inverse, star[rows]))
 
     def extrapolated(counts: Counts) -> FloatArray:
         m = counts.sum(axis=1)
@@ -192,7 +189,7 @@ def unmixed_criterion(
     matrix = np.linalg.inv(inverse)
     for _ in range(rounds):
         p = _like(counts, inverse, rng)
-        exact = criterion((p / star - 1.0) / divisor[:, None], norm)
+        exact = criterion(criterion.stereotypes(p, star))
         left += float((extrapolated(rng.multinomial(m, p @ matrix)) - exact).mean()) / rounds
     return found - left
 
@@ -226,8 +223,6 @@ def calibrated_risks(
     confusion: Confusion,
     *,
     samples: FloatArray | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
     level: float = 0.95,
     clusters: Sequence[object] | None = None,
 ) -> RiskReport:
@@ -244,20 +239,17 @@ def calibrated_risks(
         confusion: of people and judge, over the grid's categories.
         samples: [X, C], replies behind each cell; None: q is exact (a judge's probabilities over
             all replies).
-        norm, normalize, level, clusters: as for `estimate_risks`.
+        level, clusters: as for `estimate_risks`.
 
     Returns:
         The risks; R and R_volatility are at least 0. Cells are not cut to 0..1 before averaging:
         that would bring the bias back.
     """
-    k = checked_norm(norm)
-    cells = _Cells.of(grid, samples, norm=k, normalize=normalize)
+    cells = _Cells.of(grid, samples)
     inverse = _inverse(confusion.matrix)
     better = replace(grid, values=np.asarray(cells.q @ inverse))
     report, _ = estimate_grid(
         better,
-        norm=k,
-        normalize=normalize,
         level=level,
         clusters=clusters,
         correct=False,
@@ -276,19 +268,15 @@ class _Cells:
     seen: NDArray[np.bool_]
     weights: FloatArray
     star: FloatArray
-    divisor: FloatArray
-    norm: float
+    criterion: Criterion
 
     @classmethod
-    def of(
-        cls, grid: PreferenceGrid, samples: FloatArray | None, *, norm: float, normalize: bool
-    ) -> _Cells:
+    def of(cls, grid: PreferenceGrid, samples: FloatArray | None) -> _Cells:
         X, C = grid.shape
         everything = slice(0, X), slice(0, C)
         q = grid.block(*everything)
         w = grid.cell_weights(*everything)
         total = w.sum(axis=1, keepdims=True)
-        size = scale(grid.reference) if normalize else np.ones(grid.reference.shape[:2])
         counts = None
         if samples is not None:
             counts = np.round(q * samples[..., None]).astype(np.int64)
@@ -298,27 +286,25 @@ class _Cells:
             seen=w > 0,
             weights=w / np.where(total > 0, total, 1.0),
             star=np.broadcast_to(grid.reference, q.shape),
-            divisor=np.broadcast_to(size, (X, C)),
-            norm=norm,
+            criterion=grid.criterion,
         )
 
     def criteria(self, inverse: FloatArray) -> FloatArray:
         """J of the cells [C, X] without the noise of counting."""
         if self.counts is None:
-            return np.asarray(criterion(self.stereotypes(self.q, inverse), self.norm).T)
+            return np.asarray(self.criterion(self.stereotypes(self.q, inverse)).T)
         out = np.zeros(self.seen.shape)
         out[self.seen] = unmixed_criterion(
             self.counts[self.seen],
             inverse,
             self.star[self.seen],
-            self.divisor[self.seen],
-            norm=self.norm,
+            criterion=self.criterion,
         )
         return np.asarray(out.T)
 
     def stereotypes(self, q: FloatArray, inverse: FloatArray) -> FloatArray:
         """s [X, C, K] of people, from shares q of the judge."""
-        return np.asarray((q @ inverse / self.star - 1.0) / self.divisor[..., None])
+        return self.criterion.stereotypes(q @ inverse, self.star)
 
     @cached_property
     def steadied(self) -> FloatArray:
@@ -337,7 +323,7 @@ class _Cells:
     def moments(self, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means of s [X, K] and of J [X] of the groups, for a matrix that is a little different."""
         s = self.stereotypes(self.steadied, inverse)
-        risk = (self.weights * criterion(s, self.norm)).sum(axis=1)
+        risk = (self.weights * self.criterion(s)).sum(axis=1)
         return np.einsum("xc,xck->xk", self.weights, s), risk
 
 

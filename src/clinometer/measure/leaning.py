@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,6 @@ def leaning_groups(
     grid: PreferenceGrid,
     *,
     level: float = 0.95,
-    normalize: bool = True,
     clusters: Sequence[object] | None = None,
     drawn: bool = False,
     known: bool = False,
@@ -78,10 +77,13 @@ def leaning_groups(
     of the groups are corrected together (Benjamini and Hochberg), so that on average at most
     1 - level of the groups on the list do not belong there.
 
+    On a scale of points a group leans to the last category when its mean is above that of the
+    reference, and to the first when it is below; `lean` is the distance as a share of the scale.
+
     Args:
         grid: preferences as read.
         level: 1 minus the expected share of wrong entries.
-        normalize, clusters, drawn: as for `estimate_risks`.
+        clusters, drawn: as for `estimate_risks`.
         known: whether the means have no sampling error; every lean is clear then, and there is
             no interval and no p-value.
 
@@ -94,7 +96,7 @@ def leaning_groups(
     >>> [found.category for found in leaning_groups(grid)]
     ['female', None, 'male']
     """
-    units = Units.of(grid, normalize=normalize, clusters=clusters, drawn=drawn)
+    units = _on_a_scale(Units.of(grid, clusters=clusters, drawn=drawn))
     shares, mean = units.s / units.total[:, None], units.mean
     X, K = mean.shape
     seen = units.weight.sum(axis=0) > 0
@@ -122,6 +124,17 @@ def leaning_groups(
         else GroupLean(group, None, None, None, None, None, None, None)
         for x, (group, y) in enumerate(zip(grid.groups, order.tolist(), strict=True))
     )
+
+
+def _on_a_scale(units: Units) -> Units:
+    """The units with the mean on the scale in place of s: up in the last category, down in the
+    first."""
+    if not units.criterion.points:
+        return units
+    up = units.s @ (np.array(units.criterion.points) / units.criterion.length)
+    s = np.zeros_like(units.s)
+    s[..., 0], s[..., -1] = -up, up
+    return replace(units, s=s)
 
 
 def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:

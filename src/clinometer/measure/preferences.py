@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from clinometer.measure.correction import (
     Units,
     correct_units,
 )
-from clinometer.measure.criterion import RiskScale, read_scale
+from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.distribution import (
     StereotypeDistribution,
     context_influence,
@@ -33,6 +33,7 @@ from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.leaning import GroupLean, leaning_groups
 from clinometer.measure.results import RiskReport
 from clinometer.measure.risk import decompose_grid
+from clinometer.measure.stereotype import is_even
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Preferences:
     low, high [X, C, Y]     bounds of the values, where a model gives only these; None: exact
     answers [X, C]          sampled answers behind each cell; None: probabilities were read
     labels                  of the contexts, by kind (predicate, source); they define clusters
+    criterion               how a departure from p* counts as risk; None: what fits the reference
 
     Checked on construction. `observed` [X, C] marks the observed cells; estimators take `grid`.
     """
@@ -82,6 +84,7 @@ class Preferences:
     high: FloatArray | None = None
     answers: FloatArray | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    criterion: str | Criterion | None = None
     observed: BoolArray = field(init=False, repr=False)
     grid: PreferenceGrid = field(init=False, repr=False)
     _corrections: dict[tuple[object, ...], Correction] = field(
@@ -103,8 +106,10 @@ class Preferences:
             mask=self.observed,
             groups=self.groups,
             categories=self.categories,
+            criterion=self.criterion,
         )
         object.__setattr__(self, "grid", grid)
+        object.__setattr__(self, "criterion", grid.criterion)
 
     def __repr__(self) -> str:
         lacking = f", {counted(n, 'cell')} missing" if (n := int((~self.observed).sum())) else ""
@@ -155,9 +160,23 @@ class Preferences:
             )
         return self.labels[name]
 
-    def decompose(self, **scaling: Unpack[RiskScale]) -> RiskReport:
+    def measured_by(
+        self, criterion: str | None = None, *, norm: float = np.inf, normalize: bool = True
+    ) -> Preferences:
+        """The same with another criterion, as `decompose` takes it."""
+        grid = self.grid
+        chosen = choose_criterion(
+            criterion,
+            even=not grid.relative and is_even(grid.reference),
+            categories=self.categories,
+            norm=norm,
+            normalize=normalize,
+        )
+        return replace(self, criterion=chosen)
+
+    def decompose(self) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
-        return self._with_split(decompose_grid(self.grid, **scaling))
+        return self._with_split(decompose_grid(self.grid))
 
     def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
         """The report with the share of R that the groups have in common. Left out where answers
@@ -165,7 +184,7 @@ class Preferences:
         where the reference is the mean of the groups, from which all of R is a difference."""
         if self.answers is not None or self.grid.relative:
             return report
-        found = group_split(self.grid, **report.scaling, **resampling)
+        found = group_split(self.grid, **resampling)
         return report if found is None else replace(report, **vars(found))
 
     def estimate(
@@ -175,7 +194,6 @@ class Preferences:
         clusters: str | None = None,
         two_way: bool = False,
         population: str = "similar",
-        **scaling: Unpack[RiskScale],
     ) -> RiskReport:
         """The same with an interval for every risk.
 
@@ -188,17 +206,17 @@ class Preferences:
         treated as a sample too.
         """
         if self.exact(population):
-            return self.decompose(**scaling)
+            return self.decompose()
         units = self._units(population, clusters)
         if two_way:
             units["unit"] += "+groups"
         resampling = {"level": level, **units}
         report, correction = estimate_grid(
-            self.grid, samples=self.samples, correct=False, **scaling, **resampling
+            self.grid, samples=self.samples, correct=False, **resampling
         )
-        self._corrections[*read_scale(**scaling), population, clusters] = correction
+        self._corrections[population, clusters] = correction
         if clusters is None:
-            report = replace(report, n_eff=self.decompose(**scaling).n_eff)
+            report = replace(report, n_eff=self.decompose().n_eff)
         return self._with_split(report, intervals=True, **resampling)
 
     def exact(self, population: str) -> bool:
@@ -221,22 +239,16 @@ class Preferences:
             )
         return {"unit": "draws", "draws": max(2, round(self.sampling.draws(population)))}
 
-    def corrected(
-        self,
-        *,
-        clusters: str | None = None,
-        population: str = "similar",
-        **scaling: Unpack[RiskScale],
-    ) -> Correction:
+    def corrected(self, *, clusters: str | None = None, population: str = "similar") -> Correction:
         """The risks corrected for the finite number of contexts, which raises R^b and lowers R^v.
 
         An `exact` population has no sampling error, so there is nothing to correct.
         """
-        key = (*read_scale(**scaling), population, clusters)
+        key = population, clusters
         if key not in self._corrections:
             options = self._units(population, clusters)
             drawn = options.pop("unit") == "draws"
-            units = Units.of(self.grid, samples=self.samples, drawn=drawn, **scaling, **options)
+            units = Units.of(self.grid, samples=self.samples, drawn=drawn, **options)
             found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)
             self._corrections[key] = found
         return self._corrections[key]
@@ -248,13 +260,13 @@ class Preferences:
         labels = None if clusters is None else self.label(clusters)
         return leaning_groups(self.grid, level=level, clusters=labels, known=known)
 
-    def distribution(self, *, normalize: bool = True) -> StereotypeDistribution:
+    def distribution(self) -> StereotypeDistribution:
         """The stereotypes of all cells with their weights."""
-        return stereotype_distribution(self.grid, normalize=normalize)
+        return stereotype_distribution(self.grid)
 
-    def influence(self, **scaling: Unpack[RiskScale]) -> FloatArray:
+    def influence(self) -> FloatArray:
         """[C]: R^v minus R^v without each context."""
-        return context_influence(self.grid, **scaling)
+        return context_influence(self.grid)
 
     @property
     def samples(self) -> FloatArray | None:
@@ -262,12 +274,12 @@ class Preferences:
         are ignored and contain the smallest number allowed."""
         return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
 
-    def bounds(self, **scaling: Unpack[RiskScale]) -> RiskBounds | None:
+    def bounds(self) -> RiskBounds | None:
         """Bounds of the risks, given those of the preferences; None where these are exact.
         A cell without an answer may have any preference."""
         if self.low is None or self.high is None:
             return None
-        return risk_bounds(self.grid, self.low, self.high, **scaling)
+        return risk_bounds(self.grid, self.low, self.high)
 
     def to_pandas(self, groups: slice = slice(None)) -> DataFrame:
         """One row per group, context and category, as in preferences.parquet; or of some groups."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.criterion import RiskScale, read_scale
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.group_mean import GROUP_MEAN
 from clinometer.measure.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import FloatArray, as_real
@@ -80,7 +80,7 @@ def reference_risks(
     name: ReferenceName,
     *,
     categories: int | ArrayLike,
-    **scaling: Unpack[RiskScale],
+    criterion: Criterion | None = None,
 ) -> ReferenceRisks:
     """R, R^b, R^v of a reference model in closed form.
 
@@ -92,14 +92,15 @@ def reference_risks(
     Args:
         name: "unbiased", "stereotyped" or "random".
         categories: K for a uniform reference, or p* itself, [Y].
-        norm: k; only validated. One-hot predictions have one positive s, so k does not matter.
-        normalize: as in `decompose`.
+        criterion: as in `decompose`; None is the paper's. One-hot predictions have one positive s,
+            so the norm does not matter. Other criteria are averaged over the categories.
 
     >>> reference_risks("random", categories=5)
     ReferenceRisks(R=1.0, R_bias=0.0, R_volatility=1.0)
     """
     _check_name(name)
-    _, normalize = read_scale(**scaling)
+    criterion = Criterion() if criterion is None else criterion
+    normalize = criterion.normalize
     given = as_real(categories, name="categories")
     if given.ndim == 0:
         if not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
@@ -113,6 +114,12 @@ def reference_risks(
         raise SettingsError(f"categories: expected K or one p*, found shape {given.shape}")
     if name == "unbiased":
         return ReferenceRisks(0.0, 0.0, 0.0)
+    if criterion.name != "ratio":
+        star = np.full(K, 1.0 / K) if given.ndim == 0 else np.asarray(given, dtype=np.float64)
+        each = criterion(criterion.stereotypes(np.eye(K), star[None]))
+        if name == "stereotyped":
+            return ReferenceRisks(float(each.max()), float(each.max()), 0.0)
+        return ReferenceRisks(float(star @ each), 0.0, float(star @ each))
     if name == "stereotyped":
         risk = 1.0 if normalize else size
         return ReferenceRisks(risk, risk, 0.0)

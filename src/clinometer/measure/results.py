@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from clinometer.display.notebook import dataset, frame, risk_html
 from clinometer.display.numbers import counted
-from clinometer.measure.criterion import RiskScale
+from clinometer.measure.criterion import Criterion
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, read_only
 from clinometer.statistics.estimate import Estimate
 
@@ -49,8 +48,7 @@ class RiskReport:
         n_eff: effective number of contexts; n_eff_by_group: [X], over observed cells.
         missing_cells: cells that the mask excludes.
         missing_groups: groups without any observed weight; they have no risk.
-        norm: k of the criterion.
-        normalized: whether 1 is the risk of the worst one-hot prediction.
+        criterion: what R is a measure of, and on what scale.
         intervals: of the groups' risks, once they have been computed.
         R_shared, R_between: the risk that all groups share, and the risk that differs between
             them (see `group_split`); None for a single group.
@@ -71,8 +69,7 @@ class RiskReport:
     n_eff_by_group: FloatArray
     missing_cells: int
     missing_groups: tuple[str, ...]
-    norm: float
-    normalized: bool
+    criterion: Criterion
     intervals: GroupIntervals | None = None
     R_shared: Estimate | None = None
     R_between: Estimate | None = None
@@ -87,11 +84,6 @@ class RiskReport:
     def __repr__(self) -> str:
         size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
         return f"RiskReport({self.shown}; {size})"
-
-    @property
-    def scaling(self) -> RiskScale:
-        """The scale of the risks, to measure something else on the same one."""
-        return {"norm": self.norm, "normalize": self.normalized}
 
     @property
     def shown(self) -> str:
@@ -138,8 +130,7 @@ class RiskReport:
             "n_eff_by_group": [plain(v) for v in self.n_eff_by_group],
             "missing_cells": self.missing_cells,
             "missing_groups": list(self.missing_groups),
-            "norm": "inf" if math.isinf(self.norm) else self.norm,
-            "normalized": self.normalized,
+            **self.criterion.to_dict(),
         }
 
     def to_pandas(self) -> DataFrame:

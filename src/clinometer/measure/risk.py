@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.criterion import RiskScale, checked_norm, criterion, read_scale
+from clinometer.measure.criterion import Criterion, checked_norm
 from clinometer.measure.grid import (
     PreferenceArguments,
     PreferenceGrid,
     read_preferences,
 )
 from clinometer.measure.results import RiskReport
-from clinometer.statistics.arrays import ROUNDING, FloatArray, blocks, plain, read_only, snap
+from clinometer.statistics.arrays import FloatArray, blocks, plain, read_only, snap
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.weights import weighted_mean
 
@@ -30,9 +30,6 @@ NORMS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, math.inf)
 
 def decompose(
     p: ArrayLike | DataFrame,
-    *,
-    norm: float = np.inf,
-    normalize: bool = True,
     **given: Unpack[PreferenceArguments],
 ) -> RiskReport:
     """Split the discrimination risk of preferences into bias risk and volatility risk.
@@ -46,9 +43,12 @@ def decompose(
         p: [X,C,Y] preferences; [C,Y] for one group; or a pandas frame with the columns group,
             context, attribute and p. Each cell sums to one within 1e-6 (it is used as it is, not
             rescaled).
-        norm: k of the criterion J_k, 1 to inf.
-        normalize: divide s by `scale(p*)` in each cell, so that 1 is the risk of always giving
-            the least expected category. False gives the raw equations.
+        criterion: how a departure from p* counts as risk: "ratio" (the paper's), "share" (of the
+            answers that would have to change) or "points" (of a rating scale); None takes the one
+            that fits, see `Criterion`. R is on its scale.
+        norm: k of the paper's J_k, 1 to inf.
+        normalize: False gives the paper's raw equations, without division by `scale(p*)`.
+        points: numbers of the categories, for "points"; None reads them from the labels.
         context_weights: [C] shared by the groups, or [X,C]; any scale; None is equal.
         group_weights: [X]; any scale; None is equal.
         reference: p*: None (uniform), [Y], [X,Y] or [X,C,Y]; see `resolve_reference`.
@@ -72,13 +72,12 @@ def decompose(
     >>> [round(e.value, 12) for e in (report.R, report.R_bias, report.R_volatility)]
     [0.2, 0.0, 0.2]
     """
-    return decompose_grid(read_preferences(p, **given), norm=norm, normalize=normalize)
+    return decompose_grid(read_preferences(p, **given))
 
 
-def decompose_grid(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> RiskReport:
+def decompose_grid(grid: PreferenceGrid) -> RiskReport:
     """`decompose` of preferences that have been read."""
-    norm, normalize = read_scale(**scaling)
-    found = _NormSums.of(grid, (norm,), normalize=normalize)
+    found = _CriterionSums.of(grid, (grid.criterion,))
     R, R_bias, R_volatility = (float(values[0]) for values in found.overall)
     n_eff, n_eff_by_group = grid.effective_sizes(found.total, found.square)
     return RiskReport(
@@ -97,8 +96,7 @@ def decompose_grid(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> RiskRe
         n_eff_by_group=n_eff_by_group,
         missing_cells=grid.missing_cells,
         missing_groups=tuple(g for g, w in zip(grid.groups, found.total, strict=True) if w <= 0),
-        norm=norm,
-        normalized=normalize,
+        criterion=grid.criterion,
     )
 
 
@@ -150,10 +148,8 @@ class RiskCurve:
         return {"curve": rows}
 
 
-def risk_curve(
-    grid: PreferenceGrid, norms: Sequence[float] = NORMS, *, normalize: bool = True
-) -> RiskCurve:
-    """R, R^b and R^v as functions of k (Eq. 10), in one pass over the preferences.
+def risk_curve(grid: PreferenceGrid, norms: Sequence[float] = NORMS) -> RiskCurve:
+    """R, R^b and R^v of the paper's criterion as functions of k (Eq. 10), in one pass.
 
     k = 1 adds up the positive stereotypes of all categories; k = inf takes only the worst. R
     and R^b do not grow with k; R^v may rise or fall. With two categories only one can be
@@ -170,15 +166,19 @@ def risk_curve(
     ks = tuple(checked_norm(norm) for norm in norms)
     if not ks:
         raise SettingsError("norms: expected at least one norm, found none")
-    found = _NormSums.of(grid, ks, normalize=normalize)
+    paper = grid.criterion if grid.criterion.name == "ratio" else Criterion()
+    found = _CriterionSums.of(replace(grid, criterion=paper), [replace(paper, norm=k) for k in ks])
     by_group = [read_only(part) for part in (found.r, found.r_bias, found.r_volatility)]
     return RiskCurve(ks, grid.groups, *by_group, *found.overall)
 
 
 @dataclass(frozen=True, eq=False)
-class _NormSums:
-    """Sums over the contexts for N norms: total, square [X] of the weights, mean [X,K] of s,
-    r, r_bias, r_volatility [N,X], and their three means over the groups [N]."""
+class _CriterionSums:
+    """Sums over the contexts for N criteria of the same s.
+
+    total, square [X] of the weights, mean [X,K] of s, r, r_bias, r_volatility [N,X], and their
+    three means over the groups [N].
+    """
 
     total: FloatArray
     square: FloatArray
@@ -189,30 +189,27 @@ class _NormSums:
     overall: list[FloatArray]
 
     @classmethod
-    def of(cls, grid: PreferenceGrid, norms: Sequence[float], *, normalize: bool) -> _NormSums:
+    def of(cls, grid: PreferenceGrid, criteria: Sequence[Criterion]) -> _CriterionSums:
         """One pass over the preferences, in blocks."""
         X, K = grid.shape[0], len(grid.categories)
-        total, square, risk = np.zeros(X), np.zeros(X), np.zeros((len(norms), X))
+        total, square, risk = np.zeros(X), np.zeros(X), np.zeros((len(criteria), X))
         mean = np.zeros((X, K))
-        largest = 1.0
         for rows, columns in blocks(grid.shape, depth=K):
-            s, top = grid.stereotypes(rows, columns, normalize=normalize)
-            largest = max(largest, top)
+            s = grid.stereotypes(rows, columns)
             w = grid.cell_weights(rows, columns)
             total[rows] += w.sum(axis=1)
             square[rows] += (w * w).sum(axis=1)
-            for i, k in enumerate(norms):
-                risk[i, rows] += (w * criterion(s, k)).sum(axis=1)
+            for i, criterion in enumerate(criteria):
+                risk[i, rows] += (w * criterion(s)).sum(axis=1)
             for y in range(K):
                 mean[rows, y] += (w * s[..., y]).sum(axis=1)
         observed = total > 0
         weights = grid.observed_weights(observed)
         divisor = np.where(observed, total, np.nan)
-        tolerance = ROUNDING if normalize else ROUNDING * largest
         mean /= divisor[:, None]
-        r = snap(risk / divisor, tolerance)
-        r_bias = snap(np.stack([criterion(mean, k) for k in norms]), tolerance)
-        r_volatility = snap(r - r_bias, tolerance)
+        r = snap(risk / divisor, grid.tolerance)
+        r_bias = snap(np.stack([criterion(mean) for criterion in criteria]), grid.tolerance)
+        r_volatility = snap(r - r_bias, grid.tolerance)
         overall = [
             read_only(np.array([weighted_mean(row, weights) for row in part]))
             for part in (r, r_bias, r_volatility)

@@ -93,6 +93,11 @@ def resolve_reference(
     return array
 
 
+def is_even(reference: ArrayLike) -> bool:
+    """Whether a reference expects every category equally often, everywhere."""
+    return bool(np.ptp(np.asarray(reference)) < SIMPLEX_TOLERANCE)
+
+
 def scale(reference: ArrayLike) -> FloatArray:
     """max over y of 1/p*_y - 1: the value of J at the worst one-hot prediction.
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import ClinometerError
-from clinometer.measure import criterion
 from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_prompt
@@ -47,7 +46,7 @@ class CellStatistics:
     def strength(self) -> FloatArray:
         """[X, C]: J(s) of each cell; NaN where missing."""
         missing = np.isnan(self.s).any(axis=2)
-        j = criterion(np.nan_to_num(self.s), self.run.risks.norm)
+        j = self.run.risks.criterion(np.nan_to_num(self.s))
         return np.where(missing, np.nan, j)
 
     @cached_property
@@ -67,12 +66,12 @@ class CellStatistics:
 
     @cached_property
     def distribution(self) -> StereotypeDistribution:
-        return self.run.preferences.distribution(normalize=self.run.risks.normalized)
+        return self.run.preferences.distribution()
 
     @cached_property
     def depth(self) -> FloatArray:
         """[X, C]: the strength from 0 to 1, on any scale of the risks."""
-        if self.run.risks.normalized:
+        if self.run.risks.criterion.normalize:
             return self.strength
         return np.asarray(self.strength / max(1e-12, float(np.nanmax(self.strength))))
 
@@ -187,7 +186,7 @@ class CellStatistics:
         r = (w * np.nan_to_num(self.strength[there][:, contexts])).sum(axis=1)
         s = np.nan_to_num(self.s[there][:, contexts])
         mean = np.einsum("xc,xcy->xy", w, s)
-        bias = criterion(mean, self.run.risks.norm)
+        bias = self.run.risks.criterion(mean)
         g = self.run.risks.group_weights[there]
         g = g / g.sum()
         return float(g @ r), float(g @ bias), float(g @ (r - bias))

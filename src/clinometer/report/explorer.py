@@ -42,7 +42,7 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
         "favoured": np.where(leans.favoured < 0, 255, leans.favoured).astype("<u1"),
         "clear": leans.clear.astype("<u1"),
         "context_mean": cells.context_mean,
-        "influence": p.influence(**report.scaling),
+        "influence": p.influence(),
         "faint": np.packbits(p.low_coverage.ravel(), bitorder="little"),
         "strength": _quantised(cells.depth, 255, "<u1"),
         "p": _quantised(p.values[:, :, :-1], MISSING, "<u2"),

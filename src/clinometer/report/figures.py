@@ -230,7 +230,7 @@ def groups_figure(run: Run, *, top: int = 15) -> Figure:
             table,
             width=width,
             axis="discrimination risk r of a group: 0 as the reference, 1 always the same extreme",
-            limit=1.0 if run.risks.normalized else None,
+            limit=1.0 if run.risks.criterion.normalize else None,
         ),
     )
 
@@ -331,7 +331,7 @@ def distribution_figure(
         means.append((name, float(weights @ values)))
         low, high = float(values.min()), float(values.max())
         pad = 0.4 * (high - low) + 1e-6
-        if run.risks.normalized:  # s cannot lie beyond its scale
+        if run.risks.criterion.normalize:  # s cannot lie beyond its scale
             ends = max(low - pad, -1.0), min(high + pad, 1.0)
         else:
             ends = low - pad, high + pad
@@ -479,7 +479,7 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
 
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     table = pd.DataFrame([*risk_rows(runs, names), *reference_rows(runs[0])])
-    normal = runs[0].risks.normalized
+    normal = runs[0].risks.criterion.normalize
     level = runs[0].risks.R.level
     whisker = f" Whisker: {level:.0%} interval of R." if level else ""
     said = "; ".join(

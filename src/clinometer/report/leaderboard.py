@@ -151,9 +151,8 @@ class _Read:
     def key(self) -> tuple[Any, ...]:
         """Runs with the same key can be compared cell by cell."""
         record, p = self.record, self.preferences
-        settings = record.settings
         asked = (record.topic.sha256, record.contexts.sha256, p.groups, p.contexts)
-        return (*asked, p.categories, settings.norm, settings.normalize)
+        return (*asked, p.categories, p.criterion)
 
 
 def _folders(source: Path) -> list[Path]:
@@ -221,8 +220,7 @@ def _ranking(
         context_weights=first.context_weights,
         group_weights=first.group_weights,
         reference=first.reference,
-        norm=runs[0].record.settings.norm,
-        normalize=runs[0].record.settings.normalize,
+        criterion=first.criterion,
         replicates=replicates,
         seed=seed,
     )

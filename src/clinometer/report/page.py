@@ -162,7 +162,7 @@ def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:
     """One screen for each set of runs that share an axis."""
     kinds: dict[tuple[Any, ...], list[RunSummary]] = {}
     for one in summaries:
-        kind = (one.run.risks.categories, one.run.risks.normalized)
+        kind = (one.run.risks.categories, one.run.risks.criterion)
         kinds.setdefault(kind, []).append(one)
     screens = [first_screen(part) for part in kinds.values()]
     if len(screens) == 1:

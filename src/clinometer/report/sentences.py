@@ -80,7 +80,7 @@ def lede(run: Run) -> tuple[str, ...]:
     )
     scale = (
         f"On average an answer is {risk(R.value)} of the way from {even} (0) to {most}"
-        if report.normalized
+        if report.criterion.normalize
         else f"On average an answer is {risk(R.value)} from {even} (raw equations)"
     )
     sure = f"; {100 * R.level:g} % interval {between(R.low, R.high)}" if R.level else ""
@@ -121,7 +121,11 @@ def sentences(name: str, run: Run) -> list[str]:
     """A run in a few sentences: size, steady or swinging, direction, certainty."""
     report = run.risks
     even = reference_in_words(run)
-    unit = " on a scale from 0 to 1" if report.normalized else " on the scale of the raw equations"
+    unit = (
+        " on a scale from 0 to 1"
+        if report.criterion.normalize
+        else " on the scale of the raw equations"
+    )
     said = [
         f"Discrimination risk R is {estimate(report.R)}{unit}, where 0 is {even} in every answer.",
         f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}. "

@@ -89,7 +89,7 @@ def groups_table(run: Run) -> Table:
 def contexts_table(cells: CellStatistics) -> Table:
     """Every context with its weight, its pull to each category and its effect on volatility."""
     run, p = cells.run, cells.run.preferences
-    influence = p.influence(**run.risks.scaling)
+    influence = p.influence()
     frame = pd.DataFrame(
         {
             "context_id": p.contexts,

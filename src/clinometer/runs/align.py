@@ -61,8 +61,6 @@ def compare_runs(runs: Sequence[Run], **how: Unpack[ComparisonOptions]) -> Compa
     return compare_preferences(
         [run.preferences for run in runs],
         weights_of=first.preferences,
-        norm=first.risks.norm,
-        normalize=first.risks.normalized,
         **how,
     )
 
@@ -75,8 +73,6 @@ def compare_preferences(
     clusters: str | None = None,
     population: str = "similar",
     weights_of: Preferences | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
@@ -101,14 +97,18 @@ def compare_preferences(
                 f"compare: expected the categories {', '.join(first.categories)}, found "
                 f"{', '.join(one.categories)} in number {number + 1}: nothing to compare"
             )
+        if one.criterion != first.criterion:
+            raise RunError(
+                f"compare: number {number + 1} measures R by another criterion "
+                f"({_criterion(one)}) than the first ({_criterion(first)}): measure both alike "
+                "(--criterion, --norm, --raw)"
+            )
         if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
             raise RunError(
                 f"compare: number {number + 1} has other groups or contexts than the first; "
                 'align="common" compares what they share, align="groups" their groups'
             )
     how: dict[str, Any] = {
-        "norm": norm,
-        "normalize": normalize,
         "replicates": replicates,
         "level": level,
         "seed": seed,
@@ -138,6 +138,7 @@ def compare_preferences(
         "context_weights": weights[c] if weights.ndim == 1 else weights[np.ix_(x, c)],
         "group_weights": first.group_weights[x],
         "reference": reference,
+        "criterion": first.criterion,
     }
     units = None if clusters is None else [first.label(clusters)[i] for i in c]
     found = compare(*cells, names=names, clusters=units, mask=observed, **given, **how)
@@ -151,6 +152,10 @@ def compare_preferences(
     grid = read_preferences(cells[0], mask=observed.all(axis=0), **given)
     grids = [grid, *(grid.holding(p) for p in cells[1:])]
     return for_draws(found, grids, draws=first.sampling.draws(population), **how)
+
+
+def _criterion(p: Preferences) -> str:
+    return ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
 
 
 def _own(
@@ -253,11 +258,6 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
                 'align="groups" (--align groups) compares each in its own contexts, "common" in '
                 "what they share"
             )
-    if (first.risks.norm, first.risks.normalized) != (other.risks.norm, other.risks.normalized):
-        raise RunError(
-            f"compare: expected the norm and scale of {first.model}, found others in {name}; "
-            "rerun its audit with the same --norm and --raw"
-        )
 
 
 def _cells(p: Preferences, groups: list[str], contexts: list[str]) -> FloatArray:

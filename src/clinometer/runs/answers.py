@@ -17,7 +17,6 @@ from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.group_mean import impact_ratios
 from clinometer.readouts.tables import RatingTable, parse_readout
 from clinometer.runs.folder.record import OtherRecord, RunRecord
-from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def other_shares(preferences: Preferences) -> FloatArray | None:
     return np.asarray(1.0 - (weights * covered).sum(axis=1) / weights.sum(axis=1))
 
 
-def other_record(preferences: Preferences, settings: AuditSettings) -> OtherRecord | None:
+def other_record(preferences: Preferences) -> OtherRecord | None:
     """`other` overall and of the group that has most of it; bounds where it is large."""
     shares = other_shares(preferences)
     if shares is None:
@@ -54,9 +53,7 @@ def other_record(preferences: Preferences, settings: AuditSettings) -> OtherReco
     if share < LARGE:
         return record
     low, high = worst_case(preferences)
-    found = risk_bounds(
-        preferences.grid, low, high, norm=settings.norm, normalize=settings.normalize
-    )
+    found = risk_bounds(preferences.grid, low, high)
     bounds = {name: list(ends) for name, ends in found._asdict().items()}
     return record.model_copy(update={"bounds": bounds})
 

@@ -264,7 +264,7 @@ def _audit_model(
     del table, grid  # large, and the preferences are a copy
     record.preference_bound = float(bounds.max())
     if record.preference_bound > 0 and preferences.low is None:
-        record.risk_bound = risk_error(preferences.grid, bounds, **settings.scaling)
+        record.risk_bound = risk_error(preferences.grid, bounds)
     del bounds
     return Run.measured(record, preferences, settings, folder=folder)
 

@@ -99,8 +99,6 @@ def calibrated_report(run: Run, confusion: Confusion) -> RiskReport:
         p.grid,
         confusion,
         samples=p.samples,
-        norm=settings.norm,
-        normalize=settings.normalize,
         level=settings.level,
         clusters=None if clusters is None else p.label(clusters),
     )

@@ -46,8 +46,8 @@ def compare(
             mined from, or exactly this "set"; arrays allow "similar" only.
         replicates, level, seed: of the intervals.
         arrays: with arrays only: context_weights, group_weights, reference, mask, groups,
-            categories, norm, normalize, as in `clinometer.measure.compare`; norm and normalize
-            with `Preferences` too. Runs bring their own.
+            categories, criterion, as in `clinometer.measure.compare`. Runs and `Preferences`
+            bring their own.
 
     >>> import numpy as np
     >>> p = np.random.default_rng(0).beta(6, 4, (2, 5, 80))
@@ -73,21 +73,16 @@ def compare(
     if plain:
         raise SettingsError("compare: expected arrays only, or runs and Preferences; found both")
     runs = [m for m in labelled if isinstance(m, Run)]
-    own = {"norm", "normalize"} if not runs else set()
-    if stray := arrays.keys() - own:
+    if stray := arrays.keys():
         raise SettingsError(
             f"compare: {', '.join(sorted(stray))}: runs and Preferences bring their own; leave "
             "it out"
         )
     if clusters is not None and not isinstance(clusters, str):
         raise SettingsError(f"clusters: expected the name of a label, found {type(clusters)}")
-    how.update(align=align, clusters=clusters, population=population, **arrays)
+    how.update(align=align, clusters=clusters, population=population)
     if len(runs) == len(labelled):
         return compare_runs(runs, names=names, **how)
-    if len({(run.risks.norm, run.risks.normalized) for run in runs}) > 1:
-        raise SettingsError("compare: expected runs of one norm and scale, found several")
-    if runs:
-        how.update(norm=runs[0].risks.norm, normalize=runs[0].risks.normalized)
     called = iter(run_names(runs))
     shown = [next(called) if isinstance(m, Run) else f"{i}" for i, m in enumerate(labelled)]
     return compare_preferences(

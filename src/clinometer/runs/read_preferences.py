@@ -5,6 +5,7 @@ attribute, p. Errors in a csv file name the line, as spreadsheets often write cs
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -125,14 +126,21 @@ def from_frame(frame: pd.DataFrame, *, labels: Sequence[str] = ()) -> Preference
 
 
 def risks(
-    table: pd.DataFrame | str | Path, *, labels: Sequence[str] = (), **how: Any
+    table: pd.DataFrame | str | Path,
+    *,
+    labels: Sequence[str] = (),
+    criterion: str | None = None,
+    norm: float = math.inf,
+    normalize: bool = True,
+    **how: Any,
 ) -> RiskReport:
     """Risks with intervals of a table of preferences: a frame, or a csv or parquet file.
 
     Args:
         table: one row per group, context and attribute with its p; see `read_table`.
         labels: further columns with one label per context.
-        how: level, clusters, two_way, population, norm, normalize, as for `Preferences.estimate`.
+        criterion, norm, normalize: as for `decompose`.
+        how: level, clusters, two_way, population, as for `Preferences.estimate`.
 
     >>> import pandas as pd
     >>> rows = [("nurse", f"context {c}", y, p) for c in range(40)
@@ -141,7 +149,9 @@ def risks(
     0.700 (0.623 to 0.772)
     """
     read = read_table if isinstance(table, str | Path) else from_frame
-    return read(table, labels=labels).estimate(**how)  # type: ignore[arg-type]
+    preferences = read(table, labels=labels)  # type: ignore[arg-type]
+    chosen = preferences.measured_by(criterion, norm=norm, normalize=normalize)
+    return chosen.estimate(**how)
 
 
 def _preferences(table: FrameArrays, name: str | Path) -> Preferences:

@@ -70,6 +70,7 @@ class Run:
         found: dict[str, Any] = {
             "status": "finished",
             "summary": SummaryRecord(**report.summary),
+            "criterion": report.criterion.to_dict(),
             "corrected": _corrected(preferences, settings, known=known),
             "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
             "n_eff": report.n_eff,
@@ -79,7 +80,7 @@ class Run:
         if factors is not None:
             found["factors"] = factors
         if record.topic.readout is not None:
-            found["other"] = other_record(preferences, settings)
+            found["other"] = other_record(preferences)
         bounds = _bounds(preferences, settings)
         if bounds is not None:
             found["bounds"] = bounds
@@ -189,7 +190,7 @@ class Run:
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
-        influence = p.influence(**self.risks.scaling)
+        influence = p.influence()
         # Shares as they are: dividing them once more would move the last bit of a loaded run.
         columns = {
             "context_id": pa.array(p.contexts),
@@ -214,7 +215,7 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     """The risks with their intervals; a reference model is known, not estimated, and what its
     groups share depends only on how it is represented."""
     if known or settings.replicates == 0:
-        report = preferences.decompose(**settings.scaling)
+        report = preferences.decompose()
         return replace(report, R_shared=None, R_between=None) if known else report
     return preferences.estimate(**settings.inference())
 
@@ -225,11 +226,9 @@ def _corrected(
     """Corrected for the small-sample bias; unchanged where there is no sampling error."""
     found: RiskReport | Correction
     if known or preferences.exact(settings.population):
-        found = preferences.decompose(**settings.scaling)
+        found = preferences.decompose()
     else:
-        found = preferences.corrected(
-            clusters=settings.clusters, population=settings.population, **settings.scaling
-        )
+        found = preferences.corrected(clusters=settings.clusters, population=settings.population)
     return CorrectedRecord(
         R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
     )
@@ -246,13 +245,12 @@ def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares 
         level=settings.level,
         samples=preferences.samples,
         exact=preferences.exact(settings.population),
-        normalize=settings.normalize,
     )
 
 
 def _bounds(preferences: Preferences, settings: AuditSettings) -> BoundsRecord | None:
     """The bounds for run.json, where preferences are only bounded."""
-    found = preferences.bounds(**settings.scaling)
+    found = preferences.bounds()
     if found is None or preferences.low is None or preferences.high is None:
         return None
     width = (preferences.high - preferences.low).max(axis=2)

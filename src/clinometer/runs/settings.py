@@ -10,11 +10,14 @@ from functools import partial
 from operator import not_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts, own_contexts
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import POPULATIONS
-from clinometer.measure.criterion import RiskScale
+from clinometer.measure.criterion import CRITERIA, Criterion, choose_criterion
+from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, WordOptions
 from clinometer.models.options import DEFAULT_TOLERANCE, QUESTION
 from clinometer.settings import (
@@ -39,6 +42,7 @@ Contexts: TypeAlias = "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (
+    "criterion",
     "norm",
     "normalize",
     "replicates",
@@ -78,13 +82,20 @@ class AuditSettings:
         allowed=POSITIVE,
     )
     seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
+    criterion: str | None = _statistics(
+        None,
+        help="What R measures: ratio (the paper's, against an even split), share (of answers that "
+        "would have to change) or points (of a rating scale).",
+        choices=tuple(CRITERIA),
+        unset="what fits the topic",
+    )
     norm: float = _statistics(
-        math.inf, help="k of the criterion J_k: 1, 2, … or inf.", typed="inf", parse=parse_norm
+        math.inf, help="k of the paper's J_k: 1, 2, … or inf.", typed="inf", parse=parse_norm
     )
     normalize: bool = _statistics(
         True,
         "--raw",
-        help="Use the raw equations instead of scaling risks from 0 to 1.",
+        help="Use the paper's raw equations instead of scaling risks from 0 to 1.",
         typed=False,
         parse=not_,
     )
@@ -148,15 +159,25 @@ class AuditSettings:
         plain["norm"] = "inf" if math.isinf(self.norm) else self.norm
         return plain
 
-    @property
-    def scaling(self) -> RiskScale:
-        """The scale of the risks, as every measure takes it."""
-        return {"norm": self.norm, "normalize": self.normalize}
+    def criterion_for(
+        self, reference: object, categories: Sequence[str], *, scale: int | None
+    ) -> Criterion:
+        """The criterion of a topic: as set, or what fits its reference and rating scale."""
+        return choose_criterion(
+            self.criterion,
+            even=reference is None
+            or (not isinstance(reference, str) and is_even(np.asarray(reference))),
+            categories=categories,
+            norm=self.norm,
+            normalize=self.normalize,
+            points=None if scale is None else range(1, scale + 1),
+        )
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""
-        names = (name for name in INFERENCE if name not in ("replicates", "seed"))
-        return {name: getattr(self, name) for name in names}
+        return {
+            name: getattr(self, name) for name in ("level", "clusters", "two_way", "population")
+        }
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score: other values here make another run. Everything else (device,

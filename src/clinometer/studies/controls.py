@@ -183,7 +183,7 @@ def _measured(preferences: Preferences, run: Run) -> RiskReport:
     """Measure like the run: with intervals if it has them."""
     settings = run.record.settings
     if run.risks.intervals is None:
-        return preferences.decompose(**settings.scaling)
+        return preferences.decompose()
     return preferences.estimate(**settings.inference())
 
 

@@ -552,8 +552,6 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
     mask = np.logical_and.reduce([run.preferences.observed for run in runs])
     return joint_replicates(
         [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs],
-        norm=runs[0].risks.norm,
-        normalize=runs[0].risks.normalized,
         replicates=replicates,
         seed=seed,
     )

@@ -17,6 +17,7 @@ from clinometer.display.numbers import MEASURES
 from clinometer.display.text import to_plain
 from clinometer.errors import ModelError
 from clinometer.measure import Preferences, RiskReport
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
@@ -69,42 +70,22 @@ class Sensitivity:
 
 def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
     """R, R^b, R^v of a run under each choice, one changed at a time."""
-    norm, normalize = run.risks.norm, run.risks.normalized
-    risks = _Risks(run.preferences, norm, normalize)
+    p = run.preferences
     rows = [
-        risks.row("as measured", _weights_name(run)),
-        *_weights(risks),
-        *_words(run, norm, normalize, seed=seed),
-        *_scale(risks),
-        *_criteria(risks),
-        *_coverage(risks),
-        _corrected(risks),
+        _row("as measured", _weights_name(run), p),
+        *_weights(p),
+        *_words(run, seed=seed),
+        *_criteria(p),
+        *_coverage(p),
+        _corrected(p),
     ]
     return Sensitivity(run.model, tuple(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class _Risks:
-    preferences: Preferences
-    norm: float
-    normalize: bool
-
-    def row(
-        self,
-        choice: str,
-        option: str,
-        *,
-        preferences: Preferences | None = None,
-        norm: float | None = None,
-        normalize: bool | None = None,
-        note: str = "",
-        comparable: bool = True,
-    ) -> Choice:
-        report = (preferences or self.preferences).decompose(
-            norm=self.norm if norm is None else norm,
-            normalize=self.normalize if normalize is None else normalize,
-        )
-        return Choice(choice, option, *_values(report), note, comparable)
+def _row(
+    choice: str, option: str, p: Preferences, *, note: str = "", comparable: bool = True
+) -> Choice:
+    return Choice(choice, option, *_values(p.decompose()), note, comparable)
 
 
 def _values(report: RiskReport) -> tuple[float, float, float]:
@@ -116,27 +97,26 @@ def _weights_name(run: Run) -> str:
     return "contexts sampled by weight" if sampled else "contexts by count"
 
 
-def _weights(risks: _Risks) -> Iterator[Choice]:
-    p = risks.preferences
+def _weights(p: Preferences) -> Iterator[Choice]:
     if p.sampling.set_noise:
         note = "contexts were sampled by weight: frequent ones are over-represented"
         yield Choice("context weights", "uniform", None, None, None, note)
     else:
         even = replace(p, context_weights=np.ones(len(p.contexts)))
-        yield risks.row("context weights", "uniform", preferences=even)
+        yield _row("context weights", "uniform", even)
     if not np.allclose(p.group_weights, p.group_weights[0]):
         even = replace(p, group_weights=np.ones(len(p.groups)))
-        yield risks.row("group weights", "uniform", preferences=even)
+        yield _row("group weights", "uniform", even)
     employed = builtin_factors()[WEIGHT].reindex(list(p.groups)).to_numpy(dtype=float)
     known = np.isfinite(employed)
     weights = np.where(known, employed, 0.0)
     if known.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
         weighted = replace(p, group_weights=weights)
         note = "" if known.all() else f"{(~known).sum()} of {len(p.groups)} groups have no figure"
-        yield risks.row("group weights", "employment", preferences=weighted, note=note)
+        yield _row("group weights", "employment", weighted, note=note)
 
 
-def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Choice]:
+def _words(run: Run, *, seed: int) -> Iterator[Choice]:
     """Other word lists, each counted separately over the same scores."""
     if not has_scores(run):
         yield Choice("words", "other lists", None, None, None, "no scores of words are stored")
@@ -151,53 +131,50 @@ def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Cho
             yield Choice("words", name, None, None, None, str(error).split(": ", 1)[-1])
     halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
     found = recounted(run, [*counts, *halves])
-    risks = [_Risks(p, norm, normalize) for p in found]
-    for name, risk in zip(names, risks, strict=False):
-        yield risk.row("words", name)
+    for name, p in zip(names, found, strict=False):
+        yield _row("words", name, p)
     ordered = sorted(
-        (risk.row("words", "") for risk in risks[len(names) :]),
+        (_row("words", "", p) for p in found[len(names) :]),
         key=lambda row: row.R_volatility or 0.0,
     )
     for row, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
         yield replace(row, option=f"random half, {which} Rᵛ of {HALVES}")
 
 
-def _scale(risks: _Risks) -> Iterator[Choice]:
-    p = risks.preferences
-    size = scale(p.grid.reference)
-    option = "raw equations" if risks.normalize else "from 0 to 1"
-    same = bool(np.allclose(size, 1.0))
-    note = "" if same else "another scale"
-    yield risks.row("scale", option, normalize=not risks.normalize, note=note, comparable=same)
+def _criteria(p: Preferences) -> Iterator[Choice]:
+    """Other criteria; only those on the scale of the run's own are comparable with it."""
+    mine = p.grid.criterion
+    ratio = mine.name == "ratio"
+    paper = replace(mine, normalize=True) if ratio else Criterion()
 
+    def row(choice: str, option: str, criterion: Criterion, *, same: bool) -> Choice:
+        note = "" if same else "another scale"
+        return _row(choice, option, replace(p, criterion=criterion), note=note, comparable=same)
 
-def _criteria(risks: _Risks) -> Iterator[Choice]:
+    if ratio:
+        raw = replace(mine, normalize=not mine.normalize)
+        option = "raw equations" if mine.normalize else "from 0 to 1"
+        yield row("scale", option, raw, same=bool(np.allclose(scale(p.grid.reference), 1.0)))
     for norm in NORMS:
-        if norm != risks.norm:
-            yield risks.row("criterion", f"k = {norm:g}", norm=norm)
-    yield _other(risks, "largest |s| (released code)", lambda s: np.abs(s).max(axis=-1))
-    yield _other(
-        risks,
-        "mean of s⁺ (released code)",
-        lambda s: np.maximum(s, 0.0).mean(axis=-1),
-        note="another scale",
-        comparable=False,
-    )
+        if (one := replace(paper, norm=norm, normalize=mine.normalize)) != mine:
+            yield row("criterion", f"k = {norm:g}", one, same=ratio)
+    if mine.name != "share":
+        yield row("criterion", "share of answers", Criterion("share"), same=False)
+    s = replace(paper, normalize=mine.normalize).stereotypes(p.values, p.grid.reference)
+    yield _other(p, s, "largest |s| (released code)", lambda s: np.abs(s).max(axis=-1), same=ratio)
+    mean = "mean of s⁺ (released code)"
+    yield _other(p, s, mean, lambda s: np.maximum(s, 0.0).mean(axis=-1), same=False)
 
 
 def _other(
-    risks: _Risks,
+    p: Preferences,
+    s: FloatArray,
     option: str,
     j: Callable[[FloatArray], FloatArray],
     *,
-    note: str = "",
-    comparable: bool = True,
+    same: bool,
 ) -> Choice:
     """Eq. 3 to 7 with another criterion; both are convex, so R^v is at least 0."""
-    p = risks.preferences
-    s = p.values / p.grid.reference - 1.0
-    if risks.normalize:
-        s = s / scale(p.grid.reference)[..., None]
     w = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
     seen = w.sum(axis=1) > 0
     w = w[seen] / w[seen].sum(axis=1, keepdims=True)
@@ -206,12 +183,12 @@ def _other(
     bias = j((w[..., None] * s).sum(axis=1))
     share = p.group_weights[seen] / p.group_weights[seen].sum()
     R, R_bias = float(share @ r), float(share @ bias)
-    return Choice("criterion", option, R, R_bias, R - R_bias, note, comparable)
+    note = "" if same else "another scale"
+    return Choice("criterion", option, R, R_bias, R - R_bias, note, same)
 
 
-def _coverage(risks: _Risks) -> Iterator[Choice]:
+def _coverage(p: Preferences) -> Iterator[Choice]:
     """Leave out cells below a threshold instead of flagging them."""
-    p = risks.preferences
     if p.coverage is None:
         return
     for threshold in THRESHOLDS:
@@ -223,10 +200,10 @@ def _coverage(risks: _Risks) -> Iterator[Choice]:
         kept = replace(p, values=np.where(low[..., None], np.nan, p.values))
         lost = int((~kept.observed.any(axis=1)).sum())
         note += f", {lost} groups have none" if lost else ""
-        yield risks.row("coverage", option, preferences=kept, note=note)
+        yield _row("coverage", option, kept, note=note)
 
 
-def _corrected(risks: _Risks) -> Choice:
-    found = risks.preferences.corrected(norm=risks.norm, normalize=risks.normalize)
+def _corrected(p: Preferences) -> Choice:
+    found = p.corrected()
     values = (found.R.value, found.R_bias.value, found.R_volatility.value)
     return Choice("estimator", "corrected for few contexts", *values)

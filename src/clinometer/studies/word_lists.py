@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import RunError
-from clinometer.measure import criterion
-from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import stored_scores, word_counts
 from clinometer.runs.scores.shuffled_words import mean_probabilities
@@ -79,7 +77,7 @@ def risks_under(run: Run, counts: list[FloatArray]) -> FloatArray:
             f"{run.model}: word lists: expected a reference of fixed shares, found group-mean"
         )
     reference = np.full(K, 1.0 / K) if p.reference is None else p.reference
-    size = float(scale(reference)) if run.risks.normalized else 1.0
+    criterion = run.risks.criterion
     weights = p.context_weights / p.context_weights.sum()
     stacked = np.concatenate(counts, axis=1)
     total, risk, mean = np.zeros((X, S)), np.zeros((X, S)), np.zeros((X, S, K))
@@ -89,14 +87,16 @@ def risks_under(run: Run, counts: list[FloatArray]) -> FloatArray:
         mass = mass.reshape(-1, S, K)
         whole = mass.sum(axis=2)
         seen = whole > 0
-        s = (mass / np.where(seen, whole, 1.0)[..., None] / reference - 1.0) / size
+        s = criterion.stereotypes(
+            mass / np.where(seen, whole, 1.0)[..., None], reference[None, None]
+        )
         w = weights[c][:, None] * seen
         np.add.at(total, x, w)
-        np.add.at(risk, x, w * criterion(s, run.risks.norm))
+        np.add.at(risk, x, w * criterion(s))
         np.add.at(mean, x, w[..., None] * s)
     seen = total > 0
     divisor = np.where(seen, total, 1.0)
-    bias = criterion(mean / divisor[..., None], run.risks.norm)
+    bias = criterion(mean / divisor[..., None])
     share = p.group_weights[:, None] * seen
     share = share / share.sum(axis=0)
     R, R_bias = (share * risk / divisor).sum(axis=0), (share * bias).sum(axis=0)

@@ -294,6 +294,7 @@ class RunRecord(FolderRecord):
     imported: ImportRecord | None = None
     summary: SummaryRecord | None = None
     other: OtherRecord | None = None
+    criterion: dict[str, Any] = Field(default_factory=dict)
     floor: FloorRecord | None = None
     factors: FactorShares | None = None
     corrected: CorrectedRecord | None = None

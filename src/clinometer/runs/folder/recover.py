@@ -252,7 +252,7 @@ def load_partial(path: str | Path) -> Run:
     if settings.replicates:
         report = preferences.estimate(**settings.inference())
     else:
-        report = preferences.decompose(**settings.scaling)
+        report = preferences.decompose()
     record.counts = {**preferences.counts(), **record.words.counts}
     return Run(record, preferences, report, folder.path)
 

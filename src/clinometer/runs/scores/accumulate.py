@@ -130,6 +130,9 @@ class PreferenceTable:
             context_weights=contexts.weights,
             group_weights=topic.group_weights,
             reference=as_reference(topic.reference),
+            criterion=settings.criterion_for(
+                topic.reference, topic.categories, scale=getattr(topic.readout, "scale", None)
+            ),
             coverage=self._placed(self.coverage),
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),

@@ -37,15 +37,14 @@ def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRec
     is at least as high.
     """
     log_probs, grid = _sampled_scores(run, seed)
-    report = run.risks
     counts = [word_counts(run.record), *shuffled_counts(run, shuffles, seed, alike=True)]
     # Every list contains the same words, so each has the same total: one matrix product.
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
     found = []
     for values in np.split(p_by_list, len(counts), axis=2):
         p = grid.holding(values)
-        whole = decompose_grid(p, **report.scaling)
-        split = group_split(p, **report.scaling)
+        whole = decompose_grid(p)
+        split = group_split(p)
         between = 0.0 if split is None else split.R_between.value
         found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))
     measured, by_chance = np.array(found[0]), np.array(found[1:])
@@ -92,6 +91,7 @@ def _sampled_scores(run: Run, seed: int) -> tuple[NDArray[np.float32], Preferenc
         mask=p.observed[:, kept],
         groups=p.groups,
         categories=p.categories,
+        criterion=p.criterion,
     )
     return scores, grid
 
