@@ -30,7 +30,14 @@ def reference_of(reference: FloatArray | None, x: int, c: int, K: int) -> list[f
     return [float(v) for v in reference[x][c]]
 
 
-def criterion(s: list[float], norm: float) -> float:
+def criterion_of(s: list[float], norm: float, name: str) -> float:
+    """The paper's J_k; half the absolute differences; or the area between two distribution
+    functions over the points 1, 2, .., as a share of their range."""
+    if name == "share":
+        return math.fsum(abs(v) for v in s) / 2
+    if name == "points":
+        below = [math.fsum(s[: y + 1]) for y in range(len(s) - 1)]
+        return math.fsum(abs(v) for v in below) / (len(s) - 1)
     positive = [max(v, 0.0) for v in s]
     if math.isinf(norm):
         return max(positive)
@@ -45,6 +52,7 @@ def decompose(
     reference: FloatArray | None = None,
     norm: float = math.inf,
     normalize: bool = True,
+    criterion: str = "ratio",
     mask: BoolArray | None = None,
 ) -> SlowRisks:
     """Equations 1 to 7, cell by cell: r, r_bias, r_volatility [X] and R, R_bias, R_volatility."""
@@ -63,7 +71,9 @@ def decompose(
                 w = float(context_weights[x][c])
             star = reference_of(reference, x, c, K)
             s = [float(p[x][c][y]) / star[y] - 1 for y in range(K)]
-            if normalize:
+            if criterion != "ratio":
+                s = [float(p[x][c][y]) - star[y] for y in range(K)]
+            elif normalize:
                 worst = max(1 / v - 1 for v in star)
                 s = [v / worst for v in s]
             weight.append(w)
@@ -75,13 +85,15 @@ def decompose(
             rv.append(math.nan)
             means.append([math.nan] * K)
             continue
-        risk = math.fsum(w * criterion(s, norm) for w, s in zip(weight, cells, strict=True))
+        risk = math.fsum(
+            w * criterion_of(s, norm, criterion) for w, s in zip(weight, cells, strict=True)
+        )
         mean = [
             math.fsum(w * s[y] for w, s in zip(weight, cells, strict=True)) / total
             for y in range(K)
         ]
         r.append(risk / total)
-        rb.append(criterion(mean, norm))
+        rb.append(criterion_of(mean, norm, criterion))
         rv.append(r[-1] - rb[-1])
         means.append(mean)
     seen = [x for x in range(X) if not math.isnan(r[x])]

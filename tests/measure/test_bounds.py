@@ -11,8 +11,8 @@ import pytest
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, preference, read_preferences
 from clinometer.measure.bounds import preference_bounds, risk_bounds, risk_error
-from clinometer.measure.criterion import RiskScale
 
+POINTS = {"criterion": "points"}
 RNG = np.random.default_rng(3)
 
 
@@ -53,43 +53,58 @@ def test_an_upper_bound_below_the_lower_is_refused() -> None:
         preference_bounds(np.log([0.2, 0.1]), np.log([0.1, 0.1]), np.eye(2))
 
 
-@pytest.mark.parametrize(("K", "norm"), [(2, np.inf), (2, 2), (4, np.inf), (4, 1)])
-def test_risks_of_preferences_within_bounds_lie_within_bounds(K: int, norm: float) -> None:
+@pytest.mark.parametrize("how", [{}, {"norm": 2}, {"norm": 1}, {"criterion": "share"}, POINTS])
+@pytest.mark.parametrize("reference", [None, "group-mean"])
+@pytest.mark.parametrize("K", [2, 4])
+def test_risks_of_preferences_within_bounds_lie_within_bounds(
+    K: int, how: dict[str, Any], reference: str | None
+) -> None:
     p = RNG.dirichlet(np.ones(K), (5, 8))
     low = np.clip(p - RNG.uniform(0, 0.1, p.shape), 0, 1)
     high = np.clip(p + RNG.uniform(0, 0.1, p.shape), 0, 1)
     w = RNG.random(8)
-    grid = read_preferences(p, context_weights=w)
-    bounds = risk_bounds(grid, low, high, norm=norm)
-    report = decompose(p, context_weights=w, norm=norm)
+    given: dict[str, Any] = {"context_weights": w, "reference": reference, **how}
+    given["categories"] = [str(3 * y) for y in range(K)]
+    grid = read_preferences(p, **given)
+    bounds = risk_bounds(grid, low, high)
+    report = decompose(p, **given)
     for name, (least, most) in bounds._asdict().items():
         assert least - 1e-12 <= getattr(report, name).value <= most + 1e-12
-    exact = risk_bounds(grid, p, p, norm=norm)
+    exact = risk_bounds(grid, p, p)
     assert pytest.approx((report.R.value,) * 2) == exact.R
     assert exact.R_bias == pytest.approx((report.R_bias.value,) * 2)
     assert exact.R_volatility == pytest.approx((report.R_volatility.value,) * 2)
 
 
 @pytest.mark.parametrize("reference", [None, "own", "group-mean"])
-@pytest.mark.parametrize(("K", "norm"), [(2, np.inf), (3, 1), (3, 2)])
-@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize(
+    "scale",
+    [
+        {"criterion": "ratio", "norm": 1},
+        {"criterion": "ratio", "norm": 2},
+        {"criterion": "ratio", "normalize": False},
+        {"criterion": "share"},
+        POINTS,
+    ],
+)
 def test_no_risk_moves_further_than_its_error(
-    K: int, norm: float, normalize: bool, reference: str | None
+    K: int, scale: dict[str, Any], reference: str | None
 ) -> None:
     """Random moves of a cell's preferences, each as far as is allowed."""
     star: Any = RNG.dirichlet(np.full(K, 5.0)) if reference == "own" else reference
     p, w, g = RNG.dirichlet(np.ones(K), (5, 8)), RNG.random(8), RNG.random(5)
-    how: Any = {"context_weights": w, "group_weights": g, "reference": star}
+    how: Any = {"context_weights": w, "group_weights": g, "reference": star, **scale}
+    how["categories"] = [str(3 * y) for y in range(K)]
     off = RNG.uniform(0, 0.02, (5, 8))
-    scaling = RiskScale(norm=norm, normalize=normalize)
-    error = risk_error(read_preferences(p, **how), off, **scaling)
-    here = decompose(p, **how, **scaling)
+    error = risk_error(read_preferences(p, **how), off)
+    here = decompose(p, **how)
     for _ in range(50):
         corner = np.eye(K)[RNG.integers(K, size=(5, 8))]
         far = np.abs(corner - p).max(axis=2)
         q = p + (corner - p) * (off / far).clip(max=1)[..., None]
         assert (np.abs(q - p).max(axis=2) <= off + 1e-15).all()
-        moved = decompose(q, **how, **scaling)
+        moved = decompose(q, **how)
         assert abs(moved.R.value - here.R.value) <= error + 1e-12
         assert abs(moved.R_bias.value - here.R_bias.value) <= error + 1e-12
 

@@ -17,7 +17,6 @@ from clinometer.errors import SettingsError
 from clinometer.measure import corrected, decompose, read_preferences
 from clinometer.measure.correction import BiasModel, Units
 from clinometer.measure.counting_noise import extrapolation, sampled_correction
-from clinometer.measure.criterion import criterion, slope
 from clinometer.statistics.arrays import FloatArray
 
 
@@ -50,12 +49,13 @@ def test_plug_in_agrees_with_decompose(rng: np.random.Generator) -> None:
     assert found == pytest.approx(values, abs=1e-12)
 
 
+@pytest.mark.parametrize("criterion", ["ratio", "share"])
 @pytest.mark.parametrize("reference", [None, [0.3, 0.7]])
 def test_closed_form_of_two_categories_equals_the_integral(
-    rng: np.random.Generator, reference: ArrayLike | None
+    rng: np.random.Generator, reference: ArrayLike | None, criterion: str
 ) -> None:
     p = pair(rng.beta(5, 5, (3, 8)))
-    units = Units.of(read_preferences(p, reference=reference))
+    units = Units.of(read_preferences(p, reference=reference, criterion=criterion))
     model = BiasModel.of(units)
     V, mean, a = units.noise(), units.mean, math.sqrt(0.5)
     z = np.linspace(-9, 9, 200_001)
@@ -63,7 +63,7 @@ def test_closed_form_of_two_categories_equals_the_integral(
     density /= density.sum()
     for x in range(3):
         d = np.sqrt(V[x, 0, 0]) * z[:, None] * np.array([1.0, -present(units.ratio)[x]])
-        chosen = slope(mean[x] + a * d, mean[x] - d / a, np.inf)
+        chosen = units.criterion.slope(mean[x] + a * d, mean[x] - d / a)
         assert model.cross_fit(mean)[x] == pytest.approx(
             float(chosen @ density), abs=2e-5
         )  # the grid cuts a jump
@@ -80,15 +80,6 @@ def test_general_cross_fit_is_near_the_closed_form(rng: np.random.Generator) -> 
     nodes = BiasModel.of(other).cross_fit(other.mean)
     sigma = np.sqrt(one.noise()[:, 0, 0])
     assert np.abs(((line - nodes) / sigma).mean()) < 0.1
-
-
-@pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
-def test_slope_is_the_derivative(rng: np.random.Generator, norm: float) -> None:
-    at, along = rng.normal(size=(50, 4)), rng.normal(size=(50, 4))
-    h = 1e-7
-    numeric = (criterion(at + h * along, norm) - criterion(at - h * along, norm)) / (2 * h)
-    assert slope(at, along, norm) == pytest.approx(numeric, abs=1e-5)
-    assert slope(at, at, norm) == pytest.approx(criterion(at, norm))  # Euler: J is homogeneous
 
 
 def test_noise_is_the_squared_standard_error_of_the_mean(rng: np.random.Generator) -> None:

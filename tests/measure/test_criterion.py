@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import wasserstein_distance
 
 from clinometer.errors import SettingsError
-from clinometer.measure import criterion
-from clinometer.measure.criterion import slope
+from clinometer.measure import criterion, decompose
+from clinometer.measure.criterion import Criterion
+from clinometer.measure.grid import read_preferences
 from clinometer.statistics.arrays import FloatArray
 
 STEREOTYPES = arrays(np.float64, 4, elements=st.floats(-1, 5))
@@ -79,11 +82,69 @@ def test_is_convex_and_homogeneous(a: FloatArray, b: FloatArray, norm: float, t:
     assert float(criterion(3 * a, norm)) == pytest.approx(3 * float(criterion(a, norm)), abs=1e-12)
 
 
-def test_slope_matches_finite_differences(rng: np.random.Generator) -> None:
+EVERY = [
+    *(Criterion(norm=k) for k in (1, 1.5, 2, 3, np.inf)),
+    Criterion("share"),
+    Criterion("points", points=(1, 2, 4, 8)),
+]
+
+
+@pytest.mark.parametrize("j", EVERY, ids=str)
+def test_slope_matches_finite_differences(j: Criterion, rng: np.random.Generator) -> None:
     m = rng.normal(size=(6, 4))
-    for norm in (1.5, 2.0, 3.0, np.inf):
-        for y in range(4):
-            unit = np.eye(4)[y]
-            numeric = (criterion(m + 1e-6 * unit, norm) - criterion(m - 1e-6 * unit, norm)) / 2e-6
-            np.testing.assert_allclose(slope(m, unit, norm), numeric, atol=1e-5)
-        np.testing.assert_allclose(slope(m, m, norm), criterion(m, norm), atol=1e-12)
+    for unit in (*np.eye(4), rng.normal(size=(6, 4))):
+        numeric = (j(m + 1e-6 * unit) - j(m - 1e-6 * unit)) / 2e-6
+        np.testing.assert_allclose(j.slope(m, unit), numeric, atol=1e-5)
+    np.testing.assert_allclose(j.slope(m, m), j(m), atol=1e-12)  # Euler: J is homogeneous
+
+
+@given(st.integers(0, 10_000))
+def test_shares_and_points_are_known_distances(seed: int) -> None:
+    """Total variation and scipy's Wasserstein distance of two distributions."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 7))
+    p, star = rng.dirichlet(np.ones(K), 2)
+    points = tuple(np.cumsum(rng.uniform(0.5, 3, K)).tolist())
+    share, scale = Criterion("share"), Criterion("points", points=points)
+    assert share(share.stereotypes(p, star)) == pytest.approx(np.abs(p - star).sum() / 2)
+    distance = wasserstein_distance(points, points, p, star) / (points[-1] - points[0])
+    assert scale(scale.stereotypes(p, star)) == pytest.approx(distance, abs=1e-12)
+
+
+def test_the_criterion_fits_the_question() -> None:
+    p = np.full((2, 3, 3), 1 / 3)
+    numbers = {"categories": ["1", "2", "3"]}
+    chosen = {
+        "ratio": [{}, {"reference": [1 / 3] * 3}, {"reference": "group-mean", "norm": 2},
+                  {"reference": [0.5, 0.3, 0.2], "normalize": False}],
+        "share": [{"reference": "group-mean"}, {"reference": [0.5, 0.3, 0.2]}],
+        "points": [{"points": [1, 2, 5]}, {"criterion": "points", **numbers}],
+    }  # fmt: skip
+    for name, settings in chosen.items():
+        for how in settings:
+            assert read_preferences(p, **how).criterion.name == name  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"criterion": "cosine"}, "criterion: expected ratio, share, points; found 'cosine'"),
+        ({"criterion": "share", "norm": 2}, "norm and raw equations belong to ratio"),
+        ({"criterion": "points"}, "categories to be numbers in rising order"),
+        ({"criterion": "points", "points": [3, 2, 1]}, "in rising order"),
+        ({"points": [1, 2]}, "points: expected 3 numbers, found 2"),
+    ],
+)
+def test_criteria_that_do_not_fit_are_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        read_preferences(np.full((2, 3, 3), 1 / 3), categories=["a", "b", "c"], **how)
+
+
+def test_a_rare_category_cannot_hide_a_difference() -> None:
+    """90 against 30 % yes is R 0.30, with or without a third answer that hardly occurs."""
+    two = [[[0.9, 0.1]], [[0.3, 0.7]]]
+    three = [[[0.9, 0.0999, 0.0001]], [[0.3, 0.6999, 0.0001]]]
+    for p in (two, three):
+        assert decompose(p, reference="group-mean").R.value == pytest.approx(0.3)
+    ratio = decompose(three, reference="group-mean", criterion="ratio")
+    assert ratio.R.value < 0.0005  # the paper's, by name

@@ -148,9 +148,11 @@ def test_means_match_the_report(normalize: bool, rng: np.random.Generator) -> No
         "context_weights": rng.random((3, 20)),
         "reference": rng.dirichlet(np.full(3, 5.0), size=(3, 20)),
         "mask": rng.random((3, 20)) < 0.7,
+        "criterion": "ratio",
+        "normalize": normalize,
     }
-    report = decompose(p, normalize=normalize, **settings)
-    d = stereotype_distribution(read_preferences(p, **settings), normalize=normalize)
+    report = decompose(p, **settings)
+    d = stereotype_distribution(read_preferences(p, **settings))
     for x, group in enumerate(d.groups):
         for y, category in enumerate(d.categories):
             values, weights = d.sample(category, group)

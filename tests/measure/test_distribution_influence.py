@@ -19,11 +19,12 @@ def test_influence_matches_leaving_the_context_out(norm: float, normalize: bool,
     p = rng.dirichlet(np.ones(K), size=(4, 6))
     weights, group_weights = rng.random(6), rng.random(4)
     reference = rng.dirichlet(np.full(K, 5.0))
-    settings: dict[str, Any] = {"reference": reference, "norm": norm, "normalize": normalize}
-    grid = read_preferences(
-        p, context_weights=weights, group_weights=group_weights, reference=reference
+    settings: dict[str, Any] = {
+        "reference": reference, "criterion": "ratio", "norm": norm, "normalize": normalize,
+    }  # fmt: skip
+    found = context_influence(
+        read_preferences(p, context_weights=weights, group_weights=group_weights, **settings)
     )
-    found = context_influence(grid, norm=norm, normalize=normalize)
     whole = decompose(p, context_weights=weights, group_weights=group_weights, **settings)
     for c in range(6):
         left = [i for i in range(6) if i != c]

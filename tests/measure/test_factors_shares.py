@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.measure import PreferenceGrid, read_preferences
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import (
     FactorShares,
     factor_shares,
@@ -85,7 +87,7 @@ def test_shares_do_not_depend_on_order_names_scale_or_split_contexts() -> None:
     again = [
         factor_shares(grid_of(s[:, mixed]), renamed),
         factor_shares(grid_of(-s), LABELS),
-        factor_shares(grid_of(s), LABELS, normalize=False),
+        factor_shares(replace(grid_of(s), criterion=Criterion(normalize=False)), LABELS),
         factor_shares(grid_of(0.5 * s), LABELS),
     ]
     for one in again:

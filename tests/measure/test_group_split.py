@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def slow_split(
         whole = math.fsum(cell[x, c] for x in here)
         s = {x: [(p[x][c][y] / star[y] - 1) / worst for y in range(K)] for x in here}
         mean = [math.fsum(cell[x, c] * s[x][y] for x in here) / whole for y in range(K)]
-        shared += whole * plain_loops.criterion(mean, norm)
+        shared += whole * plain_loops.criterion_of(mean, norm, "ratio")
         for x in here:
             between += cell[x, c] * plain_loops.criterion(
                 [a - m for a, m in zip(s[x], mean, strict=True)], norm
@@ -61,17 +62,17 @@ def test_the_split_matches_plain_loops_and_keeps_its_bounds(seed: int) -> None:
     mask = rng.random((X, C)) < 0.8
     mask[:, 0] = True
     norm, normalize = float(rng.choice([1.0, 2.0, np.inf])), bool(rng.random() < 0.5)
-    grid = read_preferences(p, context_weights=w_c, group_weights=w_x, reference=star, mask=mask)
-    found = group_split(grid, norm=norm, normalize=normalize)
+    how: dict[str, Any] = {
+        "context_weights": w_c, "group_weights": w_x, "reference": star, "mask": mask,
+        "criterion": "ratio", "norm": norm, "normalize": normalize,
+    }  # fmt: skip
+    found = group_split(read_preferences(p, **how))
     assert found is not None
     expected = slow_split(
         p, w_c=w_c, w_x=w_x, star=star, norm=norm, mask=mask, normalize=normalize,
     )  # fmt: skip
     assert (found.R_shared.value, found.R_between.value) == pytest.approx(expected, abs=1e-12)
-    whole = decompose(
-        p, context_weights=w_c, group_weights=w_x, reference=star, norm=norm,
-        normalize=normalize, mask=mask,
-    ).R.value  # fmt: skip
+    whole = decompose(p, **how).R.value
     assert found.R_shared.value <= whole + 1e-12
     assert whole <= found.R_shared.value + found.R_between.value + 1e-12
 

@@ -8,6 +8,7 @@ import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.measure import RiskReport, decompose, reference_risks
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.reference_models import (
     REFERENCE_MODELS,
     ReferenceName,
@@ -45,21 +46,30 @@ def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.
         outcomes = random_outcomes((3, C, K), context_weights=weights)
         assert triple(decompose(**outcomes._asdict(), **settings)) == (1, 0, 1)
     for name in REFERENCE_MODELS:
-        assert reference_risks(name, categories=K, norm=norm) == expected[name]
+        assert reference_risks(name, categories=K, criterion=Criterion(norm=norm)) == expected[name]
 
 
 def test_skewed_reference_by_hand() -> None:
     # Rarest 0.2: scale 4; random: K - 1 = 2, so 2/4 on the normalised scale.
     assert reference_risks("random", categories=SKEWED) == pytest.approx((0.5, 0, 0.5), abs=1e-15)
-    assert reference_risks("random", categories=SKEWED, normalize=False) == (2, 0, 2)
-    raw = reference_risks("stereotyped", categories=SKEWED, normalize=False)
+    raw = Criterion(normalize=False)
+    assert reference_risks("random", categories=SKEWED, criterion=raw) == (2, 0, 2)
+    raw = reference_risks("stereotyped", categories=SKEWED, criterion=raw)
     assert raw == pytest.approx((4, 4, 0), rel=1e-15)
 
 
-@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        Criterion(),
+        Criterion(normalize=False),
+        Criterion("share"),
+        Criterion("points", points=(1, 2, 5)),
+    ],
+)
 @pytest.mark.parametrize("name", REFERENCE_MODELS)
 def test_closed_form_equals_decompose_under_a_skewed_reference(
-    name: ReferenceName, normalize: bool, rng: np.random.Generator
+    name: ReferenceName, criterion: Criterion, rng: np.random.Generator
 ) -> None:
     shape, w = (2, 11, 3), rng.random(11)
     if name == "random":
@@ -67,10 +77,12 @@ def test_closed_form_equals_decompose_under_a_skewed_reference(
     else:
         p = reference_preferences(name, shape, reference=SKEWED)
         given = {"p": p, "reference": SKEWED, "context_weights": w}
-    expected = reference_risks(name, categories=SKEWED, normalize=normalize)
-    assert triple(decompose(**given, normalize=normalize)) == pytest.approx(expected, rel=1e-13)
-    if name == "stereotyped" and normalize:
-        assert triple(decompose(**given)) == (1, 1, 0)
+    expected = reference_risks(name, categories=SKEWED, criterion=criterion)
+    found = triple(decompose(**given, criterion=criterion))
+    if name != "stereotyped" or criterion.name != "points":  # the rarest, not the furthest
+        assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
+    if name == "stereotyped" and criterion == Criterion():
+        assert found == (1, 1, 0)
 
 
 @pytest.mark.parametrize("per", ["group", "cell"])
@@ -80,7 +92,7 @@ def test_reference_per_group_and_per_cell(per: str, rng: np.random.Generator) ->
     unbiased = reference_preferences("unbiased", shape, reference=reference)
     assert triple(decompose(unbiased, reference=reference)) == (0, 0, 0)
     extreme = reference_preferences("stereotyped", shape, reference=reference)
-    assert decompose(extreme, reference=reference).R.value == 1.0
+    assert decompose(extreme, reference=reference, criterion="ratio").R.value == 1.0
     outcomes = random_outcomes(shape, reference=reference)
     assert outcomes.p.shape == (2, 12, 3)
     report = decompose(**outcomes._asdict(), normalize=False)
@@ -126,7 +138,7 @@ def test_a_sampled_model_approaches_the_closed_form() -> None:
         (lambda: reference_risks("random", categories=np.nan), "whole number"),
         (lambda: reference_risks("random", categories=[[0.5, 0.5]]), "one p"),
         (lambda: reference_risks("random", categories=[1.0, 0.0]), "positive"),
-        (lambda: reference_risks("random", categories=2, norm=0), "norm"),
+        (lambda: Criterion(norm=0), "norm"),
         (lambda: random_outcomes((1, 3, 2), context_weights=[1, 1]), "expected 3 weights"),
     ],
 )

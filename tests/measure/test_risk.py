@@ -74,15 +74,23 @@ def reference_of(
 
 
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("norm", [1, 1.5, 2, 3, np.inf])
+@pytest.mark.parametrize(
+    "scale",
+    [
+        *({"norm": k} for k in (1, 1.5, 3, np.inf)),
+        {"norm": 2, "normalize": False},
+        {"normalize": False},
+        {"criterion": "share"},
+        {"criterion": "points"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("weights", [None, "shared", "group"])
 @pytest.mark.parametrize("kind", REFERENCES)
 def test_agrees_with_plain_loops(
     kind: str,
     weights: str | None,
-    norm: float,
-    normalize: bool,
+    scale: dict[str, Any],
     masked: bool,
     rng: np.random.Generator,
 ) -> None:
@@ -96,9 +104,9 @@ def test_agrees_with_plain_loops(
             "group": rng.gamma(0.3, size=(4, 9)),
         }[weights],
         "group_weights": rng.random(4),
-        "norm": norm,
-        "normalize": normalize,
         "mask": None,
+        "criterion": "ratio",
+        **scale,
     }
     if masked:
         settings["mask"] = rng.random((4, 9)) < 0.6
@@ -107,7 +115,7 @@ def test_agrees_with_plain_loops(
         if kind == "cell":
             settings["reference"][~settings["mask"]] = np.nan
     expected = plain_loops.decompose(p, **settings)
-    report = decompose(p, **settings)
+    report = decompose(p, categories=list("12345"), **settings)
     for name in ("r", "r_bias", "r_volatility", "mean_stereotype"):
         np.testing.assert_allclose(
             getattr(report, name), getattr(expected, name), rtol=1e-12, atol=1e-12

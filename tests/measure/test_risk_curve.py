@@ -24,12 +24,14 @@ def test_the_curve_matches_decompose_for_each_norm(
         "group_weights": rng.random(5),
         "reference": rng.dirichlet(np.full(4, 5.0)),
         "mask": rng.random((5, 9)) < 0.8,
+        "normalize": normalize,
     }
     norms = [1, 1.5, 2, 7, np.inf]
-    curve = risk_curve(read_preferences(p, **settings), norms, normalize=normalize)
+    grid = read_preferences(p, criterion="ratio", **settings)
+    curve = risk_curve(grid, norms)
     for i, k in enumerate(norms):
-        whole = decompose(p, norm=k, normalize=normalize, **settings)
-        loop = plain_loops.decompose(p, norm=k, normalize=normalize, **settings)
+        whole = decompose(p, criterion="ratio", norm=k, **settings)
+        loop = plain_loops.decompose(p, norm=k, **settings)
         assert curve.R[i] == whole.R.value
         assert curve.R_volatility[i] == whole.R_volatility.value
         assert curve.R_bias[i] == pytest.approx(loop.R_bias, abs=1e-12)

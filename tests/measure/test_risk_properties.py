@@ -32,7 +32,11 @@ def simplex(draw: st.DrawFn, size: tuple[int, ...], least: float = 0.0) -> Float
 def problems(draw: st.DrawFn) -> Problem:
     """Preferences with every kind of weights and reference; s stays below about 100."""
     X, C, K = draw(st.integers(1, 3)), draw(st.integers(1, 6)), draw(st.integers(2, 5))
-    settings: dict[str, Any] = {"norm": draw(NORMS), "normalize": draw(st.booleans())}
+    settings: dict[str, Any] = {
+        "criterion": "ratio",
+        "norm": draw(NORMS),
+        "normalize": draw(st.booleans()),
+    }
     shape = draw(st.sampled_from([None, (C,), (X, C)]))
     if shape:
         settings["context_weights"] = draw(arrays(np.float64, shape, elements=st.floats(0.01, 9)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinometer.measure.counting_noise import sampled_correction
-from clinometer.measure.criterion import criterion
+from clinometer.measure.criterion import Criterion, criterion
 from clinometer.measure.grid import read_preferences
 from clinometer.measure.judge import unmixed_criterion
 
@@ -25,10 +25,10 @@ def test_the_mean_is_that_of_people(
     K = len(matrix)
     p = rng.dirichlet(shape, 4000)
     counts = rng.multinomial(m, p @ matrix)
-    star, divisor = np.full(p.shape, 1 / K), np.full(len(p), K - 1.0)
+    star = np.full(p.shape, 1 / K)
     truth = criterion((p * K - 1) / (K - 1), np.inf).mean()
     inverse = np.linalg.inv(matrix)
-    found = unmixed_criterion(counts, inverse, star, divisor, norm=np.inf).mean()
+    found = unmixed_criterion(counts, inverse, star, criterion=Criterion()).mean()
     plain = criterion((counts / m @ inverse * K - 1) / (K - 1), np.inf).mean()
     assert found == pytest.approx(truth, abs=0.015)
     assert plain - truth > 0.06
@@ -38,7 +38,7 @@ def test_a_perfect_judge_is_as_plain_answers() -> None:
     rng = np.random.default_rng(4)
     p = rng.beta(5, 5, 3000)
     counts = np.stack([n := rng.binomial(12, p), 12 - n], axis=-1)
-    star, divisor = np.full((3000, 2), 0.5), np.ones(3000)
-    found = unmixed_criterion(counts, np.eye(2), star, divisor, norm=np.inf)
+    star = np.full((3000, 2), 0.5)
+    found = unmixed_criterion(counts, np.eye(2), star, criterion=Criterion())
     other = sampled_correction(read_preferences(counts / 12), 12)
     assert found.mean() == pytest.approx(float(other.mean()), abs=0.012)
