@@ -46,8 +46,8 @@ def slow_split(
         mean = [math.fsum(cell[x, c] * s[x][y] for x in here) / whole for y in range(K)]
         shared += whole * plain_loops.criterion_of(mean, norm, "ratio")
         for x in here:
-            between += cell[x, c] * plain_loops.criterion(
-                [a - m for a, m in zip(s[x], mean, strict=True)], norm
+            between += cell[x, c] * plain_loops.criterion_of(
+                [a - m for a, m in zip(s[x], mean, strict=True)], norm, "ratio"
             )
     return shared, between
 

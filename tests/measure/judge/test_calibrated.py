@@ -37,7 +37,10 @@ def test_a_judge_that_read_every_reply_gives_peoples_risks_back() -> None:
         [[(cell[0] - 0.25) / 0.65, 1 - (cell[0] - 0.25) / 0.65] for cell in row] for row in q
     ]
     r = [
-        math.fsum(plain_loops.criterion([2 * v - 1 for v in cell], np.inf) for cell in row) / 40
+        math.fsum(
+            plain_loops.criterion_of([2 * v - 1 for v in cell], np.inf, "ratio") for cell in row
+        )
+        / 40
         for row in by_hand
     ]
     assert found.r == pytest.approx(np.array(r), abs=1e-12)
