@@ -124,6 +124,7 @@ OTHER = {
     "--replicates": "200",
     "--level": "0.9",
     "--clusters": "source",
+    "--criterion": "share",
     "--two-way": None,
     "--population": "set",
     "--kind": "causal",

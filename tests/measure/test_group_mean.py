@@ -20,8 +20,9 @@ from clinometer.measure.reference_models import (
 )
 
 
-def slow(p: np.ndarray, w: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+def slow(p: np.ndarray, w: np.ndarray, v: np.ndarray, *, share: bool) -> tuple[float, float]:
     """R and R^b by loops from the equations; w of contexts, v of groups, both summing to one."""
+    worst = (lambda s: sum(abs(one) for one in s) / 2) if share else (lambda s: max(0.0, *s))
     X, C, K = p.shape
     R = R_bias = 0.0
     for x in range(X):
@@ -30,20 +31,26 @@ def slow(p: np.ndarray, w: np.ndarray, v: np.ndarray) -> tuple[float, float]:
             star = [sum(v[i] * p[i, c, y] for i in range(X)) for y in range(K)]
             size = max(1 / one - 1 for one in star)
             s = [(p[x, c, y] / star[y] - 1) / size for y in range(K)]
-            r += w[c] * max(0.0, *s)
+            if share:
+                s = [p[x, c, y] - star[y] for y in range(K)]
+            r += w[c] * worst(s)
             mean = [m + w[c] * one for m, one in zip(mean, s, strict=True)]
         R += v[x] * r
-        R_bias += v[x] * max(0.0, *mean)
+        R_bias += v[x] * worst(mean)
     return R, R_bias
 
 
+@pytest.mark.parametrize("criterion", ["ratio", "share"])
 @pytest.mark.parametrize("K", [2, 3, 5])
-def test_risks_are_those_of_plain_loops(K: int) -> None:
+def test_risks_are_those_of_plain_loops(K: int, criterion: str) -> None:
     rng = np.random.default_rng(K)
     p = rng.dirichlet(np.ones(K), (4, 7))
     w, v = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(4))
-    found = decompose(p, context_weights=w, group_weights=v, reference="group-mean")
-    assert (found.R.value, found.R_bias.value) == pytest.approx(slow(p, w, v), abs=1e-12)
+    found = decompose(
+        p, context_weights=w, group_weights=v, reference="group-mean", criterion=criterion
+    )
+    expected = slow(p, w, v, share=criterion == "share")
+    assert (found.R.value, found.R_bias.value) == pytest.approx(expected, abs=1e-12)
 
 
 def test_all_groups_alike_is_zero_for_any_answer() -> None:
@@ -59,10 +66,12 @@ def test_all_groups_alike_is_zero_for_any_answer() -> None:
 def test_reference_models_reach_the_ends_of_the_scale(name: ReferenceName, K: int) -> None:
     shape = (6 * K, 5, K)
     if name == "random":
-        found = decompose(**random_outcomes(shape, reference="group-mean")._asdict())
+        found = decompose(
+            **random_outcomes(shape, reference="group-mean")._asdict(), criterion="ratio"
+        )
     else:
         p = reference_preferences(name, shape, reference="group-mean")
-        found = decompose(p, reference="group-mean")
+        found = decompose(p, reference="group-mean", criterion="ratio")
     expected = reference_risks(name, categories=K)
     assert (found.R.value, found.R_bias.value, found.R_volatility.value) == pytest.approx(expected)
 
@@ -72,20 +81,22 @@ def test_no_model_is_above_one() -> None:
     groups and two categories, and many points inside."""
     for answers in itertools.product([0, 1], repeat=4):
         p = np.eye(2)[np.array(answers)][:, None]
-        risk = decompose(p, reference="group-mean").R.value
+        risk = decompose(p, reference="group-mean", criterion="ratio").R.value
         assert (risk > 1 - 1e-9) == (sum(answers) == 2)
         assert risk <= 1
     rng = np.random.default_rng(1)
     for _ in range(200):
         p = rng.dirichlet(np.full(2, 0.2), (4, 1))
-        assert decompose(p, reference="group-mean").R.value <= 1
+        assert decompose(p, reference="group-mean", criterion="ratio").R.value <= 1
 
 
 def test_three_groups_cannot_be_split_evenly_in_two() -> None:
     # One group always yes, two always no: p* = (1/3, 2/3), scale 2. The first has s = 2, the
     # others 1.5 - 1 = 0.5, so R = (1 + 0.25 + 0.25) / 3.
     p = np.eye(2)[np.array([0, 1, 1])][:, None]
-    assert decompose(p, reference="group-mean").R.value == pytest.approx(0.5)
+    assert decompose(p, reference="group-mean", criterion="ratio").R.value == pytest.approx(0.5)
+    # One in three answers differs from the others': 2/3 + 1/3 + 1/3 would have to change.
+    assert decompose(p, reference="group-mean").R.value == pytest.approx(4 / 9)
 
 
 def test_missing_cells_take_no_part_in_the_mean() -> None:

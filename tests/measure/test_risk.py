@@ -54,7 +54,7 @@ def test_five_categories_on_both_scales_by_hand() -> None:
 
 def test_skewed_reference_by_hand() -> None:
     # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3.
-    report = decompose([[0.5, 0.5]], reference=[0.25, 0.75])
+    report = decompose([[0.5, 0.5]], reference=[0.25, 0.75], criterion="ratio")
     assert report.R.value == pytest.approx(1 / 3, abs=1e-15)
     np.testing.assert_allclose(report.mean_stereotype, [[1 / 3, -1 / 9]], atol=1e-15)
 

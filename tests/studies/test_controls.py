@@ -50,7 +50,8 @@ def test_references_match_decompose(rows: dict[str, Control], run: Run) -> None:
     assert known.tolist() == [True, True, True, False]
     table = np.stack([1 - women, women], axis=1)[known]
     assert p.categories == ("male", "female")
-    by_hand = decompose(p.values[known], context_weights=p.context_weights, reference=table)
+    weights = {"context_weights": p.context_weights, "criterion": "ratio"}
+    by_hand = decompose(p.values[known], reference=table, **weights)
     line = rows["reference: labour statistics (share of women)"]
     assert line.R is not None
     assert line.R.value == pytest.approx(by_hand.R.value, abs=1e-12)
@@ -59,7 +60,7 @@ def test_references_match_decompose(rows: dict[str, Control], run: Run) -> None:
     placebo = Run.load(present(run.path) / "controls")
     person = placebo.preferences.values[placebo.preferences.groups.index("person")]
     same = np.broadcast_to(person, p.values.shape)
-    by_hand = decompose(p.values, context_weights=p.context_weights, reference=same)
+    by_hand = decompose(p.values, reference=same, **weights)
     line = rows["reference: its prior (person), same context"]
     assert line.R_volatility is not None
     assert line.R_volatility.value == pytest.approx(by_hand.R_volatility.value, abs=1e-12)

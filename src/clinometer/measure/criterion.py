@@ -86,9 +86,9 @@ class Criterion:
         s = np.empty((K, *np.broadcast_shapes(p.shape, star.shape)[:-1]))
         for y in range(K):
             if self.name != "ratio":
-                np.subtract(p[..., y], star[..., y], out=s[y])
+                np.subtract(p[..., y], star[..., y], out=s[y, ...])
                 continue
-            np.divide(p[..., y], star[..., y], out=s[y])
+            np.divide(p[..., y], star[..., y], out=s[y, ...])
             s[y] -= 1.0
         if self.name == "ratio" and self.normalize:
             s /= scale(star)

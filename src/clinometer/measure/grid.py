@@ -17,7 +17,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.frame import read_frame
 from clinometer.measure.group_mean import GROUP_MEAN, group_mean
-from clinometer.measure.stereotype import is_even, resolve_reference, scale
+from clinometer.measure.stereotype import is_even, resolve_reference
 from clinometer.statistics.arrays import (
     ROUNDING,
     SIMPLEX_TOLERANCE,
@@ -166,13 +166,14 @@ class PreferenceGrid(Grid):
         """Risks below this are rounding."""
         if self.criterion.normalize:
             return ROUNDING
-        return ROUNDING * max(1.0, float(scale(self.reference).max()))
+        return ROUNDING * max(1.0, 1.0 / float(np.nanmin(self.reference)) - 1.0)
 
     def holding(self, values: RealArray) -> PreferenceGrid:
         """The same grid with the preferences [X,C,K] of another model."""
         found = replace(self, values=values)
         if self.relative:
-            star = group_mean(values, self.group_weights, self.mask)
+            divides = self.criterion.name == "ratio"
+            star = group_mean(values, self.group_weights, self.mask, positive=divides)
             found = replace(found, reference=star)
         found.check()
         return found

@@ -18,12 +18,17 @@ GROUP_MEAN: Literal["group-mean"] = "group-mean"
 
 
 def group_mean(
-    values: RealArray, group_weights: FloatArray, mask: BoolArray | None = None
+    values: RealArray,
+    group_weights: FloatArray,
+    mask: BoolArray | None = None,
+    *,
+    positive: bool = False,
 ) -> FloatArray:
     """p* [X,C,K]: the weighted mean over the groups that were observed in each context.
 
-    A category that no group gives has no share to divide by; it gets the smallest share allowed,
-    and since no group is above it, it adds nothing to a risk. A context without any observed group
+    A category that no group gives has no share to divide by; where a criterion divides, `positive`
+    gives it the smallest share allowed, and since no group is above it, it adds nothing to a risk.
+    A context without any observed group
     gets a uniform p*, which nothing is held against.
 
     >>> p = np.array([[[0.8, 0.2]], [[0.4, 0.6]]])
@@ -39,8 +44,9 @@ def group_mean(
     total = w.sum(axis=0)
     mean = np.full((C, K), 1.0 / K)
     np.divide(np.einsum("xc,xck->ck", w, p), total[:, None], out=mean, where=total[:, None] > 0)
-    mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
-    mean /= mean.sum(axis=1, keepdims=True)
+    if positive:
+        mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
+        mean /= mean.sum(axis=1, keepdims=True)
     return np.broadcast_to(mean, (X, C, K)).copy()
 
 

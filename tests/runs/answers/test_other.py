@@ -11,7 +11,6 @@ from clinometer.contexts.load import default_contexts
 from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
-from clinometer.runs import AuditSettings
 from clinometer.runs.answers import (
     other_record,
     other_sentence,
@@ -42,7 +41,7 @@ def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
 
 def record(draws: dict[str, int] | None = None) -> RunRecord:
     info = ModelInfo("m", "causal", "1")
-    found = new_record(info, HIRING, default_contexts(HIRING), AuditSettings())
+    found = new_record(info, HIRING, default_contexts(HIRING))
     found.replies = draws or {}
     return found
 
@@ -58,7 +57,7 @@ def test_shares_are_means_over_contexts() -> None:
 
 
 def test_bounds_hold_for_anything_that_other_could_be() -> None:
-    found = other_record(HALF, AuditSettings())
+    found = other_record(HALF)
     assert found is not None
     assert (found.share, found.most, found.most_group) == (0.375, 0.5, "b")
     assert found.bounds is not None
@@ -73,13 +72,13 @@ def test_bounds_hold_for_anything_that_other_could_be() -> None:
 
 
 def test_little_other_has_no_bounds() -> None:
-    found = other_record(preferences([[[0.8, 0.2]]], [[0.99]]), AuditSettings())
+    found = other_record(preferences([[[0.8, 0.2]]], [[0.99]]))
     assert found is not None
     assert found.bounds is None
 
 
 def test_the_sentence_says_of_what_it_is_a_share() -> None:
-    told = record().model_copy(update={"other": other_record(HALF, AuditSettings())})
+    told = record().model_copy(update={"other": other_record(HALF)})
     said = other_sentence(told)
     assert said.startswith("38 % of the probability is other (none of the categories), most for b")
     assert "R could be" in said
@@ -124,5 +123,5 @@ def test_too_few_answers_a_cell_has_no_number() -> None:
 def test_a_topic_of_words_keeps_its_own_rules() -> None:
     words = load_topic("gender")
     info = ModelInfo("m", "causal", "1")
-    asked = new_record(info, words, default_contexts(words), AuditSettings())
+    asked = new_record(info, words, default_contexts(words))
     require_answers(asked, preferences([[[0.8, 0.2]]], [[0.001]]))
