@@ -133,6 +133,7 @@ def test_a_custom_table_of_names_is_used(run: Run) -> None:
         p.values[rows],
         context_weights=p.context_weights,
         reference=[[0.1, 0.9], [0.3, 0.7]],
+        criterion="ratio",
     )
     assert line.R is not None
     assert line.R.value == pytest.approx(by_hand.R.value, abs=1e-12)

@@ -38,8 +38,9 @@ FAR = 0.9985
 """The shared factor is tried up to this quantile."""
 
 LEAST_EFFECTIVE = 4.0
-"""Effective units needed for an interval of R^b or R^v: with 3.6 and 3.9, R^b was held in 88 to
-92 % of the simulations where groups swing together; R^v was not tried below 4."""
+"""Effective units needed for an interval of R, R^b or R^v: with 3.6 and 3.9, R^b was held in 88 to
+92 % of the simulations where groups swing together; R^v was not tried below 4. An interval of R
+from two wordings would reach from 0 to three times its value, and say nothing."""
 
 LEAST_FOR_NONE = 30.0
 """With at least this many effective units, full agreement gives an interval of width 0."""
@@ -78,9 +79,9 @@ def estimate_risks(
         clusters or draws where these were sampled.
 
     Degenerate input: a single effective unit gives values without intervals, and a group with one
-    observed unit a NaN row. With fewer than four effective units R^v has no interval; if all units
-    agree, no risk has one with fewer than 30, and with more its width is 0. `note` of an estimate
-    says so. Errors as for `decompose`.
+    observed unit a NaN row. With fewer than four effective units no risk of all groups has an
+    interval; if all units agree, no risk has one with fewer than 30, and with more its width is 0.
+    `note` of an estimate says so. Errors as for `decompose`.
 
     >>> rng = np.random.default_rng(1)
     >>> p = rng.beta(5, 5, (40, 60))                       # R = R^v = 0.246, R^b = 0
@@ -182,9 +183,11 @@ def _with_bounds(
     """The report with ends [3,X+1,2] clipped to 0..top and stretched to contain the value shown.
 
     No interval where `sizes` [X+1], the effective units, are too few: fewer than
-    LEAST_EFFECTIVE for r^v and R^b, or than LEAST_FOR_NONE where all units agree.
+    LEAST_EFFECTIVE for r^v and for R, R^b, R^v, or than LEAST_FOR_NONE where all units agree.
     """
     bounds = snap(np.clip(bounds, 0.0, top))
+    # R is the sum of two parts that are not negative: neither end of theirs is above its own.
+    bounds[1:] = np.minimum(bounds[1:], bounds[0])
     overall, ends = [], []
     for i, (shown, values) in enumerate(
         (
@@ -197,7 +200,7 @@ def _with_bounds(
         low, high = np.minimum(bounds[i, :, 0], every), np.maximum(bounds[i, :, 1], every)
         agree = (high - low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
         few = (sizes < LEAST_EFFECTIVE) & (i == 2)
-        few[-1] |= sizes[-1] < LEAST_EFFECTIVE and i == 1
+        few[-1] = sizes[-1] < LEAST_EFFECTIVE
         # NaN (a missing group) counts as a single unit too.
         alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
         gone = agree | few | alone

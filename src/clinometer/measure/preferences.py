@@ -220,8 +220,9 @@ class Preferences:
         return self._with_split(report, intervals=True, **resampling)
 
     def exact(self, population: str) -> bool:
-        """Whether there is no sampling error: the population is this set, scored in full."""
-        return population == "set" and self.sampling.set_noise == 0
+        """Whether there is no sampling error: the population is this set, scored in full, and
+        probabilities were read. Replies are a sample in any population."""
+        return population == "set" and self.sampling.set_noise == 0 and self.answers is None
 
     def _units(self, population: str, clusters: str | None) -> dict[str, Any]:
         """What is resampled for a population, as `estimate` takes it."""
@@ -229,7 +230,9 @@ class Preferences:
             raise SettingsError(
                 f"population: expected {', '.join(POPULATIONS)}; found {population!r}"
             )
-        if population == "similar":
+        # The noise of replies does not shrink with the contexts that they stand for: with sampled
+        # answers every population has the intervals of the widest one.
+        if population == "similar" or self.answers is not None:
             labels = None if clusters is None else self.label(clusters)
             return {"unit": "contexts", "clusters": labels}
         if clusters is not None:

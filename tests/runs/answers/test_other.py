@@ -11,6 +11,7 @@ from clinometer.contexts.load import default_contexts
 from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
+from clinometer.runs import AuditSettings
 from clinometer.runs.answers import (
     other_record,
     other_sentence,
@@ -41,7 +42,7 @@ def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
 
 def record(draws: dict[str, int] | None = None) -> RunRecord:
     info = ModelInfo("m", "causal", "1")
-    found = new_record(info, HIRING, default_contexts(HIRING))
+    found = new_record(info, HIRING, default_contexts(HIRING), AuditSettings())
     found.replies = draws or {}
     return found
 
@@ -123,5 +124,5 @@ def test_too_few_answers_a_cell_has_no_number() -> None:
 def test_a_topic_of_words_keeps_its_own_rules() -> None:
     words = load_topic("gender")
     info = ModelInfo("m", "causal", "1")
-    asked = new_record(info, words, default_contexts(words))
+    asked = new_record(info, words, default_contexts(words), AuditSettings())
     require_answers(asked, preferences([[[0.8, 0.2]]], [[0.001]]))
