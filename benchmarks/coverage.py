@@ -253,7 +253,7 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
         hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
         single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
-        any_group += any(d.p_holm is not None and d.p_holm <= 0.05 for d in found.by_group)
+        any_group += any(d.p_corrected is not None and d.p_corrected <= 0.05 for d in found.by_group)
     return {
         "overall": (hits / repeats).round(4).tolist(),
         "single_groups": (single / repeats).round(4).tolist(),
@@ -298,7 +298,7 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
         ]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
         single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
-        any_group += any(d.p_holm is not None and d.p_holm <= 0.05 for d in found.by_group)
+        any_group += any(d.p_corrected is not None and d.p_corrected <= 0.05 for d in found.by_group)
     return {
         "overall": (hits / repeats).round(4).tolist(),
         "difference_held": ratio(held, given),

@@ -18,7 +18,7 @@ from clinometer.report.headline import (
     headline,
     headline_of_several,
 )
-from clinometer.report.nouns import group_noun, noun_of, plural
+from clinometer.runs.nouns import group_noun, noun_of, plural
 from clinometer.runs import Run
 
 SHE, HE = Side("female", 34, "nurse", "she"), Side("male", 2, "president", "he")

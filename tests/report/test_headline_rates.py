@@ -12,7 +12,7 @@ from clinometer.display.numbers import percent
 from clinometer.report.cell_statistics import CellStatistics, find_leans
 from clinometer.report.figures import leans_figure
 from clinometer.report.headline import find_rates
-from clinometer.report.nouns import question_label
+from clinometer.runs.nouns import question_label
 from clinometer.report.summary import first_screen
 from clinometer.runs import Run
 from clinometer.topics import load_topic

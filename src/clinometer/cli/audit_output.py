@@ -13,9 +13,8 @@ from clinometer.display.numbers import percent, risk
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_notes, factor_sentence
-from clinometer.runs.answers import answered_groups, impact_sentence, other_sentence
+from clinometer.runs.answers import answered_groups
 from clinometer.runs.calibration import judge_sentence
-from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _MOST_LISTED = 20
 
 
 def print_runs(runs: list[Run], *, title: str | None = None) -> None:
-    """The risks of all runs in one table, followed by notes on each."""
+    """What was found, the risks of all runs in one table, and notes on each."""
     topic = runs[0].record.topic
     given = topic.reference
     reference = list(given) if isinstance(given, list) else len(topic.attributes)
@@ -35,6 +34,9 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     floors = {label(run.model): run.record.floor for run in runs}
+    for run in runs:
+        if run.record.model.kind != "reference":
+            console().print(run.findings[0].text, markup=False, soft_wrap=True)
     shown = risk_table(table, title=title, reference=reference, bounds=bounds, floors=floors)
     shown.print(console())
     for run in runs:
@@ -92,9 +94,10 @@ def label(model: str) -> str:
 def notes(run: Run) -> list[str]:
     """Notes that a reader of the three numbers must know."""
     record, counts = run.record, run.record.counts
-    lines = [] if record.model.kind == "reference" else [_verdict(run), *_size_note(run)]
-    if about_groups := group_sentences(run):
-        lines.insert(0, f"{run.model}: {' '.join(about_groups)}")
+    lines = []
+    if record.model.kind != "reference":
+        lines = [f"{run.model}: {one.text}" for one in run.findings[1:] if one.kind != "size"]
+        lines += [_verdict(run), *_size_note(run)]
     if judged := judge_sentence(record):
         lines.append(f"{run.model}: {judged}")
     if record.factors is not None and (said := factor_sentence(record.factors)):
@@ -115,10 +118,6 @@ def notes(run: Run) -> list[str]:
         lines.append(
             f"{run.model}: {len(record.words.restricted)} words of several tokens left out"
         )
-    if said := other_sentence(record):
-        lines.insert(0, f"{run.model}: {said}")
-    if said := impact_sentence(run):
-        lines.insert(1, f"{run.model}: {said}")
     if record.protocol is not None:
         lines += [f"{run.model}: {said}" for said in protocol_sentences(record.protocol)]
     lines += _server_notes(run) + _import_notes(run)
@@ -235,6 +234,7 @@ def _one_json(run: Run) -> dict[str, Any]:
     content = run.record.to_dict()
     stated = (
         "summary",
+        "criterion",
         "floor",
         "factors",
         "calibration",
@@ -256,6 +256,7 @@ def _one_json(run: Run) -> dict[str, Any]:
         "precision": content.get("precision"),
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,
+        "findings": [one.to_dict() for one in run.findings],
         "preference_bound": run.record.preference_bound,
         "risk_bound": run.record.risk_bound,
         **{name: content[name] for name in stated if name in content},

@@ -22,6 +22,8 @@ from clinometer.measure.correction import POPULATIONS
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
 from clinometer.runs.compare import compare_levels
+from clinometer.runs.findings import comparison_findings
+from clinometer.runs.nouns import noun_of
 from clinometer.statistics.significance import EXACT
 
 if TYPE_CHECKING:
@@ -57,13 +59,18 @@ def compare_command(
         ),
     ] = None,
     top: Annotated[
-        int, opt("Number of groups to show, smallest p-values first.", allowed=ranges.COUNT_OR_0)
+        int,
+        opt(
+            "Number of groups to show, smallest p-values first, then largest differences.",
+            allowed=ranges.COUNT_OR_0,
+        ),
     ] = 10,
     json_output: JSON = False,
 ) -> None:
     """Compare runs group by group and context by context.
 
-    A difference is first minus second. p (Holm) is corrected for all tests shown together.
+    A difference is first minus second. Intervals and p of all groups together are corrected for the
+    pairs of runs; p (corrected) of single groups for all groups.
     """
     if align not in (None, *ALIGN):
         raise SettingsError(f"--align: expected one of {', '.join(ALIGN)}, found {align!r}")
@@ -81,17 +88,20 @@ def compare_command(
     found = compared(level=level)
     verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
     levels = {} if by is None else compare_levels(by, *loaded, level=level, **how)
+    findings = comparison_findings(found, noun=noun_of(loaded[0])[0])
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         split = {} if by is None else {"by": by, "levels": plain(levels)}
         about = {"align": align, "population": population, "notes": notes}
-        print_json({**found.to_dict(), **about, **judged, **split})
+        said = {"findings": plain(list(findings))}
+        print_json({**found.to_dict(), **said, **about, **judged, **split})
         return
     sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
         sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
     intervals = f"{100 * found.level:g} % intervals for {POPULATIONS[population]}"
+    console().print(findings[0].text, markup=False, soft_wrap=True)
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for i, (model, letter) in enumerate(letters.items()):
         own = found.own_contexts[i] if found.own_contexts else None
@@ -105,7 +115,10 @@ def compare_command(
     if margin is not None:
         _verdicts(verdicts, letters, margin).print(console())
     _ranks(found.ranks).print(console())
-    ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
+    ordered = sorted(
+        (d for d in found.by_group if d.p is not None),
+        key=lambda d: (d.p or 0.0, -abs(d.corrected or 0.0)),
+    )
     if ordered and top > 0:
         shown = ordered[:top]
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
@@ -129,7 +142,7 @@ def _notes(found: Comparison, resampling: str, clusters: str | None) -> list[str
     if uneven and found.n_contexts > EXACT and len(found.groups) > 1:
         notes.append(
             f"{found.n_contexts} contexts weigh as much as {found.n_eff:.0f} even ones: with "
-            "weights this uneven, p-values after Holm's correction name groups too often "
+            "weights this uneven, corrected p-values name groups too often "
             "(docs/compare.md)."
         )
     return notes
@@ -139,25 +152,25 @@ def _differences(
     rows: Sequence[Difference], letters: dict[str, str], *, title: str, group: bool
 ) -> TerminalTable:
     table = TerminalTable(title).add_text("pair", *(["group"] if group else []), "risk")
-    table.add_numbers("difference", "p", "p (Holm)")
+    table.add_numbers("difference", "p", "p (corrected)")
     for d in rows:
         cells = (
             [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
             + ([d.group] if group else [])
             + [d.measure]
         )
-        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
+        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_corrected))
     return table
 
 
 def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> TerminalTable:
-    """Differences in the contexts of each level; p (Holm) is corrected for all of them."""
+    """Differences in the contexts of each level, corrected for all of them."""
     table = TerminalTable(f"By {by}").add_text(by, "pair", "risk")
-    table.add_numbers("contexts", "difference", "p", "p (Holm)")
+    table.add_numbers("contexts", "difference", "p", "p (corrected)")
     for level, one in levels.items():
         for d in one.overall:
             pair = f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"
-            shown = (_difference(d), p_value(d.p), p_value(d.p_holm))
+            shown = (_difference(d), p_value(d.p), p_value(d.p_corrected))
             table.add_row(level, pair, d.measure, str(one.n_contexts), *shown)
     return table
 
@@ -176,10 +189,10 @@ def _verdicts(
 
 def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
     table = TerminalTable("Ranks, 1 the lowest risk").add_text("model", "risk")
-    table.add_numbers("value", "rank").add_text("probability of each rank")
+    table.add_numbers("value", "rank").add_text("ranks left open")
     for r in ranks:
-        shares = "  ".join(f"{p:.2f}" for p in r.probability)
-        table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), shares)
+        ends = f"{r.low}" if r.low == r.high else f"{r.low} to {r.high}"
+        table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), ends)
     return table
 
 

@@ -26,9 +26,9 @@ def gate_command(
     measure: Annotated[
         list[str] | None,
         opt(
-            "Which risk decides: R, R_bias or R_volatility. May be repeated: one that is worse "
-            "decides, not worse takes all.",
-            unset="R",
+            "Which risk decides: R, R_bias, R_volatility or R_between. May be repeated: one that "
+            "is worse decides, not worse takes all.",
+            unset="R, or R_between where R is not above shuffled words",
         ),
     ] = None,
     align: Annotated[
@@ -51,7 +51,7 @@ def gate_command(
         run,
         baseline,
         margin=margin,
-        measures=measure or ("R",),
+        measures=measure,
         align="same" if align == "same" else "common",
         clusters=clusters,
     )
@@ -78,6 +78,7 @@ def _print(found: GateDecision) -> None:
     table.add_text(f"margin {found.margin:g}")
     for one in found.risks:
         table.add_row(*gated_row(one))
+    console().print(found.finding, markup=False, soft_wrap=True)
     table.print(console())
     for line in (found.reason, *found.notes):
         console().print(line, soft_wrap=True)

@@ -20,7 +20,7 @@ from clinometer.errors import SettingsError, TableError
 from clinometer.measure import verdict
 from clinometer.measure.correction import in_words
 from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.group_sentences import split_sentence
+from clinometer.runs.findings import facts_of_table, statements
 from clinometer.runs.settings import INFERENCE
 
 OUT = Annotated[Path, opt("Run folder to write.", "--out", "-o")]
@@ -70,10 +70,24 @@ def table_command(
             report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
-    if json_output:
-        print_json(
-            {**report.to_dict(), "population": settings.population, "verdict": verdict(report)}
+    leans = preferences.leans(
+        level=settings.level,
+        clusters=settings.clusters,
+        known=preferences.exact(settings.population),
+    )
+    findings = statements(
+        facts_of_table(
+            table.stem,
+            preferences,
+            report,
+            leans,
+            clusters=settings.clusters,
+            population=settings.population,
         )
+    )
+    if json_output:
+        about = {"population": settings.population, "verdict": verdict(report)}
+        print_json({**report.to_dict(), **about, "findings": [one.to_dict() for one in findings]})
     else:
         reference = preferences.reference
         given = reference if isinstance(reference, np.ndarray) else None
@@ -83,6 +97,7 @@ def table_command(
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
             f"{in_words(report.R, settings.population)}"
         )
+        console().print(findings[0].text, markup=False, soft_wrap=True)
         risk_table([(table.stem, report)], title=title, reference=known).print(console())
         groups = TerminalTable().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")
         for row in report.groups_table():
@@ -92,8 +107,8 @@ def table_command(
             ]
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
         groups.print(console())
-        if split := split_sentence(report):
-            console().print(f"{split[0].upper()}{split[1:]}.", soft_wrap=True)
+        for one in findings[1:]:
+            console().print(one.text, markup=False, soft_wrap=True)
         console().print(verdict(report), soft_wrap=True)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")

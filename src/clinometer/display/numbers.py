@@ -109,6 +109,8 @@ def show(value: Any, kind: str) -> str:
 
 #: The three numbers of a model, as fields of a report and keys in JSON.
 MEASURES = ("R", "R_bias", "R_volatility")
+#: Those that runs can be compared by.
+COMPARED = (*MEASURES, "R_between")
 
 #: In formulas and where space is tight.
 SYMBOLS = {
@@ -125,6 +127,7 @@ TITLES = {"R": "R discrimination", "R_bias": "Rᵇ bias", "R_volatility": "Rᵛ 
 HEADINGS = {
     **TITLES,
     "R": "R",
+    "R_between": "between groups",
     "r": "r",
     "r_bias": "rᵇ bias",
     "r_volatility": "rᵛ volatility",
@@ -132,7 +135,12 @@ HEADINGS = {
 #: The same in a terminal of 80 columns.
 NARROW_HEADINGS = ("R", "Rᵇ bias", "Rᵛ volatil.")
 #: In sentences.
-IN_SENTENCES = {"R": "R", "R_bias": "bias risk", "R_volatility": "volatility risk"}
+IN_SENTENCES = {
+    "R": "R",
+    "R_bias": "bias risk",
+    "R_volatility": "volatility risk",
+    "R_between": "the risk between groups",
+}
 #: On the axis of a chart of groups.
 AXES = {
     "r": "discrimination risk r",

@@ -61,6 +61,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "high": ("high", "signed"),
     "p": ("p", "p"),
     "p_holm": ("p (Holm)", "p"),
+    "p_corrected": ("p (corrected)", "p"),
     "rank": ("rank", "count"),
     "at": ("value", "risk"),
     "R_rank": ("rank", "count"),

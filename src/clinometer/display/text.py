@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -11,6 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+def brief(text: object, length: int = 60) -> str:
+    """Visible text of at most `length` characters, on one line.
+
+    >>> brief("abcdefgh", 5)
+    'abcd…'
+    """
+    line = " ".join(visible(text).split())
+    if len(line) <= length:
+        return line
+    cut = line[: length - 1].rstrip()
+    while cut and unicodedata.combining(line[len(cut)]):  # never between a letter and its accent
+        cut = cut[:-1]
+    return cut + "…"
 
 
 # --- Results as plain JSON values ----------------------------------------------------------------

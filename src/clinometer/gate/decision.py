@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clinometer.display.numbers import HEADINGS, IN_SENTENCES, MEASURES, counted, show
+from clinometer.display.numbers import COMPARED, HEADINGS, IN_SENTENCES, counted, show
 from clinometer.errors import SettingsError
 from clinometer.gate.watchers import WATCHERS
 from clinometer.measure import Comparison
@@ -18,7 +18,8 @@ from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_ve
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run, compare
 from clinometer.runs.align import Align, resampling_note, run_names
-from clinometer.runs.group_sentences import above_floor
+from clinometer.runs.findings import above_floor, comparison_findings
+from clinometer.runs.nouns import noun_of
 from clinometer.settings import POSITIVE
 
 Verdict = Literal["worse", "not worse", "cannot tell"]
@@ -39,6 +40,7 @@ class GatedRisk:
 
     difference   run minus baseline, less what noise makes of it; the interval is around it
     verdict      as in `MarginVerdict`: worse, better, equivalent, not worse or cannot tell
+    bearable     False where R is not above shuffled words in either run, and cannot pass
     """
 
     measure: str
@@ -48,6 +50,7 @@ class GatedRisk:
     low: float | None
     high: float | None
     verdict: str
+    bearable: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class GateDecision:
     verdict   "worse": some risk is higher by more than the margin; "not worse": every risk is
               higher by less than the margin, or lower; "cannot tell": neither can be said
     reason    a sentence: what the verdict rests on, and what would make it clear
+    finding   a sentence: how the runs differ in the risk that decides
     level     of the intervals: each side errs in (1 - level) / 2 of the decisions
     notes     what a reader must know besides
     """
@@ -65,6 +69,7 @@ class GateDecision:
     baseline: str
     verdict: Verdict
     reason: str
+    finding: str
     margin: float
     level: float
     risks: tuple[GatedRisk, ...]
@@ -94,7 +99,7 @@ def decide(
     baseline: Run | str | Path,
     *,
     margin: float = MARGIN,
-    measures: Sequence[str] = ("R",),
+    measures: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | None = None,
 ) -> GateDecision:
@@ -103,8 +108,8 @@ def decide(
     Args:
         run, baseline: runs or their folders, of the same topic and contexts.
         margin: a rise of a risk below this does not count.
-        measures: which of R, R_bias and R_volatility decide. Of several, one that is worse
-            decides; "not worse" takes all of them.
+        measures: which of R, R_bias, R_volatility and R_between decide. Of several, one that is
+            worse decides; "not worse" takes all of them. None: see `default_measure`.
         align: "common" compares what the runs share.
         clusters: a label of the contexts by which they are resampled together.
 
@@ -113,10 +118,10 @@ def decide(
     most 5 %. Runs with the same answers in every cell are "not worse", however few the contexts.
     """
     POSITIVE.check("margin", margin)
-    wanted = tuple(dict.fromkeys(measures))
-    if not wanted or not set(wanted) <= set(MEASURES):
+    wanted = None if measures is None else tuple(dict.fromkeys(measures))
+    if wanted is not None and (not wanted or not set(wanted) <= set(COMPARED)):
         raise SettingsError(
-            f"measures: expected some of {', '.join(MEASURES)}; found {', '.join(wanted) or 'none'}"
+            f"measures: expected some of {', '.join(COMPARED)}; found {', '.join(wanted) or 'none'}"
         )
     pair = [one if isinstance(one, Run) else Run.load(one) for one in (run, baseline)]
     names = run_names(pair)
@@ -128,17 +133,28 @@ def decide(
         level=MARGIN_LEVEL,
         replicates=_REPLICATES,
     )
+    wanted = wanted or (default_measure(pair[1]),)
     said = {v.measure: v for v in margin_verdicts(found, margin)}
-    decisive = [_gated(found, said[name]) for name in MEASURES if name in wanted]
+    if missing := [name for name in wanted if name not in said]:
+        raise SettingsError(
+            f"measures: {', '.join(missing)}: there is none for this topic; its R is already about "
+            "differences between groups"
+        )
+    decisive = [_gated(found, said[name]) for name in COMPARED if name in wanted]
     same = _same_answers(*pair)
     if same:  # no interval is needed
         decisive = [replace(one, verdict="equivalent") for one in decisive]
+    else:
+        decisive = [_bearable(one, pair) for one in decisive]
     verdict = _verdict(decisive)
     return GateDecision(
         run=names[0],
         baseline=names[1],
         verdict=verdict,
         reason=_reason(verdict, decisive, margin=margin, found=found, same=same),
+        finding=comparison_findings(found, measure=decisive[0].measure, noun=noun_of(pair[0])[0])[
+            0
+        ].text,
         margin=float(margin),
         level=MARGIN_LEVEL,
         risks=tuple(decisive),
@@ -149,6 +165,22 @@ def decide(
         n_eff=found.n_eff,
         notes=tuple(_notes(pair, names, found)),
     )
+
+
+def default_measure(baseline: Run) -> str:
+    """R; or the risk between groups, where the baseline's R is no larger than what its words give
+    when they are shuffled, so that a change of R would be one of the words."""
+    between = baseline.risks.R_between is not None
+    return "R_between" if above_floor(baseline) is False and between else "R"
+
+
+def _bearable(one: GatedRisk, pair: Sequence[Run]) -> GatedRisk:
+    """No tick for an R that is not above shuffled words in either run: its size says nothing."""
+    floors = [above_floor(run) for run in pair]
+    passes = one.verdict not in ("worse", "cannot tell")
+    if one.measure == "R_between" or not passes or None in floors or any(floors):
+        return one
+    return replace(one, verdict="cannot tell", bearable=False)
 
 
 def _gated(found: Comparison, said: MarginVerdict) -> GatedRisk:
@@ -192,6 +224,11 @@ def _reason(
         said = "; ".join(f"{_risen(one)}, all of it below {margin:g}" for one in decisive)
         return f"{said}."
     rows = [one for one in decisive if one.verdict == "cannot tell"]
+    if any(not one.bearable for one in rows):
+        return (
+            "R of both runs is not above what shuffled words give, so its size says nothing about "
+            "either: --measure R_between compares how far apart the groups are."
+        )
     if any(one.low is None for one in rows):
         return (
             f"{found.n_eff:.1f} effective contexts give no interval: audit both with more contexts."
@@ -237,12 +274,6 @@ def _notes(pair: Sequence[Run], names: Sequence[str], found: Comparison) -> list
             "Sampled answers: counting noise lifts the risk of both runs alike only with the same "
             "number of replies."
         )
-    chance = [name for name, one in zip(names, pair, strict=True) if above_floor(one) is False]
-    if chance:
-        notes.append(
-            f"R of {' and of '.join(chance)} is not above what shuffled words give, so a change of "
-            "R may be one of the words and not of the groups: see “between groups” in the audit."
-        )
     if found.missing_cells:
         notes.append(f"{counted(found.missing_cells, 'cell')} that one of the runs lacks left out.")
     return notes
@@ -256,7 +287,7 @@ def assert_not_worse(
     baseline: Run | str | Path,
     *,
     margin: float = MARGIN,
-    measures: Sequence[str] = ("R",),
+    measures: Sequence[str] | None = None,
     cannot_tell: Literal["fail", "pass"] = "fail",
     clusters: str | None = None,
 ) -> GateDecision:
@@ -285,7 +316,7 @@ def assert_not_worse(
 # --- A decision as Markdown: for the summary of a CI job, or a comment on a pull request ---------
 
 
-SIGNS = {"worse": "❌", "not worse": "✅", "cannot tell": "❔"}
+SIGNS = {"worse": "❌", "not worse": "✅", "cannot tell": "🟡"}
 
 
 def gated_row(one: GatedRisk) -> tuple[str, ...]:
@@ -307,7 +338,7 @@ def decision_markdown(found: GateDecision) -> str:
     lines = [
         f"### {SIGNS[found.verdict]} {found.verdict}: {between}",
         "",
-        markdown_text(found.reason),
+        markdown_text(f"{found.finding} {found.reason}"),
         "",
         f"| risk | run | baseline | change | {found.level:.0%} interval | by a margin of "
         f"{found.margin:g} |",

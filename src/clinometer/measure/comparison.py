@@ -8,7 +8,7 @@ testing each pair, and `margin_verdicts` says whether one is worse by more than 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,12 +21,14 @@ from clinometer.display.numbers import MISSING, counted, p_relation, p_value, sh
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison_engine import (
     Contrasts,
-    joint_replicates,
+    by_unit,
+    flipped,
     paired_draws,
     signal,
 )
 from clinometer.measure.correction import Units
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
+from clinometer.measure.group_split import context_means
 from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.results import RiskReport
 from clinometer.measure.risk import decompose_grid
@@ -75,6 +77,11 @@ def compare(
         seed: of the multipliers; the same seed gives the same numbers.
         clusters: [C] labels of contexts that are resampled together (predicate, source).
 
+    The intervals and p-values of all groups together are corrected for the number of pairs, so that
+    an interval excludes 0 exactly when its p-value is below 1 - level, and the range of ranks of a
+    model follows from them. Those of single groups are each on their own, and p_corrected is for
+    all of them.
+
     Returns:
         `Comparison`. p = 1 for the same answers twice. A difference that is the same in every
         context has no spread: its interval has width 0, or is None from fewer than 30 effective
@@ -112,19 +119,26 @@ def compare(
         pairs=pairs,
         replicates=replicates,
         level=level,
+        overall_level=joint_level(level, len(pairs)),
         seed=seed,
     )
     labels = [(models[i], models[j]) for i, j in pairs]
     overall = _differences(draws.total, labels, OVERALL, (None,))
+    values = {measure: draws.overall[:, m] for m, measure in enumerate(OVERALL)}
+    if not grid.relative and len(grid.groups) > 1:
+        grids = [grid, *(grid.holding(array) for array in arrays[1:])]
+        values["R_between"], more = _between(grids, units, labels, pairs, level)
+        overall += more
+    everything = for_all_pairs(overall, len(pairs))
     by_group = _differences(draws.groups, labels, BY_GROUP, grid.groups)
     return Comparison(
         models=models,
         groups=grid.groups,
-        overall=with_holm(overall),
+        overall=everything,
         by_group=tuple(
             d for pair in labels for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
         ),
-        ranks=tuple(ranked(draws.overall, draws.corrected, draws.errors, models)),
+        ranks=tuple(ranks_from_tests(values, everything, models)),
         n_contexts=C,
         n_eff=draws.n_eff,
         n_clusters=n_clusters,
@@ -201,7 +215,7 @@ def _differences(
             low=plain(contrasts.low[q, x, m]),
             high=plain(contrasts.high[q, x, m]),
             p=plain(contrasts.p[q, x, m]),
-            p_holm=None,
+            p_corrected=None,
         )
         for q, (a, b) in enumerate(pairs)
         for m, measure in enumerate(measures)
@@ -209,10 +223,70 @@ def _differences(
     ]
 
 
+def joint_level(level: float, pairs: int) -> float:
+    """The level of each interval at which all pairs together have `level`."""
+    return 1 - (1 - level) / max(pairs, 1)
+
+
+def for_all_pairs(differences: Sequence[Difference], pairs: int) -> tuple[Difference, ...]:
+    """The same with p_corrected for the number of pairs of models, as their intervals are."""
+    return tuple(
+        replace(d, p_corrected=None if d.p is None else min(1.0, d.p * pairs)) for d in differences
+    )
+
+
+def _between(
+    grids: Sequence[PreferenceGrid],
+    units: NDArray[np.intp],
+    labels: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[int, int]],
+    level: float,
+) -> tuple[FloatArray, list[Difference]]:
+    """R_between of each model [M], and the differences of each pair: paired means over contexts."""
+    parts = [context_means(grid) for grid in grids]
+    share = parts[0][0] / parts[0][0].sum()
+    each = np.stack([between for _, _, between in parts])
+    weights, rows = by_unit(share[None], units), []
+    for (a, b), (i, j) in zip(labels, pairs, strict=True):
+        d = each[i] - each[j]
+        gap = snap(np.array([[share @ d]]))
+        own = by_unit((share * (d - gap[0, 0]))[None], units)[..., None]
+        low, high, p = flipped(gap, own, weights, joint_level(level, len(pairs)))[:, 0, 0]
+        ends = {"low": plain(low), "high": plain(high), "p": plain(p)}
+        value = float(gap[0, 0])
+        rows.append(
+            Difference(a, b, "R_between", None, value, corrected=value, p_corrected=None, **ends)
+        )
+    return each @ share, rows
+
+
+def ranks_from_tests(
+    values: Mapping[str, FloatArray], overall: Sequence[Difference], models: tuple[str, ...]
+) -> list[Rank]:
+    """Ranks by value, and the range of ranks that the tests of the pairs leave open."""
+    ranks = []
+    for measure, each in values.items():
+        order = 1 + (each[:, None] > each[None] + ROUNDING).sum(axis=1)
+        below, above = dict.fromkeys(models, 0), dict.fromkeys(models, 0)
+        for d in overall:
+            if d.measure != measure or d.low is None or d.high is None:
+                continue
+            if d.low > 0 or d.high < 0:
+                lower, higher = (d.b, d.a) if d.low > 0 else (d.a, d.b)
+                below[higher] += 1
+                above[lower] += 1
+        for i, model in enumerate(models):
+            ends = 1 + below[model], len(models) - above[model]
+            ranks.append(
+                Rank(model, measure, float(each[i]), int(order[i]), low=ends[0], high=ends[1])
+            )
+    return ranks
+
+
 def with_holm(differences: list[Difference]) -> tuple[Difference, ...]:
-    """The same with p_holm over all of them."""
+    """The same with p_corrected over all of them."""
     family = holm([np.nan if d.p is None else d.p for d in differences])
-    return tuple(replace(d, p_holm=plain(p)) for d, p in zip(differences, family, strict=True))
+    return tuple(replace(d, p_corrected=plain(p)) for d, p in zip(differences, family, strict=True))
 
 
 def ranked(
@@ -248,8 +322,8 @@ class Difference:
         corrected: the difference after correction for few contexts; the interval is around it.
         low, high: the interval; None when too few contexts carry most of the weight.
         p: two-sided p-value of no difference, by swapping the models in each context.
-        p_holm: the same after Holm's correction over the groups and measures of this pair, or, for
-            all groups together, over the pairs of models and the measures.
+        p_corrected: the same after Holm's correction over the groups and measures of this pair;
+            for all groups together, corrected for the pairs of models, as the interval is.
     """
 
     a: str
@@ -261,7 +335,7 @@ class Difference:
     low: float | None
     high: float | None
     p: float | None
-    p_holm: float | None
+    p_corrected: float | None
 
     def __repr__(self) -> str:
         of = "" if self.group is None else f" of {self.group!r}"
@@ -281,7 +355,7 @@ class Difference:
         measure = self.measure if self.group is None else f"{self.measure} of {self.group}"
         interval = self._interval() or MISSING
         value = show(self.value, "signed")
-        return [f"{self.a} − {self.b}", measure, value, interval, p_value(self.p_holm)]
+        return [f"{self.a} − {self.b}", measure, value, interval, p_value(self.p_corrected)]
 
     def _interval(self) -> str:
         if self.low is None or self.high is None:
@@ -301,14 +375,18 @@ class Rank:
         model, measure: which.
         value: plug-in risk.
         rank: of the plug-in value; tied models share the lower rank.
-        probability: of rank 1, 2, .. in the bootstrap; sums to one. Ties are split evenly.
+        probability: of rank 1, 2, .. in the bootstrap of `rank_models`; sums to one. Ties are
+            split evenly.
+        low, high: ranks that the tests of `compare` leave open.
     """
 
     model: str
     measure: str
     value: float
     rank: int
-    probability: tuple[float, ...]
+    probability: tuple[float, ...] = ()
+    low: int | None = None
+    high: int | None = None
 
     def __repr__(self) -> str:
         return f"{self.model!r}: {self.measure} {self.value:.3f}, rank {self.rank}"
@@ -387,7 +465,7 @@ class Comparison:
                 for p in pairs
             ]
 
-        fields = ("value", "corrected", "low", "high", "p", "p_holm")
+        fields = ("value", "corrected", "low", "high", "p", "p_corrected")
         return dataset(
             {field: (dims, values(field)) for field in fields},
             coords={"pair": pairs, "measure": measures, "group": self.groups},
@@ -459,6 +537,7 @@ class _Measured:
     units                      [U], the names of the units
     variance                   [X+1,3], of the linear errors, with `freedom` [X+1] degrees
     clear                      the share of the squared leans that is not noise
+    n_eff                      effective number of units
     """
 
     plug_in: FloatArray
@@ -470,6 +549,7 @@ class _Measured:
     variance: FloatArray
     freedom: FloatArray
     clear: float
+    n_eff: float
 
 
 def compare_unpaired(
@@ -484,11 +564,14 @@ def compare_unpaired(
     All grids have the same groups, group weights and categories. p-values are those of Student's t
     through the end of the interval that is nearer to 0: below 1 - level exactly when the interval
     excludes 0. There is neither interval nor p-value where the audit of a model has no interval.
-    The probabilities of ranks treat all errors as independent.
+
     """
     names = tuple(model.name for model in models)
     groups = models[0].grid.groups
     measured = [_measured(model, level=level) for model in models]
+    n = len(models) * (len(models) - 1) // 2
+    joint = joint_level(level, n)
+    apart = measured if n == 1 else [_measured(model, level=joint) for model in models]
     rows: list[Difference] = []
     overall: list[Difference] = []
     for i, j in itertools.combinations(range(len(models)), 2):
@@ -496,26 +579,25 @@ def compare_unpaired(
         pair = names[i], names[j]
         rows += with_holm([_row(found, x, m, pair, g) for m in (0, 1, 2)
                            for x, g in enumerate(groups)])  # fmt: skip
+        found = found if n == 1 else _unpaired_differences(apart[i], apart[j], joint)
         overall += [_row(found, len(groups), m, pair, None) for m in (0, 1, 2)]
-    drawn = [
-        joint_replicates([model.grid], clusters=model.units, replicates=replicates,
-                         seed=seed + i)
-        for i, model in enumerate(models)
-    ]  # fmt: skip
-    errors = np.concatenate([one.draws - one.draws.mean(axis=0) for one in drawn], axis=1)
     last = np.stack([one.plug_in[-1] for one in measured])
-    corrected = np.stack([one.value[-1] for one in measured])
+    corrected_overall = for_all_pairs(overall, n)
     sizes = tuple(
         ContextCount(model.grid.n_contexts, one.n_eff)
-        for model, one in zip(models, drawn, strict=True)
+        for model, one in zip(models, measured, strict=True)
     )
     clustered = any(len(set(m.units)) < m.grid.n_contexts for m in models)
     return Comparison(
         models=names,
         groups=groups,
-        overall=with_holm(overall),
+        overall=corrected_overall,
         by_group=tuple(rows),
-        ranks=tuple(ranked(last, corrected, errors, names)),
+        ranks=tuple(
+            ranks_from_tests(
+                {measure: last[:, m] for m, measure in enumerate(OVERALL)}, corrected_overall, names
+            )
+        ),
         n_contexts=sum(size.contexts for size in sizes),
         n_eff=min(size.n_eff for size in sizes),
         n_clusters=len(set().union(*(m.units for m in models))) if clustered else None,
@@ -550,6 +632,7 @@ def _measured(model: OwnContexts, *, level: float) -> _Measured:
         variance=(linear**2).sum(axis=0) * factor,
         freedom=np.append(units.freedom, units.group_weights @ units.freedom),
         clear=float(signal(units.mean[:, None], noise[:, None], units.group_weights)[0]),
+        n_eff=1.0 / float(np.sum(units.slots**2)),
     )
 
 
@@ -629,7 +712,7 @@ def _row(
     a, b = pair
     measure = (OVERALL if group is None else BY_GROUP)[m]
     numbers = {name: plain(values[x, m]) for name, values in found.items()}
-    return Difference(a=a, b=b, measure=measure, group=group, p_holm=None, **numbers)
+    return Difference(a=a, b=b, measure=measure, group=group, p_corrected=None, **numbers)
 
 
 # --- Comparisons for a set or a corpus: occurrences are resampled, not contexts ------------------
@@ -649,37 +732,39 @@ def for_draws(
     Values are plug-in estimates with normal intervals. inf: the contexts are the whole target, so
     there is no error, no interval and no p-value.
     """
-    value, deviation, replicated = _replicates(grids, draws, replicates=replicates, seed=seed)
+    value, deviation = _replicates(grids, draws, replicates=replicates, seed=seed)
     pairs = list(itertools.combinations(comparison.models, 2))
     columns = {name: i for i, name in enumerate((None, *comparison.groups))}
     measures = {"R": 0, "R_bias": 1, "R_volatility": 2, "r": 0, "r_bias": 1, "r_volatility": 2}
-    far = float(ndtri(0.5 + level / 2))
+    far, far_of_all = (float(ndtri(0.5 + p / 2)) for p in (level, joint_level(level, len(pairs))))
 
     def one(d: Difference) -> Difference:
         at = pairs.index((d.a, d.b)), columns[d.group], measures[d.measure]
         known = float(value[at]), float(deviation[at])
         if d.value is None or np.isnan(known).any():
-            return replace(d, low=None, high=None, p=None, p_holm=None)
+            return replace(d, low=None, high=None, p=None, p_corrected=None)
         middle, sd = known
         if np.isinf(draws):
-            return replace(d, corrected=middle, low=None, high=None, p=None, p_holm=None)
+            return replace(d, corrected=middle, low=None, high=None, p=None, p_corrected=None)
         p = 1.0 if abs(middle) <= ROUNDING else float(2 * ndtr(-abs(middle) / sd)) if sd else 0.0
-        low, high = middle - far * sd, middle + far * sd
-        return replace(d, corrected=middle, low=low, high=high, p=p, p_holm=None)
+        reach = (far if d.group is not None else far_of_all) * sd
+        low, high = middle - reach, middle + reach
+        return replace(d, corrected=middle, low=low, high=high, p=p, p_corrected=None)
 
-    ranks = []
-    for rank in comparison.ranks:
-        i, m = comparison.models.index(rank.model), measures[rank.measure]
-        shares = rank_probabilities(replicated[:, :, m])[i]
-        ranks.append(replace(rank, probability=tuple(float(v) for v in shares)))
+    overall = for_all_pairs(
+        [one(d) for d in comparison.overall if d.measure in measures], len(pairs)
+    )
+    values = {
+        name: np.array([r.value for r in comparison.ranks if r.measure == name]) for name in OVERALL
+    }
     by_group = [one(d) for d in comparison.by_group]
     return replace(
         comparison,
-        overall=with_holm([one(d) for d in comparison.overall]),
+        overall=overall,
         by_group=tuple(
             d for pair in pairs for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
         ),
-        ranks=tuple(ranks),
+        ranks=tuple(ranks_from_tests(values, overall, comparison.models)),
     )
 
 
@@ -689,9 +774,8 @@ def _replicates(
     *,
     replicates: int,
     seed: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Differences [P,X+1,3] and their standard deviations (first all groups together), and the
-    replicates [B,M,3] of R, R^b, R^v."""
+) -> tuple[FloatArray, FloatArray]:
+    """Differences [P,X+1,3] and their standard deviations, first of all groups together."""
     n = 2 if np.isinf(draws) else max(2, round(draws))
     units = [Units.of(g, drawn=True, draws=n) for g in grids]
     once = np.ones((1, units[0].share.size))
@@ -704,7 +788,7 @@ def _replicates(
     pairs = list(itertools.combinations(range(len(grids)), 2))
     value = np.stack([plain[i] - plain[j] for i, j in pairs])
     deviation = np.stack([(found[i] - found[j]).std(axis=0) for i, j in pairs])
-    return value, deviation, np.moveaxis(found[:, :, 0], 0, 1)
+    return value, deviation
 
 
 def _risks(units: Units, multipliers: FloatArray) -> FloatArray:
@@ -785,6 +869,7 @@ def rank_models(
         pairs=[],
         replicates=replicates,
         level=0.95,  # of the pairs, of which there are none
+        overall_level=0.95,
         seed=seed,
     )
     drawn = draws.corrected - draws.errors

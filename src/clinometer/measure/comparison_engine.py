@@ -63,7 +63,7 @@ def weighted_residuals(
     a = first.cell_weights(rows, columns)
     n, total = a.shape[0], a.sum(axis=1, keepdims=True)
     np.divide(a, total, out=a, where=total > 0)
-    weights = _by_unit(a, units)
+    weights = by_unit(a, units)
     kept = 1.0 - 2.0 * weights + (weights**2).sum(axis=0)
     factor = np.sqrt(np.divide(1.0, kept, out=np.zeros_like(kept), where=kept > ROUNDING))
     risks, means = np.full((M, n, 3), np.nan), np.zeros((n, M, K))
@@ -75,9 +75,9 @@ def weighted_residuals(
         means[:, i] = m
         risks[i, :, 0], risks[i, :, 1] = snap(r, tolerance), snap(criterion(m), tolerance)
         risks[i, :, 2] = snap(risks[i, :, 0] - risks[i, :, 1], tolerance)
-        residuals[:, 0, :, i] = _by_unit(a * (j - r[:, None]), units)
+        residuals[:, 0, :, i] = by_unit(a * (j - r[:, None]), units)
         for y in range(K):
-            residuals[:, y + 1, :, i] = _by_unit(a * (s[..., y] - m[:, None, y]), units)
+            residuals[:, y + 1, :, i] = by_unit(a * (s[..., y] - m[:, None, y]), units)
     risks[:, total[:, 0] == 0] = np.nan
     linear = np.empty((weights.shape[0], n, M, 3))
     linear[..., 0] = residuals[:, 0]
@@ -86,7 +86,7 @@ def weighted_residuals(
     return Residuals(risks, means, residuals, weights, factor, linear, criterion)
 
 
-def _by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
+def by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
     """[x,C] added up by unit: [G,x]."""
     G = int(units.max()) + 1
     if units.size == G:  # each context its own unit, in order
@@ -172,25 +172,25 @@ def tested(gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: f
     Of the two residuals the larger p and the farther ends.
     """
     first, second = residuals
-    found = _flipped(gap, first, weights, level)
+    found = flipped(gap, first, weights, level)
     other = (np.abs(first - second) > ROUNDING).any(axis=(0, 2))
     if other.any():
-        again = _flipped(gap[other], second[:, other], weights[:, other], level)
+        again = flipped(gap[other], second[:, other], weights[:, other], level)
         wider = [np.minimum, np.maximum, np.maximum]
         for k, farther in enumerate(wider):
             found[k, other] = farther(found[k, other], again[k])
     return found
 
 
-def _flipped(
+def flipped(
     gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float
 ) -> FloatArray:
-    """Low, high and p [3,x,3] of differences [x,3] with residuals [G,x,3], by flipping units."""
+    """Low, high and p [3,x,T] of differences [x,T] with residuals [G,x,T], by flipping units."""
     found = np.full((3, *gap.shape), np.nan)
     a = weights.T
     alone = (a**2).sum(axis=1) >= 1 - ROUNDING  # one unit carries everything: nothing to flip
     few = (a**2).sum(axis=1) > 1 / LEAST_FOR_NONE
-    for t in range(3):
+    for t in range(gap.shape[1]):
         u, d = residuals[..., t].T, gap[:, t]
         found[2, :, t] = flip_p_value(u + a * d[:, None])
         low, high = flip_interval(d, u, a, level=level)
@@ -257,6 +257,7 @@ def paired_draws(
     pairs: Sequence[tuple[int, int]],
     replicates: int,
     level: float,
+    overall_level: float,
     seed: int,
 ) -> PairedDraws:
     """Risks of each model and the bootstrap distribution of the errors of their differences.
@@ -304,7 +305,7 @@ def paired_draws(
     overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
     gap = snap(_mean(pooled, share))[:, None]
     total = [
-        tested(g, u[:, :, None], weights[:, None], level)
+        tested(g, u[:, :, None], weights[:, None], overall_level)
         for g, u in zip(gap, residuals, strict=True)
     ]
     overall_tests = np.stack(total, axis=1) if total else np.empty((3, 0, 1, 3))

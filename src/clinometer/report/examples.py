@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clinometer.display.numbers import percent
+from clinometer.display.text import brief
 from clinometer.report.cell_statistics import CellStatistics, sentence
-from clinometer.report.charts.style import brief
-from clinometer.report.nouns import asks, from_group, group_text, question_of
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_words
+from clinometer.runs.nouns import asks, from_group, group_text, question_of
 
 _HEAVIEST = 10  # contexts whose words are considered for a headline
 _ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.text import plain, visible
+from clinometer.display.text import brief, plain, visible
 from clinometer.report.cell_statistics import sentence
-from clinometer.report.charts.style import brief
-from clinometer.report.nouns import noun_of
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_words, find_topic
+from clinometer.runs.nouns import noun_of
 from clinometer.topics.prompt import Articles
 
 #: A missing share; shares run from 0 to one less.

@@ -14,15 +14,17 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from clinometer.display.numbers import AXES, MEASURES, p_relation, percent, risk, show
+from clinometer.display.text import brief
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison, reference_risks
 from clinometer.measure.distribution import weighted_density
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics, Leans
-from clinometer.report.charts.style import brief, distinct
+from clinometer.report.charts.style import distinct
 from clinometer.report.figure import Figure
-from clinometer.report.nouns import (
+from clinometer.runs import Run
+from clinometer.runs.nouns import (
     asks,
     context_noun,
     favourable,
@@ -30,7 +32,6 @@ from clinometer.report.nouns import (
     noun_of,
     question_label,
 )
-from clinometer.runs import Run
 from clinometer.statistics.regression import regress
 
 REFERENCES = (

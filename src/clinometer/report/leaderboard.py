@@ -19,12 +19,12 @@ import pandas as pd
 from clinometer import __version__
 from clinometer.display.numbers import MEASURES, SYMBOLS, between, percent, risk
 from clinometer.display.table import Table
+from clinometer.display.text import brief
 from clinometer.errors import RunError
 from clinometer.measure import Preferences
 from clinometer.measure.comparison import Rank, Ranking, rank_models
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import charts
-from clinometer.report.charts.style import brief
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure

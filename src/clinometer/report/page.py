@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from clinometer.display.table import Table
+from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.report import figures, tables
-from clinometer.report.charts.style import brief
 from clinometer.report.document import asset, render_document
 from clinometer.report.examples import Example, top_examples
 from clinometer.report.explorer import explorer_data
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.nouns import context_noun
 from clinometer.report.sentences import factor_sentences, limits, sentences, swing_sentences
 from clinometer.report.summary import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
+from clinometer.runs.nouns import context_noun
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | LoadedRun | str | Path

@@ -10,13 +10,13 @@ import pandas as pd
 
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
+from clinometer.display.text import brief
 from clinometer.errors import TableError
 from clinometer.reliability.benchmark_table import benchmark_tables, side_by_side
 from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun, reading_notes
 from clinometer.reliability.validation_status import NOT_VALIDATED, validation_status
 from clinometer.report import charts
-from clinometer.report.charts.style import brief
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure

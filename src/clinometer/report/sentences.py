@@ -7,16 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from clinometer.display.numbers import between, counted, percent, risk
+from clinometer.display.text import brief
 from clinometer.measure import Estimate, verdict
 from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_sentence
-from clinometer.report.charts.style import brief
-from clinometer.report.headline import swing_share
-from clinometer.report.nouns import asks, context_noun, favourable
 from clinometer.runs import Run
-from clinometer.runs.answers import asked_sentences
 from clinometer.runs.calibration import judge_sentence
-from clinometer.runs.group_sentences import group_sentences, reference_in_words, split_sentence
+from clinometer.runs.nouns import asks, context_noun
 from clinometer.runs.protocol import protocol_sentences
 
 #: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
@@ -70,68 +67,23 @@ def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def lede(run: Run) -> tuple[str, ...]:
-    """What R means on this scale, and how much of it is steady."""
-    report, R = run.risks, run.risks.R
-    even = reference_in_words(run)
-    most = (
-        "always the same category (1)"
-        if not isinstance(run.preferences.reference, str)
-        else "certain answers that split the groups evenly (1)"
-    )
-    scale = (
-        f"On average an answer is {risk(R.value)} of the way from {even} (0) to {most}"
-        if report.criterion.normalize
-        else f"On average an answer is {risk(R.value)} from {even} (raw equations)"
-    )
-    sure = f"; {100 * R.level:g} % interval {between(R.low, R.high)}" if R.level else ""
-    split = split_sentence(report, run.record.floor)
-    whole = f"{split[0].upper()}{split[1:]}." if split else ""
-    judged = judge_sentence(run.record)
-    asked = asked_sentences(run, rates=favourable(run) is None)
-    parts = (f"{scale}{sure}.", judged, share_sentence(run), whole, *asked)
+    """What follows the headline: what R means on this scale, and how much of it is steady."""
+    kinds = ("size", "steadiness", "shared", "floor", "other", "impact")
+    said = {one.kind: one.text for one in run.findings[1:]}
+    parts = [
+        said.get("size", ""),
+        judge_sentence(run.record),
+        *(said.get(k, "") for k in kinds[1:]),
+    ]
     return tuple(line for line in parts if line)
-
-
-def share_sentence(run: Run) -> str:
-    """How much of R is a steady lean, as far as the interval of the bias risk shows."""
-    report = run.risks
-    if report.R.value <= 0:
-        return "There is no lean and no swing."
-    bounds = swing_share(run)
-    if bounds is None:
-        return "How much of it is a steady lean is unknown without an interval."
-    low, high = bounds
-    if high - low > 0.5:
-        return (
-            f"{contexts_worth(run)} cannot tell how much of it is a steady lean and how much "
-            f"swings with the wording; {more_contexts(run)}."
-        )
-    if low >= 0.95:
-        return "Nearly all of it swings with the wording."
-    if high <= 0.05:
-        return "Nearly all of it is a steady lean."
-    if low >= 0.5:
-        return f"Most of it ({_range(low, high)}) swings with the wording; the rest is steady."
-    if high <= 0.5:
-        return f"Most of it ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
-    return f"About half of it ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
 
 
 def sentences(name: str, run: Run) -> list[str]:
     """A run in a few sentences: size, steady or swinging, direction, certainty."""
     report = run.risks
-    even = reference_in_words(run)
-    unit = (
-        " on a scale from 0 to 1"
-        if report.criterion.normalize
-        else " on the scale of the raw equations"
-    )
     said = [
-        f"Discrimination risk R is {estimate(report.R)}{unit}, where 0 is {even} in every answer.",
-        f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}. "
-        f"{share_sentence(run)}",
-        *group_sentences(run),
-        *asked_sentences(run),
+        *(one.text for one in run.findings),
+        f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}.",
         f"How sure: {_plain_verdict(run)} Shown are "
         f"{in_words(report.R, run.record.settings.population)}.",
     ]

@@ -8,14 +8,15 @@ from functools import cached_property
 
 from clinometer.display.numbers import between, risk
 from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
-from clinometer.report.examples import Example, likeliest_word, pick_examples
+from clinometer.report.examples import Example, pick_examples
 from clinometer.report.figure import Figure
 from clinometer.report.figures import leans_figure, ranking_figure, spread_figure
-from clinometer.report.headline import facts, headline, headline_of_several
-from clinometer.report.nouns import context_noun
 from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
+from clinometer.runs.compare import runs_finding
+from clinometer.runs.findings import run_findings
 from clinometer.runs.folder.recover import LoadedRun
+from clinometer.runs.nouns import context_noun
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,8 @@ class RunSummary:
     @cached_property
     def title(self) -> str:
         """The headline."""
-        words = {}
-        for y, _ in self.leans.counts[:2]:
-            x = self.leans.strongest(y)
-            if x is not None:
-                words[y] = (self.run.risks.groups[x], likeliest_word(self.cells, x, y))
         finished = self.opened.state == "finished"
-        return headline(facts(self.opened.name, self.leans, words, finished=finished))
+        return run_findings(self.run, self.opened.name, finished=finished)[0].text
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
@@ -90,7 +86,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = spread_figure([s.leans for s in summaries], names)
     return Screen(
-        headline_of_several(names, runs),
+        runs_finding(runs, names).text,
         (
             "R is how far an average answer is from the reference (0) towards always the same "
             "answer (1). Bias risk is the steady part of it, volatility risk the part that swings "

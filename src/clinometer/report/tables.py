@@ -52,15 +52,17 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
                 "measure": HEADINGS.get(r.measure, r.measure),
                 "at": r.value,
                 "rank": r.rank,
-                **{f"p(rank {i + 1})": p for i, p in enumerate(r.probability)},
+                "ranks left open": f"{r.low}" if r.low == r.high else f"{r.low} to {r.high}",
             }
             for r in comparison.ranks
         ]
     )
     groups = pd.DataFrame([_difference(d) for d in comparison.by_group if d.value is not None])
     if len(groups):
-        groups = groups.sort_values("p", na_position="last", kind="stable").reset_index(drop=True)
-    rank_note = "Rank 1 is the lowest risk; p(rank k) is the probability of that rank."
+        size = groups["difference"].abs() if "difference" in groups else groups["value"].abs()
+        groups = groups.assign(size=-size).sort_values(["p", "size"], kind="stable")
+        groups = groups.drop(columns="size").reset_index(drop=True)
+    rank_note = "Rank 1 is the lowest risk; open are the ranks that the tests of the pairs allow."
     return [
         Table("differences", "Paired differences", pairs),
         Table("ranks", "Ranks", ranks, rank_note),
@@ -73,7 +75,7 @@ def _difference(d: Difference) -> dict[str, Any]:
         "pair": f"{d.a} − {d.b}",
         **({} if d.group is None else {"group": d.group}),
         "measure": HEADINGS.get(d.measure, d.measure),
-        **{name: getattr(d, name) for name in ("value", "low", "high", "p", "p_holm")},
+        **{name: getattr(d, name) for name in ("value", "low", "high", "p", "p_corrected")},
     }
 
 

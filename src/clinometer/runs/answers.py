@@ -17,7 +17,7 @@ from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.group_mean import impact_ratios
 from clinometer.readouts.tables import RatingTable, parse_readout
 from clinometer.runs.folder.record import OtherRecord, RunRecord
-from clinometer.statistics.arrays import ROUNDING, FloatArray, plain
+from clinometer.statistics.arrays import FloatArray, plain
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
@@ -172,23 +172,6 @@ def mean_preferences(p: Preferences) -> FloatArray:
     return means
 
 
-def impact_sentence(run: Run) -> str:
-    """The lowest and the highest rate of the favourable answer, or mean rating, of the groups."""
-    columns = answer_columns(run)
-    name = "rate" if "rate" in columns else "rating"
-    values = columns.get(name)
-    if values is None or np.isfinite(values).sum() < 2:
-        return ""
-    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-    groups = run.preferences.groups
-    if values[high] - values[low] < ROUNDING:
-        return f"mean {_of(run, name)} {values[low]:.3f} for every group."
-    ends = f"{values[low]:.3f} for {groups[low]} to {values[high]:.3f} for {groups[high]}"
-    if name == "rating":
-        return f"mean rating {ends}."
-    return f"mean {_of(run, name)} {ends}; {ratio_sentence(run)}"
-
-
 def ratio_sentence(run: Run) -> str:
     """The lowest impact ratio, and how many groups the four-fifths rule would look at; "" without
     a favourable answer."""
@@ -200,15 +183,3 @@ def ratio_sentence(run: Run) -> str:
         f"lowest impact ratio {np.nanmin(ratios):.3f}, {below} of {len(ratios)} groups below "
         f"{FOUR_FIFTHS:g}."
     )
-
-
-def asked_sentences(run: Run, *, rates: bool = True) -> list[str]:
-    """What a reader of a topic with a readout must see first: other, and the groups' rates, or
-    where a headline tells those already only their ratios."""
-    said = [other_sentence(run.record), impact_sentence(run) if rates else ratio_sentence(run)]
-    return [f"{one[0].upper()}{one[1:]}" for one in said if one]
-
-
-def _of(run: Run, name: str) -> str:
-    favourable = (run.record.topic.readout or {}).get("favourable")
-    return name if name == "rating" else f"share of {favourable!r}"

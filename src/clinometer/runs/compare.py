@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.errors import RunError, SettingsError
+from clinometer.display.numbers import risk
+from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.measure import Comparison, Preferences
 from clinometer.measure import compare as compare_arrays
-from clinometer.measure.comparison import with_holm
-from clinometer.runs.align import Align, compare_preferences, compare_runs, run_names
+from clinometer.measure.comparison import for_all_pairs, joint_level
+from clinometer.runs.align import (
+    Align,
+    compare_preferences,
+    compare_runs,
+    only_contexts_differ,
+    run_names,
+)
+from clinometer.runs.findings import Finding, comparison_findings
+from clinometer.runs.nouns import noun_of
 from clinometer.runs.run import Run
 
 Comparable = Run | Preferences | str | Path | ArrayLike
@@ -92,11 +101,27 @@ def compare(
     )
 
 
+def runs_finding(runs: Sequence[Run], names: Sequence[str]) -> Finding:
+    """What several runs show together: their differences, as far as they can be compared."""
+    values = sorted(run.risks.R.value for run in runs)
+    span = f"R {risk(values[0])} to {risk(values[-1])}"
+    if len({run.record.topic.sha256 for run in runs}) > 1:
+        text = f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
+        return Finding("models", text)
+    try:
+        align: Align = "groups" if only_contexts_differ(runs) else "same"
+        found = compare(*runs, names=names, align=align, level=runs[0].record.settings.level)
+    except ClinometerError as error:
+        text = f"{len(runs)} runs that cannot be compared in pairs ({span}): {error}"
+        return Finding("models", text, "cannot tell")
+    return comparison_findings(found, noun=noun_of(runs[0])[0])[0]
+
+
 def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparison]:
     """The same in the contexts of each level of a factor, by level; `how` as for `compare`.
 
-    p_holm is corrected for all levels together. Levels that a run lacks are an error, unless
-    align is "common"; a level with a single context has no p.
+    Intervals and p_corrected are corrected for all levels together. Levels that a run lacks are an
+    error, unless align is "common"; a level with a single context has no p.
     """
     first = runs[0].preferences.label(factor)
     levels = sorted(set(first))
@@ -108,15 +133,14 @@ def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparis
                     "common compares the levels that all have"
                 )
             levels = [v for v in levels if v not in missing]
+    how["level"] = joint_level(how.get("level", 0.95), len(levels))
     found = {}
     for level in levels:
         within = [replace(run, preferences=_level(run, factor, level)) for run in runs]
-        found[level] = compare(*within, **how)
-    together = iter(with_holm([d for one in found.values() for d in one.overall]))
-    return {
-        level: replace(one, overall=tuple(next(together) for _ in one.overall))
-        for level, one in found.items()
-    }
+        one = compare(*within, **how)
+        pairs = len(levels) * len(runs) * (len(runs) - 1) // 2
+        found[level] = replace(one, overall=for_all_pairs(one.overall, pairs))
+    return found
 
 
 def _level(run: Run, factor: str, level: str) -> Preferences:

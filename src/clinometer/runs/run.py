@@ -15,6 +15,7 @@ from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.align import ComparisonOptions, compare_runs
 from clinometer.runs.answers import answered_groups, other_record
+from clinometer.runs.findings import Finding, run_findings
 from clinometer.runs.folder.folder import (
     LABEL,
     RunFolder,
@@ -95,7 +96,7 @@ class Run:
 
     def __repr__(self) -> str:
         asked = f"topic {self.record.topic.name!r}, contexts {self.record.contexts.name!r}"
-        return f"Run({self.model!r}, {asked}: {self.risks.shown})"
+        return f"Run({self.model!r}, {asked}: {self.findings[0]} {self.risks.shown})"
 
     @property
     def model(self) -> str:
@@ -134,6 +135,11 @@ class Run:
         settings = self.record.settings
         known = self.record.model.kind == "reference" or self.preferences.exact(settings.population)
         return self.preferences.leans(level=settings.level, clusters=settings.clusters, known=known)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, in sentences with their numbers; the first is the headline."""
+        return run_findings(self, finished=self.record.finished)
 
     def compare(self, *others: Run | str | Path, **how: Unpack[ComparisonOptions]) -> Comparison:
         """This run minus others, which are runs or their folders; see `clinometer.compare`."""

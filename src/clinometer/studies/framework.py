@@ -383,7 +383,7 @@ def leaning_changes(before: tuple[str, Run], after: tuple[str, Run]) -> pd.DataF
                 "value": d.value,
                 "low": d.low,
                 "high": d.high,
-                "p_holm": d.p_holm,
+                "p_corrected": d.p_corrected,
             }
         )
     frame = pd.DataFrame(rows)

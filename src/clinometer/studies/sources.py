@@ -265,7 +265,7 @@ def _differences(
             "value": d.corrected,
             "low": d.low,
             "high": d.high,
-            "p_holm": d.p_holm,
+            "p_corrected": d.p_corrected,
             "correlation": same,
         }
         for d in found.overall

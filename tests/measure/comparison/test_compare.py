@@ -31,7 +31,7 @@ def models(
 
 def numbers(result: Comparison) -> list[list[float | None]]:
     return [
-        [d[k] for k in ("value", "corrected", "low", "high", "p", "p_holm")] for d in result.table()
+        [d[k] for k in ("value", "corrected", "low", "high", "p", "p_corrected")] for d in result.table()
     ]
 
 
@@ -129,17 +129,17 @@ def test_the_default_contexts_cannot_single_out_a_group(rng: np.random.Generator
     first = np.stack([rng.beta(30, 3, (120, 10)), rng.beta(5, 5, (120, 10))])
     result = compare(*np.stack([first, 1 - first], -1), context_weights=w, replicates=100)
     assert min(present(d.p) for d in result.by_group) == 2 / 1024
-    assert min(present(d.p_holm) for d in result.by_group) == pytest.approx(360 * 2 / 1024)
+    assert min(present(d.p_corrected) for d in result.by_group) == pytest.approx(360 * 2 / 1024)
 
 
 def test_holm_is_over_groups_pairs_and_measures(rng: np.random.Generator) -> None:
     result = compare(*models(rng, M=3, X=5), replicates=100)
     expected = holm([present(d.p) for d in result.overall])
-    assert [d.p_holm for d in result.overall] == expected.tolist()
+    assert [d.p_corrected for d in result.overall] == expected.tolist()
     for start in range(0, 45, 15):
         family = result.by_group[start : start + 15]
         assert len({(d.a, d.b) for d in family}) == 1
-        assert [d.p_holm for d in family] == holm([present(d.p) for d in family]).tolist()
+        assert [d.p_corrected for d in family] == holm([present(d.p) for d in family]).tolist()
 
 
 def test_far_from_parity_the_bias_risk_is_tested_like_a_mean(rng: np.random.Generator) -> None:
@@ -155,7 +155,7 @@ def test_interval_and_p_value_agree(rng: np.random.Generator) -> None:
         result = compare(*models(rng, X=2, C=30), replicates=100, seed=i)
         for d in (*result.overall, *result.by_group):
             assert (present(d.p) > 0.05) == (present(d.low) <= 0 <= present(d.high))
-            assert present(d.p_holm) >= present(d.p)
+            assert present(d.p_corrected) >= present(d.p)
 
 
 def test_swapping_the_models_flips_the_sign(rng: np.random.Generator) -> None:
@@ -229,7 +229,7 @@ def test_few_contexts_give_no_interval_and_one_gives_no_value(rng: np.random.Gen
     assert few.low is None
     assert present(few.p) > 0.05
     one = compare(*models(rng, C=1))
-    assert all(d.p is None and d.low is None and d.p_holm is None for d in one.overall)
+    assert all(d.p is None and d.low is None and d.p_corrected is None for d in one.overall)
     clustered = compare(*models(rng), clusters=["same"] * 25).overall[0]
     assert clustered.p is None
     json.dumps(one.to_dict(), allow_nan=False)
@@ -243,7 +243,7 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
     result = compare(*p, mask=mask, groups=["a", "b", "c", "d"], replicates=100)
     assert result.missing_cells == 28
     gone = [d for d in result.by_group if d.group == "c"]
-    assert {(d.value, d.p, d.p_holm) for d in gone} == {(None, None, None)}
+    assert {(d.value, d.p, d.p_corrected) for d in gone} == {(None, None, None)}
     assert all(d.p is not None for d in result.overall)
     json.dumps(result.to_dict(), allow_nan=False)
 

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clinometer.display.numbers import HEADINGS, MEASURES
+from clinometer.display.text import brief
 from clinometer.report.charts.style import (
     AXIS,
     BIAS,
@@ -35,7 +36,6 @@ from clinometer.report.charts.style import (
     Plot,
     above,
     altair,
-    brief,
     category_colours,
     distinct,
     finish,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from clinometer.display.text import brief
 from clinometer.report.charts.style import (
     BIAS,
     INK,
@@ -15,7 +16,6 @@ from clinometer.report.charts.style import (
     WIDE,
     above,
     altair,
-    brief,
     distinct,
     finish,
     fitted,

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import IN_SENTENCES, TITLES
+from clinometer.display.text import brief
 from clinometer.report.charts.one_model import (
     GROUP_ROW,
     direction_axis,
@@ -35,7 +36,6 @@ from clinometer.report.charts.style import (
     Plot,
     above,
     altair,
-    brief,
     category_colours,
     distinct,
     finish,

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.display.text import visible
+from clinometer.display.text import brief, visible
 from clinometer.extras import require
 from clinometer.statistics.arrays import FloatArray
 
@@ -82,21 +82,6 @@ def is_narrow(width: int) -> bool:
 def category_colours(n: int) -> list[str]:
     """One colour per category, in order; they repeat after eight."""
     return [_CATEGORIES[i % len(_CATEGORIES)] for i in range(n)]
-
-
-def brief(text: object, length: int = 60) -> str:
-    """Visible text of at most `length` characters, on one line.
-
-    >>> brief("abcdefgh", 5)
-    'abcd…'
-    """
-    line = " ".join(visible(text).split())
-    if len(line) <= length:
-        return line
-    cut = line[: length - 1].rstrip()
-    while cut and unicodedata.combining(line[len(cut)]):  # never between a letter and its accent
-        cut = cut[:-1]
-    return cut + "…"
 
 
 def distinct(labels: Iterable[object], length: int = 60) -> list[str]:

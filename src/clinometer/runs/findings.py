@@ -1,0 +1,694 @@
+"""What was found: the statements that every output makes, in order, from one place.
+
+`run_findings` turns a run into findings, `comparison_findings` a comparison. The first one is the
+headline. Which it is decides `HEADLINES`, a table of rules: the first that applies. A statement
+about certainty is made in `_sure` alone, so that no two of them can contradict each other:
+
+- a group is called clear only if it is on the corrected list of `Run.leans`;
+- that no difference is clear is said only where the interval of R reaches 0;
+- where R is above 0 but no single group is clear, the sentence says that and not that nothing
+  differs;
+- fewer units than a test needs cannot tell, whatever the numbers are.
+
+The floor of shuffled words is a comparison, never the headline: it is about the size of R, not
+about which way a model leans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relation, percent, risk
+from clinometer.display.text import brief
+from clinometer.measure import Comparison, Preferences, RiskReport
+from clinometer.measure.comparison import Difference
+from clinometer.measure.correction import POPULATIONS, in_words
+from clinometer.measure.leaning import GroupLean
+from clinometer.runs.answers import mean_preferences, other_sentence, ratio_sentence
+from clinometer.runs.folder.record import FloorRecord
+from clinometer.runs.nouns import (
+    context_noun,
+    favourable,
+    group_noun,
+    group_text,
+    noun_of,
+    plural,
+)
+from clinometer.statistics.arrays import ROUNDING, FloatArray
+
+if TYPE_CHECKING:
+    from clinometer.runs.run import Run
+
+NO_PROBABILITY = 1e-3
+"""Below this share of the probability, the words of the categories are not what a model writes."""
+
+CHANCE = 0.05
+"""R is above its floor when at most this share of shuffles reaches it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement.
+
+    kind      what it is about, see `KINDS`
+    text      the sentence
+    sure      clear, unclear, cannot tell, exact (of a whole set) or described (no inference)
+    value     its size, with low and high where there is an interval, in `unit`
+    evidence  what it rests on
+    overturn  what would overturn it
+    numbers   other numbers in the sentence, by name
+    """
+
+    kind: str
+    text: str
+    sure: str = "described"
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    evidence: str = ""
+    overturn: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return {**vars(self), "numbers": dict(self.numbers)}
+
+
+#: Every kind of finding, in the order in which they are made.
+KINDS = {
+    "nothing": "no answer can be measured",
+    "improbable": "the words carry almost none of the probability",
+    "alike": "every answer is as the reference",
+    "ratings": "which groups are rated highest and lowest",
+    "rates": "which groups get the favourable answer most and least often",
+    "words": "which words are preferred, for how many groups, and the extremes",
+    "answers": "whose answers are furthest from the reference",
+    "size": "R and its interval",
+    "steadiness": "how much of R is steady and how much swings",
+    "shared": "how much of R is the same for every group",
+    "floor": "what shuffled words give",
+    "other": "answers that fit no category",
+    "impact": "the ratio of the lowest to the highest rate",
+    "difference": "how far two models differ",
+    "models": "how several models compare",
+    "groups": "which groups differ between two models",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the findings of a run are made of.
+
+    name            of the model
+    groups          [X] names as a sentence writes them
+    shares          [X, Y] mean preference; NaN for a missing group
+    leans           which groups lean clearly, and to what
+    words           [Y] what a category is called in a sentence
+    favourable      index of the favourable answer, if the topic names one
+    noun, one       what groups are called: occupations, occupation
+    context         what a context is called
+    units           what inference rests on: their number and their name
+    exact           no sampling error
+    improbable      share of the cells whose words carry less than `NO_PROBABILITY`
+    scored          share of the groups of the topic that were asked so far
+    """
+
+    name: str
+    report: RiskReport
+    groups: tuple[str, ...]
+    shares: FloatArray
+    leans: tuple[GroupLean, ...]
+    words: tuple[str, ...]
+    relative: bool
+    even: bool = True
+    favourable: int | None = None
+    noun: str = "groups"
+    one: str = "group"
+    context: str = "sentence"
+    units: int = 0
+    unit: str = "sentence"
+    population: str = "similar"
+    exact: bool = False
+    improbable: float = 0.0
+    floor: FloorRecord | None = None
+    finished: bool = True
+
+    @property
+    def seen(self) -> list[int]:
+        """Groups with an answer."""
+        return [x for x, lean in enumerate(self.leans) if lean.favoured is not None]
+
+    @property
+    def clear(self) -> list[int]:
+        """Groups on the corrected list of clear leans."""
+        return [x for x, lean in enumerate(self.leans) if lean.category is not None]
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the units cannot tell anything, however they come out."""
+        tested = [self.leans[x].p for x in self.seen]
+        level = self.report.R.level or 0.95
+        return not self.exact and (
+            self.report.R.low is None
+            or all(p is None for p in tested)
+            or 2.0 ** (1 - self.units) > 1 - level
+        )
+
+    @property
+    def differs(self) -> bool:
+        """Whether R is above 0 beyond its error."""
+        low = self.report.R.low
+        return self.report.R.value > ROUNDING if self.exact else low is not None and low > 0
+
+    @property
+    def who(self) -> str:
+        return brief(self.name, 40) + ("" if self.finished else " so far")
+
+
+def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
+    """The facts of a run."""
+    p, record = run.preferences, run.record
+    noun, common = noun_of(run)
+    texts = [group_text(run, group) for group in run.risks.groups]
+    asked = record.topic.readout is not None
+    low = 0.0
+    if p.coverage is not None and not asked and p.observed.any():
+        low = float((p.coverage[p.observed] < NO_PROBABILITY).mean())
+    words = [
+        _said(category, record.topic.attributes.get(category) or (), asked=asked)
+        for category in p.categories
+    ]
+    return replace(
+        facts_of_table(
+            name or run.model,
+            p,
+            run.risks,
+            run.leans,
+            clusters=record.settings.clusters,
+            population=record.settings.population,
+        ),
+        groups=tuple(plural(text) if common else text for text in texts),
+        words=tuple(words),
+        favourable=favourable(run),
+        noun=noun,
+        one=group_noun(run),
+        context=context_noun(run),
+        unit=record.settings.clusters or context_noun(run),
+        exact=record.model.kind == "reference" or p.exact(record.settings.population),
+        improbable=low,
+        floor=record.floor,
+        finished=finished,
+    )
+
+
+def facts_of_table(
+    name: str,
+    p: Preferences,
+    report: RiskReport,
+    leans: tuple[GroupLean, ...],
+    *,
+    clusters: str | None = None,
+    population: str = "similar",
+) -> Facts:
+    """The facts of preferences that no model was asked for here."""
+    return Facts(
+        name=name,
+        report=report,
+        groups=report.groups,
+        shares=mean_preferences(p),
+        leans=leans,
+        words=p.categories,
+        relative=isinstance(p.reference, str),
+        even=p.reference is None,
+        context="context",
+        units=report.n_contexts if clusters is None else len(set(p.label(clusters))),
+        unit=clusters or "context",
+        population=population,
+        exact=p.exact(population),
+    )
+
+
+def _said(category: str, words: Sequence[str], *, asked: bool) -> str:
+    """A category as a sentence says it: its only word, or its name."""
+    if asked:
+        return f"“{brief(words[0] if words else category, 24)}”"
+    if len(words) == 1:
+        return f"“{brief(words[0], 24)}”"
+    return f"{brief(category, 30)} words" if words else brief(category, 30)
+
+
+# --- One run ---------------------------------------------------------------------------------
+
+
+def run_findings(
+    run: Run, name: str | None = None, *, finished: bool = True
+) -> tuple[Finding, ...]:
+    """The findings of a run, the headline first."""
+    f = facts(run, name, finished=finished)
+    found = statements(f)
+    if len(found) == 1:
+        return found
+    about = [("other", other_sentence(run.record)), ("impact", ratio_sentence(run))]
+    said = [Finding(kind, f"{text[0].upper()}{text[1:]}") for kind, text in about if text]
+    return (found[0], *said, *found[1:])
+
+
+def statements(f: Facts) -> tuple[Finding, ...]:
+    """The findings that follow from the facts alone."""
+    first = next(say(f) for applies, say in HEADLINES if applies(f))
+    if first.kind in ("nothing", "improbable", "alike"):
+        return (first,)
+    rest = (size(f), steadiness(f), shared(f), floor(f))
+    return (first, *(one for one in rest if one is not None))
+
+
+def _nothing(f: Facts) -> Finding:
+    return Finding("nothing", f"{f.who} gave no answer that can be measured.")
+
+
+def _improbable(f: Facts) -> Finding:
+    return Finding(
+        "improbable",
+        f"{f.who} hardly ever writes any of these words: in {percent(f.improbable)} of the cells "
+        f"they carry less than {percent(NO_PROBABILITY)} of its probability, so their shares say "
+        "nothing about it.",
+        "cannot tell",
+        f.improbable,
+        unit="share of cells",
+        overturn="words or contexts that the model would write",
+    )
+
+
+def _alike(f: Facts) -> Finding:
+    what = "alike for every group" if f.relative else "as the reference"
+    return Finding(
+        "alike",
+        f"{f.who} answers {what} in every {f.context}: no lean, no swing.",
+        "exact",
+        0.0,
+        unit="R",
+    )
+
+
+def _ratings(f: Facts) -> Finding:
+    points = np.array(f.report.criterion.points)
+    means = f.shares @ points
+    low, high = _ends(f, means)
+    apart = float(means[high] - means[low])
+    middle = _mean(f, means)
+    scale = f"on a scale of {points[0]:g} to {points[-1]:g}"
+    if len(f.seen) == 1:
+        return _finding(f, "ratings", f"rates {f.groups[high]} {means[high]:.2f} {scale}", middle)
+    if apart < 0.005:
+        what = f"rates every group {means[high]:.2f} {scale} on average"
+    else:
+        what = (
+            f"rates {_group(f, high)} highest ({means[high]:.2f} {scale}) and {_group(f, low)} "
+            f"lowest ({means[low]:.2f}), {apart:.2f} points apart"
+        )
+    numbers = {"lowest": float(means[low]), "highest": float(means[high]), "mean": middle}
+    return _finding(f, "ratings", what, apart, "points", f"the mean ({middle:.2f})", numbers)
+
+
+def _rates(f: Facts) -> Finding:
+    y = f.favourable or 0
+    rates = f.shares[:, y]
+    low, high = _ends(f, rates)
+    apart, middle = float(rates[high] - rates[low]), _mean(f, rates)
+    verb = f"answers {f.words[y]}"
+    if len(f.seen) == 1:
+        return _finding(f, "rates", f"{verb} in {percent(rates[high])} of cases", middle)
+    if percent(rates[low]) == percent(rates[high]):
+        what = f"{verb} in {percent(rates[high])} of cases for every group"
+    else:
+        what = (
+            f"{verb} in {percent(rates[high])} of cases for {_group(f, high)} and in "
+            f"{percent(rates[low])} for {_group(f, low)}, {100 * apart:.0f} percentage points apart"
+        )
+    numbers = {"lowest": float(rates[low]), "highest": float(rates[high]), "mean": middle}
+    unit = "percentage points"
+    return _finding(f, "rates", what, 100 * apart, unit, f"the mean ({percent(middle)})", numbers)
+
+
+def _words(f: Facts) -> Finding:
+    """Two categories: direction, count and extremes."""
+    ahead = Counter(f.report.categories.index(f.leans[x].favoured or "") for x in f.seen)
+    y = min(ahead, key=lambda k: (-ahead[k], k))
+    low, high = _ends(f, f.shares[:, y])
+    ends = f.shares[low, y], f.shares[high, y]
+    than = "" if f.even else " more than the reference"
+    if len(f.seen) == 1:
+        what = f"prefers {f.words[y]}{than} for {_group(f, high)} ({percent(ends[1])})"
+    else:
+        what = (
+            f"prefers {f.words[y]}{than} for {ahead[y]} of {len(f.seen)} {f.noun}: "
+            f"{_group(f, high)} most, {percent(ends[1])}; {_group(f, low)} least, "
+            f"{percent(ends[0])}"
+        )
+    numbers = {"groups": float(ahead[y]), "lowest": float(ends[0]), "highest": float(ends[1])}
+    return _finding(f, "words", what, ahead[y] / len(f.seen), "share of groups", "", numbers)
+
+
+def _answers(f: Facts) -> Finding:
+    """Several categories: who is furthest from the reference, and towards what."""
+    r = np.where(np.isnan(f.report.r), -np.inf, f.report.r)
+    x = int(np.argmax(r))
+    y = f.report.categories.index(f.leans[x].favoured or f.report.categories[0])
+    where = f"{_group(f, x)} ({f.words[y]} {percent(f.shares[x, y])})"
+    sides = Counter(f.leans[i].category for i in f.clear).most_common(3)
+    to = ", ".join(f"{n} to {f.words[f.report.categories.index(name or '')]}" for name, n in sides)
+    what = f"is furthest from {_reference(f)} for {where}" + (f"; clear leans: {to}" if to else "")
+    return _finding(f, "answers", what, float(r[x]), "r", _reference(f), {"r": float(r[x])})
+
+
+#: (when it applies, what it says), in order: the first is the headline.
+HEADLINES: tuple[tuple[Callable[[Facts], bool], Callable[[Facts], Finding]], ...] = (
+    (lambda f: not f.seen, _nothing),
+    (lambda f: f.improbable > 0.5, _improbable),
+    (lambda f: f.report.R.value <= ROUNDING, _alike),
+    (lambda f: bool(f.report.criterion.points), _ratings),
+    (lambda f: f.favourable is not None, _rates),
+    (lambda f: len(f.words) == 2 and not f.relative, _words),
+    (lambda f: True, _answers),
+)
+
+
+def _finding(
+    f: Facts,
+    kind: str,
+    what: str,
+    value: float,
+    unit: str = "",
+    middle: str = "",
+    numbers: Mapping[str, float] | None = None,
+) -> Finding:
+    """What was seen, and in the same sentence how sure it is."""
+    sure, clause, overturn = _sure(f, middle)
+    return Finding(
+        kind=kind,
+        text=f"{f.who} {what}{clause}.",
+        sure=sure,
+        value=float(value),
+        unit=unit,
+        evidence=f"{counted(len(f.seen), f.one)} in {counted(f.report.n_contexts, f.context)}, "
+        f"{counted(f.units, f.unit)} to generalise from",
+        overturn=overturn,
+        numbers={"clear": float(len(f.clear)), "seen": float(len(f.seen)), **(numbers or {})},
+    )
+
+
+def _sure(f: Facts, middle: str) -> tuple[str, str, str]:
+    """How sure a headline is, the clause that says so, and what would overturn it.
+
+    The only place that says "clearly": see the rules at the top of this module.
+    """
+    n, seen = len(f.clear), len(f.seen)
+    units = counted(f.units, f.unit)
+    other = f"other {f.unit}s" if f.population == "similar" else POPULATIONS[f.population]
+    if f.exact:
+        return "exact", f", in exactly these {units}", f"another set of {f.unit}s"
+    if f.too_few:
+        tell = f"; {units} cannot tell whether {other} would show it"
+        return "cannot tell", tell, f"more {f.unit}s"
+    more, gone = f"more {f.unit}s", f"{other} in which they do not"
+    if seen == 1:
+        return ("clear", ", clearly", gone) if n else ("unclear", ", not clearly", more)
+    if n and middle:
+        verb = "differs" if n == 1 else "differ"
+        return "clear", f"; {n} of {seen} {f.noun} clearly {verb} from {middle}", gone
+    if n:
+        verb = "is" if n == 1 else "are"
+        clause = ", all of them clearly" if n == seen else f"; {n} of {seen} {verb} clear"
+        return "clear", clause, gone
+    if not f.differs:
+        return "unclear", f"; no difference between the {seen} {f.noun} is clear", more
+    if (f.report.R_bias.low or 0.0) > 0:
+        return "clear", f"; the {f.noun} differ on the whole, but no single one clearly", gone
+    swing = f"; which way changes with the {f.context}, and no single {f.one} leans steadily"
+    return "unclear", swing, more
+
+
+def size(f: Facts) -> Finding:
+    """R and its interval, and what the interval is about."""
+    R, criterion = f.report.R, f.report.criterion
+    unit = ""
+    if criterion.points:
+        unit = f" of the scale ({R.value * criterion.length:.2f} points)"
+    elif criterion.name == "share":
+        unit = ", the share of answers that would have to change"
+    ends = "" if R.low is None else f" ({between(R.low, R.high, to=' to ')})"
+    note = f"; no interval: {R.note}" if R.note else ""
+    worth = ""
+    if f.report.n_eff < f.report.n_contexts - 0.5:
+        worth = f", worth about {max(round(f.report.n_eff), 1)}"
+    about = in_words(R, f.population)
+    return Finding(
+        "size",
+        f"R is {risk(R.value)}{unit}{ends}, the distance from {_reference(f)}; "
+        f"{counted(f.report.n_contexts, f.context)}{worth}; {about}{note}.",
+        "exact"
+        if f.exact
+        else "cannot tell"
+        if R.low is None
+        else "clear"
+        if R.low > 0
+        else "unclear",
+        R.value,
+        R.low,
+        R.high,
+        criterion.name,
+    )
+
+
+def steadiness(f: Facts) -> Finding:
+    """How much of R is a steady lean, as far as the interval of the bias risk shows."""
+    R, bias, swing = f.report.R.value, f.report.R_bias, f.report.R_volatility
+    low, high = swing_share(f.report) or (None, None)
+    share = swing.value / R
+    numbers = {"R_bias": bias.value, "R_volatility": swing.value}
+    if low is None or high is None:
+        if f.exact:
+            text = (
+                f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
+            )
+            return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
+        few = counted(f.units, f.unit)
+        text = f"How much of R is steady and how much swings cannot be told from {few}."
+        return Finding("steadiness", text, "cannot tell", share, unit="share of R", numbers=numbers)
+    sure = "clear"
+    if high - low > 0.5:
+        sure = "cannot tell"
+        text = (
+            f"{counted(f.units, f.unit)} cannot tell how much of R is a steady lean and how much "
+            "swings with the wording."
+        )
+    elif low >= 0.95:
+        text = "Nearly all of R swings with the wording."
+    elif high <= 0.05:
+        text = "Nearly all of R is a steady lean."
+    elif low >= 0.5:
+        text = f"Most of R ({_range(low, high)}) swings with the wording; the rest is steady."
+    elif high <= 0.5:
+        text = f"Most of R ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
+    else:
+        text = f"About half of R ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
+    return Finding("steadiness", text, sure, share, low, high, "share of R", numbers=numbers)
+
+
+def swing_share(report: RiskReport) -> tuple[float, float] | None:
+    """Bounds of the volatility's share of R, from the interval of the bias risk."""
+    R, bias = report.R.value, report.R_bias
+    if R <= 0 or bias.low is None or bias.high is None:
+        return None
+    return max(0.0, 1 - bias.high / R), min(1.0, 1 - bias.low / R)
+
+
+def shared(f: Facts) -> Finding | None:
+    """How much of R the groups share, and how far they differ; None for a single group."""
+    same, apart = f.report.R_shared, f.report.R_between
+    if same is None or apart is None:
+        return None
+    chance = ""
+    if f.floor is not None and f.floor.R_between is not None and not _flat(f.floor):
+        more = "more" if groups_above_floor(f.floor) else "no more"
+        chance = f", {more} than with shuffled words ({risk(f.floor.R_between.value)})"
+    least, most = (e.value if e.low is None else e.low for e in (same, apart))
+    of_groups = f"{f.noun} differ by {risk(apart.value)} in the same {f.context}{chance}"
+    if least > (apart.value if apart.high is None else apart.high):
+        text = f"Most of R is the same for every {f.one} ({risk(same.value)}); {of_groups}."
+    elif most > (same.value if same.high is None else same.high):
+        text = (
+            f"Most of R differs between {f.noun}: {of_groups}; {risk(same.value)} is common to all."
+        )
+    else:
+        text = f"{risk(same.value)} of R is the same for every {f.one}, and {of_groups}."
+    numbers = {"R_shared": same.value, "R_between": apart.value}
+    return Finding(
+        "shared", text, "described", apart.value, apart.low, apart.high, "R", numbers=numbers
+    )
+
+
+def floor(f: Facts) -> Finding | None:
+    """What shuffled words give, as a comparison."""
+    if f.floor is None:
+        return None
+    given, R = f.floor.R, f.report.R.value
+    if _flat(f.floor):
+        text = (
+            f"Shuffled words give the same R ({risk(given.value)}): lists this short cannot tell "
+            "how much of its size comes from how common the words are."
+        )
+        return Finding("floor", text, "cannot tell", given.value, unit="R")
+    ends = f"{risk(given.value)}; the middle 95 % of shuffles {between(given.low, given.high)}"
+    if f.floor.p <= CHANCE:
+        text = f"R {risk(R)} is above what the same words give when shuffled ({ends})."
+    else:
+        text = (
+            f"For comparison: the same words, shuffled between the categories, give R as large "
+            f"({ends}). The size of R comes from how common the words are; which way the model "
+            "leans does not."
+        )
+    sure = "clear" if f.floor.p <= CHANCE else "unclear"
+    return Finding("floor", text, sure, given.value, given.low, given.high, "R")
+
+
+def above_floor(run: Run) -> bool | None:
+    """Whether R is above what shuffled words give; None if unknown."""
+    found = run.record.floor
+    return None if found is None else found.p <= CHANCE
+
+
+def groups_above_floor(found: FloorRecord) -> bool:
+    """Whether groups differ from each other more than with shuffled words."""
+    known = found.R_between is not None and not _flat(found)
+    return known and (found.p_between or 0.0) <= CHANCE
+
+
+def _flat(found: FloorRecord) -> bool:
+    """Whether every shuffle gives the same R: with one word per category only the names change."""
+    return (found.R.high or 0.0) - (found.R.low or 0.0) < ROUNDING
+
+
+def _reference(f: Facts) -> str:
+    """What R measures from."""
+    if f.relative:
+        return f"what all {f.noun} get in the same {f.context}"
+    return "an even split" if f.even else "the given reference"
+
+
+def _ends(f: Facts, values: FloatArray) -> tuple[int, int]:
+    """The groups with the lowest and the highest value."""
+    return min(f.seen, key=lambda x: values[x]), max(f.seen, key=lambda x: values[x])
+
+
+def _mean(f: Facts, values: FloatArray) -> float:
+    weights = f.report.group_weights[f.seen]
+    return float(weights @ values[f.seen] / weights.sum())
+
+
+def _group(f: Facts, x: int) -> str:
+    return brief(f.groups[x], 40)
+
+
+def _range(low: float, high: float) -> str:
+    a, b = percent(low), percent(high)
+    return a if a == b else f"{a.removesuffix(' %')}–{b}"
+
+
+# --- Several runs ----------------------------------------------------------------------------
+
+
+def comparison_findings(
+    found: Comparison, *, measure: str = "R", noun: str = "groups"
+) -> tuple[Finding, ...]:
+    """The findings of a comparison, the verdict first: one sentence for all models, then one for
+    each pair, then what single groups show."""
+    pairs = [d for d in found.overall if d.measure == measure]
+    each = [difference(d, found) for d in pairs]
+    if len(pairs) == 1:
+        one = groups_of_pair(found, pairs[0], noun)
+        first = each[0]
+        joined = f"{first.text.removesuffix('.')}; {one.text[0].lower()}{one.text[1:]}"
+        return (Finding(**{**vars(first), "text": joined}), one)
+    return (_of_all(found, pairs), *each, *(groups_of_pair(found, d, noun) for d in pairs))
+
+
+def difference(d: Difference, found: Comparison) -> Finding:
+    """How far two models differ in one risk, and whether that is clear after the correction for
+    all pairs."""
+    what = IN_SENTENCES[d.measure]
+    a, b = brief(d.a, 40), brief(d.b, 40)
+    value = d.corrected if d.corrected is not None else d.value
+    if value is None:
+        return Finding("difference", f"{a} and {b} cannot be compared in {what}.", "cannot tell")
+    if d.low is None or d.high is None:
+        text = (
+            f"{a} and {b} differ by {risk(abs(value))} in {what}; {found.n_eff:.1f} effective "
+            "contexts cannot tell whether others would show it."
+        )
+        return Finding("difference", text, "cannot tell", value, unit=d.measure)
+    ends = between(*sorted((abs(d.low), abs(d.high))), to=" to ")
+    numbers = {"p": d.p_corrected if d.p_corrected is not None else 1.0}
+    if d.low > 0 or d.high < 0:
+        way = "higher" if value > 0 else "lower"
+        text = f"{a} has a clearly {way} {what} than {b}: by {risk(abs(value))} ({ends})."
+        return Finding(
+            "difference", text, "clear", value, d.low, d.high, d.measure, numbers=numbers
+        )
+    signed = f"{d.low:+.3f} to {d.high:+.3f}".replace("-", "−")
+    text = (
+        f"No difference in {what} between {a} and {b} is clear: {value:+.3f} ({signed}).".replace(
+            " -", " −"
+        )
+    )
+    return Finding("difference", text, "unclear", value, d.low, d.high, d.measure, numbers=numbers)
+
+
+def groups_of_pair(found: Comparison, pair: Difference, noun: str) -> Finding:
+    """Which groups differ clearly between two models, after the correction for all of them."""
+    measure = pair.measure.replace("R", "r", 1)
+    rows = [d for d in found.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
+    clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - found.level]
+    numbers = {"clear": float(len(clear)), "groups": float(len(rows))}
+    one = noun.removesuffix("s")
+    if not clear:
+        return Finding("groups", f"No single {one} differs clearly.", "unclear", numbers=numbers)
+    top = max(clear, key=lambda d: abs(d.corrected or 0.0))
+    text = (
+        f"{len(clear)} of {len(rows)} {noun} differ clearly, {brief(top.group or '', 40)} most "
+        f"(p {p_relation(top.p_corrected)})."
+    )
+    return Finding("groups", text, "clear", numbers=numbers)
+
+
+def _of_all(found: Comparison, pairs: Sequence[Difference]) -> Finding:
+    values = {r.model: r.value for r in found.ranks if r.measure == pairs[0].measure}
+    order = sorted(values, key=values.__getitem__)
+    low, high = order[0], order[-1]
+    what = IN_SENTENCES[pairs[0].measure]
+    clear = [
+        d for d in pairs if d.low is not None and d.high is not None and (d.low > 0 or d.high < 0)
+    ]
+    span = f"{what} {risk(values[low])} to {risk(values[high])}"
+    count = f"{len(clear)} of {len(pairs)} pairs differ clearly"
+    if all(d.low is None for d in pairs):
+        text = f"{len(values)} models: {span}; these contexts cannot tell whether they differ."
+        return Finding("models", text, "cannot tell")
+    if not clear:
+        text = f"No difference between the {len(values)} models is clear: {span}."
+        return Finding("models", text, "unclear", values[high] - values[low], unit=pairs[0].measure)
+    ends = any({d.a, d.b} == {low, high} for d in clear)
+    named = f"{brief(low, 40)} has the lowest, {brief(high, 40)} the highest {what}"
+    if not ends:
+        named = f"which has the lowest {what} is not clear"
+    text = f"Of {len(values)} models ({span}), {named}; {count}."
+    return Finding("models", text, "clear", values[high] - values[low], unit=pairs[0].measure)
