@@ -6,10 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.present import present
-from tests.report.made import made_run, with_floor
-
-from clinometer.measure import Estimate
 from clinometer.report.headline import (
     CASES,
     Facts,
@@ -18,8 +14,12 @@ from clinometer.report.headline import (
     headline,
     headline_of_several,
 )
-from clinometer.runs.nouns import group_noun, noun_of, plural
+from tests.present import present
+from tests.report.made import made_run, with_floor
+
+from clinometer.measure import Estimate
 from clinometer.runs import Run
+from clinometer.runs.nouns import group_noun, noun_of, plural
 
 SHE, HE = Side("female", 34, "nurse", "she"), Side("male", 2, "president", "he")
 JOBS = Facts("SmolLM2", 120, 120, 0.253, 10, "occupations", True, sides=(SHE, HE))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
+from clinometer.report.headline import find_rates
 from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
 from clinometer.report.cell_statistics import CellStatistics, find_leans
 from clinometer.report.figures import leans_figure
-from clinometer.report.headline import find_rates
-from clinometer.runs.nouns import question_label
 from clinometer.report.summary import first_screen
 from clinometer.runs import Run
+from clinometer.runs.nouns import question_label
 from clinometer.topics import load_topic
 
 

@@ -17,7 +17,8 @@ from tests.report.made import made_run
 from clinometer.contexts import ContextSet
 from clinometer.runs import audit
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.recover import find_sample, find_topic
+from clinometer.runs.folder.record import find_topic
+from clinometer.runs.folder.recover import find_sample
 from clinometer.web import viewer
 
 PAGES = ("/run?id={}", "/report?id={}", "/figure?name=risks&id={}", "/version?id={}")

@@ -15,8 +15,8 @@ import jinja2
 
 from clinometer import __version__
 from clinometer.display.numbers import percent, show
-from clinometer.display.text import visible
-from clinometer.report.charts.style import PALETTE, brief
+from clinometer.display.text import brief, visible
+from clinometer.report.charts.style import PALETTE
 
 
 def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:

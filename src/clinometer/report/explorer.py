@@ -18,7 +18,8 @@ from clinometer.display.text import brief, plain, visible
 from clinometer.report.cell_statistics import sentence
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import cell_words, find_topic
+from clinometer.runs.folder.record import find_topic
+from clinometer.runs.folder.recover import cell_words
 from clinometer.runs.nouns import noun_of
 from clinometer.topics.prompt import Articles
 

@@ -59,7 +59,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     )
     groups = pd.DataFrame([_difference(d) for d in comparison.by_group if d.value is not None])
     if len(groups):
-        size = groups["difference"].abs() if "difference" in groups else groups["value"].abs()
+        size = groups["value"].abs()
         groups = groups.assign(size=-size).sort_values(["p", "size"], kind="stable")
         groups = groups.drop(columns="size").reset_index(drop=True)
     rank_note = "Rank 1 is the lowest risk; open are the ranks that the tests of the pairs allow."

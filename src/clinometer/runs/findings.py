@@ -645,11 +645,8 @@ def difference(d: Difference, found: Comparison) -> Finding:
             "difference", text, "clear", value, d.low, d.high, d.measure, numbers=numbers
         )
     signed = f"{d.low:+.3f} to {d.high:+.3f}".replace("-", "−")
-    text = (
-        f"No difference in {what} between {a} and {b} is clear: {value:+.3f} ({signed}).".replace(
-            " -", " −"
-        )
-    )
+    shown = f"{value:+.3f} ({signed})".replace("-", "−")
+    text = f"{a} and {b} do not clearly differ in {what}: {shown}."
     return Finding("difference", text, "unclear", value, d.low, d.high, d.measure, numbers=numbers)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from clinometer.readouts.choice import OPTIONS
-from clinometer.runs import Run
-from clinometer.runs.folder.recover import find_topic
+from clinometer.runs.folder.record import find_topic
+
+if TYPE_CHECKING:
+    from clinometer.runs.run import Run
 
 #: Plurals of built-in groups that follow no rule.
 _IRREGULAR = {

@@ -31,7 +31,8 @@ def models(
 
 def numbers(result: Comparison) -> list[list[float | None]]:
     return [
-        [d[k] for k in ("value", "corrected", "low", "high", "p", "p_corrected")] for d in result.table()
+        [d[k] for k in ("value", "corrected", "low", "high", "p", "p_corrected")]
+        for d in result.table()
     ]
 
 

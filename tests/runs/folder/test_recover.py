@@ -16,10 +16,9 @@ from clinometer.errors import RunError
 from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.folder.record import PrecisionRecord, RoundRecord
+from clinometer.runs.folder.record import PrecisionRecord, RoundRecord, find_topic
 from clinometer.runs.folder.recover import (
     cell_words,
-    find_topic,
     load_partial,
     progress,
     stored_risks,

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +28,7 @@ from clinometer.models import ModelInfo, WordReport
 from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
-from clinometer.topics import Topic
+from clinometer.topics import Topic, builtin_topics, load_topic
 from clinometer.topics.bbq import BbqScore
 
 UNMEASURABLE = "unmeasurable"
@@ -469,3 +470,18 @@ def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
     {'requests': 5, 'retried': 1}
     """
     return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}
+
+
+def find_topic(record: RunRecord) -> Topic | None:
+    """The built-in topic of a run, if it has not changed."""
+    return _builtin_topic(record.topic.name, record.topic.sha256)
+
+
+@lru_cache(maxsize=16)
+def _builtin_topic(name: str, sha256: str) -> Topic | None:
+    """Cached: a page needs it for every sentence."""
+    # Only a built-in name: an untrusted run.json must not make us open a path.
+    if name not in builtin_topics():
+        return None
+    topic = load_topic(name)
+    return topic if topic.sha256 == sha256 else None

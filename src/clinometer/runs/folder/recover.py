@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,13 +28,12 @@ from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, scores_of
-from clinometer.runs.folder.record import UNMEASURABLE, RunRecord
+from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
 from clinometer.runs.precision import SequentialSample
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json, read_parquet
-from clinometer.topics import Topic, builtin_topics, load_topic
 from clinometer.topics.prompt import Articles, Prompt, render
 
 State = Literal["finished", "half-finished", "unmeasurable", "another schema", "damaged", "missing"]
@@ -255,21 +253,6 @@ def load_partial(path: str | Path) -> Run:
         report = preferences.decompose()
     record.counts = {**preferences.counts(), **record.words.counts}
     return Run(record, preferences, report, folder.path)
-
-
-def find_topic(record: RunRecord) -> Topic | None:
-    """The built-in topic of a run, if it has not changed."""
-    return _builtin_topic(record.topic.name, record.topic.sha256)
-
-
-@lru_cache(maxsize=16)
-def _builtin_topic(name: str, sha256: str) -> Topic | None:
-    """Cached: a page needs it for every sentence."""
-    # Only a built-in name: an untrusted run.json must not make us open a path.
-    if name not in builtin_topics():
-        return None
-    topic = load_topic(name)
-    return topic if topic.sha256 == sha256 else None
 
 
 def find_sample(record: RunRecord) -> SequentialSample | None:
