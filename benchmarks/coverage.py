@@ -1,17 +1,23 @@
 """Coverage of the intervals and error rates of the tests, over many settings: one JSON line each.
 
     python benchmarks/coverage.py OUT.jsonl [--jobs 16] [--repeats 200] [--part intervals|compare|
-        unpaired|margin|sampled|leaning] [--half choose|report] [--only TEXT]
+        unpaired|margin|sampled|leaning|criteria|equal] [--half choose|report] [--only TEXT]
+        [--csv FILE] [--limit SECONDS] [--made 20000]
     python benchmarks/coverage.py OUT.jsonl --summary
 
 Lines that OUT holds already are not computed again, so the same command resumes a run that was
 stopped. Settings are split in two halves by a hash of their name: constructions are chosen on
 "choose", and "report" is for the figures in docs/. The random numbers of a repetition
-depend on the name of its setting and its index alone. Needs numpy, scipy, pydantic.
+depend on the name of its setting and its index alone. Needs the package with numpy, scipy, pandas,
+pyarrow and pydantic.
 
 Two categories: s = tanh(lean + swing z), z normal with correlation `rho` between groups in a
-context; five: p = softmax of the same. Leans are in standard errors of a group's mean: all alike
-("same"), or spread normally over the groups ("spread").
+context; more: p = softmax of the same. Leans are in standard errors of a group's mean: all alike
+("same"), or spread normally over the groups ("spread"). The last category has the share `rare`
+where one is given, and the others are alike.
+
+"criteria" holds groups against their mean, with the criteria share and points: coverage, and how
+often any group is listed where none leans (`listed`). "equal" compares models of equal risk.
 """
 
 from __future__ import annotations
@@ -20,9 +26,11 @@ import argparse
 import csv
 import json
 import os
+import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +40,22 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import clinometer
-from clinometer.measure import compare, estimate_risks, read_preferences
+from clinometer.measure import (
+    Preferences,
+    compare,
+    counting_noise,
+    estimate_risks,
+    read_preferences,
+)
+from clinometer.measure.intervals import estimate_grid
 
 SWING = 0.35
 LEANS, CONTEXTS, RHOS = (0.0, 0.5, 1.0, 1.5, 3.0), (5, 10, 30, 50, 350), (0.0, 0.5, 0.9)
 WEIGHTS = ("even", "zipf", "mined")
+RISKS = ("R", "R_bias", "R_volatility")
+SETS = (("even", 10), ("even", 30), ("even", 100), ("paper", 10))
+TRUTH, BLOCK = 40_000, 2_000
+"""Contexts behind a truth relative to the mean of the groups, and how many at a time."""
 
 
 def intervals_settings() -> Iterator[dict[str, Any]]:
@@ -72,10 +91,47 @@ def intervals_settings() -> Iterator[dict[str, Any]]:
                     }
 
 
+def criteria_settings() -> Iterator[dict[str, Any]]:
+    """Every combination for exact probabilities and up to three categories. More categories, and
+    sampled replies, take many times as long: some of the designs, in turn."""
+    kinds = [("share", K, rare) for K in (2, 3, 5, 10) for rare in (0.0, 0.0001, 0.01)]
+    kinds += [("points", K, 0.0) for K in (5, 10)]
+    exact, sampled = (list(product((4, 24), SETS, of)) for of in ((0,), (10, 20)))
+    for i, ((criterion, K, rare), lean) in enumerate(product(kinds, (0.0, 3.0))):
+        some = exact if K < 5 else [exact[(3 * i + k) % len(exact)] for k in (0, 5)]
+        turn = (5 * (i // 2) + 7 * (i % 2)) % len(sampled)
+        replies = [sampled[turn]] if rare in (0.0, 0.01) else []
+        for X, (weights, n), answers in some + replies:
+            yield {
+                "criterion": criterion,
+                "K": K,
+                "rare": rare,
+                "n": n,
+                "weights": weights,
+                "lean": lean,
+                "rho": 0.5,
+                "X": X,
+                "shape": "spread",
+                "answers": answers,
+            }
+
+
 def settings_of(part: str) -> list[dict[str, Any]]:
     """The settings of a part."""
     if part == "intervals":
         return list(intervals_settings())
+    if part == "criteria":
+        return list(criteria_settings())
+    if part == "equal":
+        return [
+            {"reference": reference, "K": K, "weights": kind, "n": n, "X": X, "leanings": leanings}
+            | {"shared": 0.6, "more": 0.0}
+            for reference in ("even", "group-mean")
+            for K in (2, 5)
+            for kind, n in SETS
+            for X in (4, 24)
+            for leanings in ("spread", "close", "parity", *(("mirrored",) if K == 2 else ()))
+        ]
     if part == "compare":
         return [
             {"weights": kind, "n": n, "X": X, "leanings": leanings, "shared": shared, "more": more}
@@ -156,20 +212,34 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], rho: float) -> np.nd
     return np.sqrt(rho) * one + np.sqrt(1 - rho) * rng.standard_normal(shape)
 
 
-def draw(rng: np.random.Generator, setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
-    """p [X,n,K]."""
-    n, X, K = setting["n"], setting["X"], setting["K"]
+def shares_of(setting: dict[str, Any], z: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """p [X,n,K] of noise z [n,X], or [n,X,K] for more than two categories, and leans mu [X]."""
+    K, rare = setting["K"], setting.get("rare") or 1 / setting["K"]
+    last = np.log(rare * (K - 1) / (1 - rare)) if setting.get("rare") else 0.0
     if K == 2:
-        first = (1 + np.tanh(mu + SWING * noise(rng, (n, X), setting["rho"]))) / 2
+        first = (1 + np.tanh(mu - last / 2 + SWING * z)) / 2
         return np.moveaxis(np.stack([first, 1 - first], axis=-1), 0, 1)
-    z = 2 * SWING * noise(rng, (n, X, K), setting["rho"])
+    z = 2 * SWING * z
     z[..., 0] += 2 * mu
+    z[..., -1] += last
     p = np.exp(z)
     return np.moveaxis(p / p.sum(axis=-1, keepdims=True), 0, 1)
 
 
+def cells_of(setting: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of the noise behind the preferences."""
+    return (setting["n"], setting["X"], *((setting["K"],) if setting["K"] > 2 else ()))
+
+
+def draw(rng: np.random.Generator, setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
+    """p [X,n,K]."""
+    return shares_of(setting, noise(rng, cells_of(setting), setting["rho"]), mu)
+
+
 def truth_of(setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
     """R, R^b, R^v: a fine grid for two categories (|s| has a corner), a million draws for five."""
+    if "criterion" in setting:
+        return relative_truth(setting, mu)
     if setting["K"] == 2:
         x = np.linspace(-8, 8, 40_001)
         mass = np.exp(-(x**2) / 2)
@@ -186,14 +256,65 @@ def truth_of(setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
     return np.array([np.mean(r), np.mean(b), np.mean(r) - np.mean(b)])
 
 
+def relative_truth(setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
+    """The same against the mean of the groups, from contexts that no repetition has.
+
+    The lean of a group follows from its own law alone. All groups get the same noise for it, so
+    that groups that are alike have exactly none.
+    """
+    rng, r, mean = np.random.default_rng(0), 0.0, np.zeros((setting["X"], setting["K"]))
+    for _ in range(TRUTH // BLOCK):
+        p = draw(rng, {**setting, "n": BLOCK}, mu)
+        r += float(distance(setting, p - p.mean(axis=0)).mean()) * BLOCK / TRUTH
+        alike = draw(rng, {**setting, "n": BLOCK, "rho": 1.0}, mu)
+        mean += alike.mean(axis=1) * BLOCK / TRUTH
+    b = float(distance(setting, mean - mean.mean(axis=0)).mean())
+    return np.array([r, b, r - b])
+
+
+def distance(setting: dict[str, Any], s: np.ndarray) -> np.ndarray:
+    """Total variation, or the area between the distributions on an even scale of length 1."""
+    if setting["criterion"] == "points":
+        return np.abs(np.cumsum(s, axis=-1)[..., :-1]).mean(axis=-1)
+    return np.abs(s).sum(axis=-1) / 2
+
+
+def preferences(
+    setting: dict[str, Any], rng: np.random.Generator, mu: np.ndarray, w: np.ndarray
+) -> Preferences:
+    """What an audit reads: probabilities, or shares of sampled replies."""
+    p, m = draw(rng, setting, mu), setting.get("answers", 0)
+    if m:
+        p = rng.multinomial(m, p) / m
+    X, n, K = p.shape
+    return Preferences(
+        values=p,
+        groups=tuple(f"group {x}" for x in range(X)),
+        contexts=tuple(f"context {c}" for c in range(n)),
+        categories=tuple(str(y + 1) for y in range(K)),
+        context_weights=w,
+        group_weights=np.ones(X),
+        reference="group-mean" if "criterion" in setting else None,
+        criterion=setting.get("criterion"),
+        answers=np.full((X, n), float(m)) if m else None,
+    )
+
+
 def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """How often the intervals hold the truth, on which side they miss, and their width."""
     w = weights(setting["weights"], setting["n"])
     mu = leans_of(setting, w)
     truth = truth_of(setting, mu)
     held, below, above, given, width = np.zeros((5, 3))
+    null, listed = "criterion" in setting and not setting["lean"], 0
+    started = time.monotonic()
     for i in range(repeats):
-        report = estimate_risks(draw(stream(name, i), setting, mu), context_weights=w)
+        if i and time.monotonic() - started > setting["limit"]:
+            repeats = i
+            break
+        found = preferences(setting, stream(name, i), mu, w)
+        report, _ = estimate_grid(found.grid, samples=found.samples)
+        listed += null and any(lean.category is not None for lean in found.leans())
         for k, e in enumerate((report.R, report.R_bias, report.R_volatility)):
             if e.low is None or e.high is None:
                 continue
@@ -204,12 +325,15 @@ def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str,
     held = given - below - above
     n_eff = float(np.sum(w) ** 2 / np.sum(w**2))
     return {
+        "repeats": repeats,
         "n_eff": round(n_eff, 1),
+        "truth": [float(f"{value:.4g}") for value in truth],
         "coverage": ratio(held, given),
         "too_high": ratio(below, given),
         "too_low": ratio(above, given),
         "given": (given / repeats).round(3).tolist(),
         "width_in_standard_errors": ratio(width, given * standard_error(w)),
+        **({"listed": round(listed / repeats, 4)} if null else {}),
     }
 
 
@@ -231,30 +355,41 @@ def best_widths(setting: dict[str, Any], repeats: int, name: str) -> np.ndarray:
 
 def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """Share of p-values at most 0.05 for models of equal risk (more = 0), or of unequal ones."""
+    setting = {"K": 2, "reference": "even", **setting}
     w, X = weights(setting["weights"], setting["n"]), setting["X"]
+    reference = None if setting["reference"] == "even" else setting["reference"]
     hits, single, any_group = np.zeros(3), np.zeros(3), 0
+    started = time.monotonic()
     for i in range(repeats):
+        if i and time.monotonic() - started > setting["limit"]:
+            repeats = i
+            break
         rng = stream(name, i)
         spread = rng.normal(0, 0.4, X)
         lean = {
             "spread": spread,
             "far": np.where(spread > 0, 0.5, -0.5),
             "near": np.full(X, 1.5 * standard_error(w)),
+            "close": np.where(np.arange(X) % 2, 1.5, -1.5) * standard_error(w),
+            "mirrored": spread,
             "parity": np.zeros(X),
         }[setting["leanings"]]
-        common = noise(rng, (setting["n"], X), 0.2)
+        common = noise(rng, cells_of(setting), 0.2)
         p = []
         for more in (setting["more"], 0.0):
-            own = noise(rng, (setting["n"], X), 0.2)
+            own = noise(rng, cells_of(setting), 0.2)
             z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
-            first = (1 + np.tanh(lean + np.sign(lean) * more + SWING * z)).T / 2
-            p.append(np.stack([first, 1 - first], axis=-1))
-        found = compare(*p, context_weights=w, replicates=100, seed=i)
-        hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
+            side = -1 if setting["leanings"] == "mirrored" and p else 1
+            p.append(shares_of(setting, z, side * lean + np.sign(lean) * more))
+        found = compare(*p, context_weights=w, reference=reference, replicates=100, seed=i)
+        hits += [d.p is not None and d.p <= 0.05 for d in found.overall[:3]]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
         single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
-        any_group += any(d.p_corrected is not None and d.p_corrected <= 0.05 for d in found.by_group)
+        any_group += any(
+            d.p_corrected is not None and d.p_corrected <= 0.05 for d in found.by_group
+        )
     return {
+        "repeats": repeats,
         "overall": (hits / repeats).round(4).tolist(),
         "single_groups": (single / repeats).round(4).tolist(),
         "any_group_after_holm": round(any_group / repeats, 4),
@@ -298,7 +433,9 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
         ]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
         single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
-        any_group += any(d.p_corrected is not None and d.p_corrected <= 0.05 for d in found.by_group)
+        any_group += any(
+            d.p_corrected is not None and d.p_corrected <= 0.05 for d in found.by_group
+        )
     return {
         "overall": (hits / repeats).round(4).tolist(),
         "difference_held": ratio(held, given),
@@ -398,6 +535,8 @@ PARTS = {
     "margin": run_margin,
     "sampled": run_sampled,
     "leaning": run_leaning,
+    "criteria": run_intervals,
+    "equal": run_compare,
 }
 
 
@@ -421,16 +560,58 @@ def named(part: str, setting: dict[str, Any]) -> str:
     return part + " " + " ".join(f"{key}={value}" for key, value in setting.items())
 
 
-def one(part: str, setting: dict[str, Any], repeats: int) -> dict[str, Any]:
-    """A finished line."""
+def one(
+    part: str, setting: dict[str, Any], repeats: int, limit: float, made: int | None
+) -> dict[str, Any]:
+    """A finished line, with the repetitions asked for and those done within `limit` seconds.
+
+    `made` cells of fitted distributions, where replies are sampled.
+    """
     name = named(part, setting)
-    found = PARTS[part](setting, repeats, name)
-    return {"name": name, "half": half_of(name), "repeats": repeats, **setting, **found}
+    counting_noise.LIKE = made or counting_noise.LIKE
+    found = PARTS[part]({**setting, "limit": limit}, repeats, name)
+    less = {"made": made} if made and setting.get("answers") else {}
+    known = {"name": name, "half": half_of(name), "asked": repeats, "repeats": repeats}
+    return {**known, **setting, **less, **found}
+
+
+def cost(setting: dict[str, Any]) -> float:
+    """About how long a setting takes, next to others: the longest begin first."""
+    size = setting.get("K", 2) * setting.get("X", 20) * setting["n"]
+    return float(size + (1e6 * setting["K"] if setting.get("answers") else 0))
+
+
+def flat(line: dict[str, Any]) -> dict[str, Any]:
+    """A line as a row of a table: what is there for each risk has a column for each."""
+    row: dict[str, Any] = {}
+    for key, value in line.items():
+        if isinstance(value, list):
+            row |= {f"{key}_{risk}": one for risk, one in zip(RISKS, value, strict=True)}
+        else:
+            row[key] = value
+    return row
+
+
+def write_table(lines: list[dict[str, Any]], path: Path) -> None:
+    """One row a setting, as CSV."""
+    rows = [flat(line) for line in lines]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def shown(line: dict[str, Any]) -> str:
+    """The figures of a line that are percentages or errors, behind its name."""
+    figures = ("coverage", "listed", "overall", "any_group_after_holm")
+    parts = [f"{key} {line[key]}" for key in figures if key in line]
+    return " | ".join([line["name"], f"repeats {line['repeats']}", *parts])
 
 
 def summary(lines: list[dict[str, Any]], jobs: int) -> None:
     """Coverage by half: range, share within 93 to 97.5 and below 92; widths; the other parts."""
-    intervals = [line for line in lines if "too_low" in line]
+    intervals = [line for line in lines if line["name"].startswith("intervals ")]
     with ProcessPoolExecutor(jobs) as pool:
         tasks = [pool.submit(best_widths, row, 100, row["name"]) for row in intervals]
         best = {row["name"]: task.result() for row, task in zip(intervals, tasks, strict=True)}
@@ -457,7 +638,7 @@ def summary(lines: list[dict[str, Any]], jobs: int) -> None:
                     f"80 % of the settings within {low:.2f} to {high:.2f}"
                 )
     for line in lines:
-        if "too_low" not in line:
+        if not line["name"].startswith("intervals "):
             print({key: value for key, value in line.items() if key != "name"})
 
 
@@ -467,11 +648,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", "--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--part", choices=[*PARTS], action="append")
     parser.add_argument("--half", choices=["choose", "report"])
     parser.add_argument("--only", default="", help="settings whose name contains this")
+    parser.add_argument("--csv", type=Path, help="write all of OUT as a table, too")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=np.inf,
+        help="seconds after which a setting of intervals, compare, criteria or equal stops",
+    )
+    parser.add_argument(
+        "--made", type=int, help="cells to make from a fitted distribution; the package's number"
+    )
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     lines = []
@@ -480,7 +671,7 @@ def main() -> None:
     if options.summary:
         summary(lines, options.jobs)
         return
-    done = {(line["name"], line["repeats"]) for line in lines}
+    done = {(line["name"], line.get("asked", line["repeats"])) for line in lines}
     todo = [
         (part, setting)
         for part in options.part or PARTS
@@ -489,13 +680,19 @@ def main() -> None:
         and options.half in (None, half_of(named(part, setting)))
         and options.only in named(part, setting)
     ]
-    todo.sort(key=lambda job: -job[1].get("K", 2) * job[1].get("X", 20) * job[1]["n"])
+    todo.sort(key=lambda job: -cost(job[1]))
     with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
-        jobs = [pool.submit(one, part, setting, options.repeats) for part, setting in todo]
+        jobs = [
+            pool.submit(one, part, setting, options.repeats, options.limit, options.made)
+            for part, setting in todo
+        ]
         for i, job in enumerate(as_completed(jobs), 1):
-            out.write(json.dumps(job.result()) + "\n")
+            lines.append(job.result())
+            out.write(json.dumps(lines[-1]) + "\n")
             out.flush()
-            print(f"{i} of {len(jobs)}", flush=True)
+            print(f"{i} of {len(jobs)}: {shown(lines[-1])}", flush=True)
+    if options.csv:
+        write_table(lines, options.csv)
 
 
 if __name__ == "__main__":
