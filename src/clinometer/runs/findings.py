@@ -427,7 +427,7 @@ def _sure(f: Facts, middle: str) -> tuple[str, str, str]:
         return "clear", f"; {n} of {seen} {f.noun} clearly {verb} from {middle}", gone
     if n:
         verb = "is" if n == 1 else "are"
-        clause = ", all of them clearly" if n == seen else f"; {n} of {seen} {verb} clear"
+        clause = f"; all {n} are clear" if n == seen else f"; {n} of {seen} {verb} clear"
         return "clear", clause, gone
     if not f.differs:
         return "unclear", f"; no difference between the {seen} {f.noun} is clear", more
