@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from clinometer.runs import Run, audit
-from clinometer.runs.answers import answer_columns, answered_groups, impact_sentence
+from clinometer.runs.answers import answer_columns, answered_groups, ratio_sentence
 
 
 def test_rates_and_impact_ratios_of_known_models() -> None:
@@ -12,18 +12,20 @@ def test_rates_and_impact_ratios_of_known_models() -> None:
     # The groups take yes and no in turn.
     assert [row["rate"] for row in rows[:3]] == [1.0, 0.0, 1.0]
     assert [row["impact_ratio"] for row in rows[:3]] == [1.0, 0.0, 1.0]
-    assert "12 of 24 groups below 0.8" in impact_sentence(run)
+    assert "12 of 24 groups below 0.8" in ratio_sentence(run)
+    assert run.findings[0].kind == "rates"
+    assert "in 100 % of cases" in run.findings[0].text
     even = audit("reference:unbiased", topic="hiring", max_contexts=4)
-    assert impact_sentence(even) == "mean share of 'yes' 0.500 for every group."
+    assert even.findings[0].kind == "alike"
 
 
 def test_ratings_have_a_mean() -> None:
     run = audit("reference:unbiased", topic="traits", max_contexts=4)
     assert answer_columns(run)["rating"] == pytest.approx([3.0] * 24)
-    assert impact_sentence(run) == "mean rating 3.000 for every group."
+    assert run.findings[0].kind == "alike"
 
 
 def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
     assert answer_columns(small) == {}
-    assert impact_sentence(small) == ""
+    assert ratio_sentence(small) == ""
     assert "other" not in answered_groups(small)[0]

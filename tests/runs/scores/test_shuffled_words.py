@@ -15,7 +15,6 @@ from clinometer.contexts import ContextSet
 from clinometer.measure import decompose, preference
 from clinometer.report import render_report
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.scores.accumulate import stored_scores
 from clinometer.runs.scores.shuffled_words import shuffled_counts, word_floor
 from clinometer.topics import Group, Topic
@@ -75,14 +74,17 @@ def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
     assert floor.p == (1 + reached) / (1 + floor.shuffles)
 
 
-def test_the_auditors_headline_names_the_floor_and_the_shared_part_first(honesty: Run) -> None:
+def test_the_floor_is_a_comparison_and_never_the_headline(honesty: Run) -> None:
     """8 nationalities × honest / dishonest in 8 contexts: R is the words, not the nationalities."""
     assert honesty.path is not None
-    said = re.search("<h1[^>]*>(.*?)</h1>", render_report([honesty.path]), re.DOTALL)
+    page = render_report([honesty.path])
+    said = re.search("<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
     assert said is not None
-    assert "is not above what shuffled words give" in said[1]
-    assert "of it is the same for every group" in said[1]
-    assert "dishonest for" not in said[1]
+    assert "shuffled" not in said[1]
+    assert "of 8 groups" in said[1]
+    (floor,) = (one for one in honesty.findings if one.kind == "floor")
+    assert floor.text.startswith("For comparison: the same words, shuffled")
+    assert "For comparison: the same words, shuffled" in page
 
 
 def test_the_floor_is_stored_in_the_folder(honesty: Run) -> None:
@@ -112,4 +114,5 @@ def test_single_words_cannot_be_shuffled(tmp_path: Path) -> None:
     run = audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=tmp_path / "run")
     assert run.record.floor is not None
     assert run.record.floor.p == 1.0
-    assert "is the same however the words are shuffled" in group_sentences(run)[0]
+    (floor,) = (one for one in run.findings if one.kind == "floor")
+    assert floor.text.startswith("Shuffled words give the same R")
