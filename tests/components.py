@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.machine import Finding, find_axe, find_browser, find_postgres
+from clinometer.machine import Provision, find_axe, find_browser, find_postgres
 
 SHARED_DATA = Path(
     os.environ.get(
@@ -22,8 +22,8 @@ SHARED_DATA = Path(
 )
 
 
-def _shared_data() -> Finding:
-    return Finding(
+def _shared_data() -> Provision:
+    return Provision(
         "shared data",
         str(SHARED_DATA) if SHARED_DATA.is_dir() else None,
         "tests on published benchmarks and corpora",
@@ -31,15 +31,15 @@ def _shared_data() -> Finding:
     )
 
 
-def _package(name: str, enables: str) -> Callable[[], Finding]:
-    def find() -> Finding:
+def _package(name: str, enables: str) -> Callable[[], Provision]:
+    def find() -> Provision:
         there = importlib.util.find_spec(name) is not None
-        return Finding(name, "installed" if there else None, enables, f"pip install {name}")
+        return Provision(name, "installed" if there else None, enables, f"pip install {name}")
 
     return find
 
 
-COMPONENTS: dict[str, Callable[[], Finding]] = {
+COMPONENTS: dict[str, Callable[[], Provision]] = {
     "browser": find_browser,
     "axe-core": find_axe,
     "PostgreSQL": find_postgres,
@@ -51,7 +51,7 @@ COMPONENTS: dict[str, Callable[[], Finding]] = {
 
 
 @cache
-def find(component: str) -> Finding:
+def find(component: str) -> Provision:
     return COMPONENTS[component]()
 
 

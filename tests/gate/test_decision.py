@@ -10,7 +10,7 @@ import pytest
 from tests.report.made import made_run, with_floor
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.gate.decision import Verdict, decide
+from clinometer.gate.decision import Verdict, decide, decision_markdown
 from clinometer.measure import compare
 from clinometer.measure.comparison import MARGIN_LEVEL
 from clinometer.runs import Run
@@ -125,14 +125,19 @@ def test_runs_of_other_settings_are_noted(empty: Run) -> None:
     assert "other settings: chat (default, now True)" in note
 
 
-def test_a_run_that_is_not_above_shuffled_words_is_noted(empty: Run) -> None:
+def test_no_tick_for_an_r_that_is_not_above_shuffled_words(empty: Run) -> None:
+    """By default the risk between groups decides then; R itself cannot pass, but can be worse."""
     run, baseline = planted(empty, np.random.default_rng(1), 0.0)
-    assert decide(run, baseline).notes == ()
-    (note,) = decide(with_floor(run), baseline).notes
-    assert "is not above what shuffled words give" in note
-    assert "and of" not in note
-    (note,) = decide(with_floor(run), with_floor(baseline)).notes
-    assert "and of" in note
+    low = with_floor(run), with_floor(baseline)
+    assert decide(run, baseline).risks[0].measure == "R"
+    assert decide(*low).risks[0].measure == "R_between"
+    assert decide(run, baseline, measures=["R"]).verdict == "not worse"
+    found = decide(*low, measures=["R"])
+    assert (found.verdict, found.exit_status) == ("cannot tell", 3)
+    assert "not above what shuffled words give" in found.reason
+    assert "✅" not in decision_markdown(found)
+    worse, _ = planted(empty, np.random.default_rng(1), 0.3)
+    assert decide(with_floor(worse), low[1], measures=["R"]).verdict == "worse"
 
 
 def test_what_is_refused(empty: Run) -> None:

@@ -203,7 +203,11 @@ def test_degenerate_input() -> None:
     assert np.isnan(present(few.intervals).r_bias).all()
     assert "30 effective" in present(few.R.note)
     swing = estimate_risks(pair(np.array([[0.7, 0.2, 0.6]])))
-    assert (swing.R.low is None, swing.R_volatility.low is None) == (True, True)
+    assert (swing.R.low is None, swing.R_volatility.low is None) == (False, True)
+    two = estimate_risks(pair(np.array([[0.7, 0.2]])))
+    assert (two.R.low, two.R.note) == (
+        None, "these are too few contexts to tell; 3 effective ones would do"
+    )  # fmt: skip
     for risk in (swing.R_bias, swing.R_volatility):
         assert risk.low is None
         assert risk.note == "these are too few contexts to tell; 4 effective ones would do"

@@ -15,9 +15,10 @@ import pytest
 from tests.report.made import HOSTILE, made_run
 from tests.report.pixels import stays_in_font
 
+from clinometer.display.text import brief
 from clinometer.report import charts
 from clinometer.report.charts.one_model import heat_png
-from clinometer.report.charts.style import PALETTE, brief, distinct
+from clinometer.report.charts.style import PALETTE, distinct
 from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures import factor_figure, regression_line, risks_figure
 

@@ -9,9 +9,10 @@ import pytest
 from tests.report.made import made_run, summary_of
 
 from clinometer.measure import Estimate
-from clinometer.report.sentences import contexts_worth, evidence, share_sentence
+from clinometer.report.sentences import contexts_worth, evidence
 from clinometer.report.summary import chips, first_screen
 from clinometer.runs import Run, audit
+from clinometer.runs.findings import facts, steadiness
 
 
 def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
@@ -28,19 +29,19 @@ def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
 @pytest.mark.parametrize(
     ("R", "low", "high", "said"),
     [
-        (0.398, 0.137, 0.213, "Most of it (46–66 %) swings"),
-        (0.398, 0.190, 0.213, "About half of it (48–54 %) is a steady lean; the rest swings."),
-        (0.398, 0.020, 0.360, "cannot tell how much of it is a steady lean"),
-        (0.400, 0.300, 0.380, "Most of it (75–95 %) is a steady lean; the rest swings."),
-        (0.400, 0.040, 0.160, "Most of it (60–90 %) swings with the wording; the rest is steady."),
-        (0.400, 0.390, 0.400, "Nearly all of it is a steady lean."),
-        (0.400, 0.000, 0.010, "Nearly all of it swings with the wording."),
+        (0.398, 0.137, 0.213, "Most of R (46–66 %) swings"),
+        (0.398, 0.190, 0.213, "About half of R (48–54 %) is a steady lean; the rest swings."),
+        (0.398, 0.020, 0.360, "cannot tell how much of R is a steady lean"),
+        (0.400, 0.300, 0.380, "Most of R (75–95 %) is a steady lean; the rest swings."),
+        (0.400, 0.040, 0.160, "Most of R (60–90 %) swings with the wording; the rest is steady."),
+        (0.400, 0.390, 0.400, "Nearly all of R is a steady lean."),
+        (0.400, 0.000, 0.010, "Nearly all of R swings with the wording."),
         (0.000, 0.000, 0.000, "There is no lean and no swing."),
     ],
 )
 def test_the_share_that_is_steady(small: Run, R: float, low: float, high: float, said: str) -> None:
-    found = share_sentence(with_risks(small, R, low, high))
-    if said.startswith("Most of it (46"):  # 56 contexts are not "too few" for this
+    found = steadiness(facts(with_risks(small, R, low, high))).text
+    if said.startswith("Most of R (46"):  # 56 contexts are not "too few" for this
         assert "cannot tell" not in found
         assert "46–66 %" in found or "34–54 %" in found
     else:

@@ -375,13 +375,13 @@ def test_there_are_at_least_sixty_situations() -> None:
 
 
 def test_a_fair_model_is_not_found_to_differ() -> None:
-    """20 fair models asked with sampled replies: none of their groups is called clear."""
+    """8 fair models asked with sampled replies: none of their groups is called clear."""
     called = 0
-    for seed in range(20):
+    for seed in range(8):
         fair = np.repeat(around([0.5], 30, 0.1, seed), 4, axis=0)
         shares, n = counted(pair(fair), 10, seed)
         called += statements(rates(shares, answers=n))[0].sure == "clear"
-    assert called <= 3
+    assert called <= 1
 
 
 def test_the_size_of_r_is_said_in_the_unit_of_the_criterion() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ def test_references_match_decompose(rows: dict[str, Control], run: Run) -> None:
     assert known.tolist() == [True, True, True, False]
     table = np.stack([1 - women, women], axis=1)[known]
     assert p.categories == ("male", "female")
-    weights = {"context_weights": p.context_weights, "criterion": "ratio"}
+    weights: dict[str, Any] = {"context_weights": p.context_weights, "criterion": "ratio"}
     by_hand = decompose(p.values[known], reference=table, **weights)
     line = rows["reference: labour statistics (share of women)"]
     assert line.R is not None

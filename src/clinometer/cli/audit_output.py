@@ -15,6 +15,7 @@ from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_notes, factor_sentence
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.calibration import judge_sentence
+from clinometer.runs.nouns import label
 from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
@@ -77,18 +78,6 @@ def _population(runs: list[Run]) -> str:
     """What the intervals of the table speak of; reference models have none."""
     shown = [run for run in runs if run.risks.R.level is not None] or runs
     return in_words(shown[0].risks.R, shown[0].record.settings.population)
-
-
-def label(model: str) -> str:
-    """A short model name for the table: for a server, only the model that it serves.
-
-    >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
-    ('smol (chat)', 'pocket:bert')
-    """
-    if model.startswith("openai:"):
-        address, _, served = model.removeprefix("openai:").partition("#")
-        return served or address.partition("://")[2]
-    return model
 
 
 def notes(run: Run) -> list[str]:

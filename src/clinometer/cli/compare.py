@@ -70,7 +70,7 @@ def compare_command(
     """Compare runs group by group and context by context.
 
     A difference is first minus second. Intervals and p of all groups together are corrected for the
-    pairs of runs; p (corrected) of single groups for all groups.
+    pairs of runs; p (corr.) of single groups for all groups.
     """
     if align not in (None, *ALIGN):
         raise SettingsError(f"--align: expected one of {', '.join(ALIGN)}, found {align!r}")
@@ -152,7 +152,7 @@ def _differences(
     rows: Sequence[Difference], letters: dict[str, str], *, title: str, group: bool
 ) -> TerminalTable:
     table = TerminalTable(title).add_text("pair", *(["group"] if group else []), "risk")
-    table.add_numbers("difference", "p", "p (corrected)")
+    table.add_numbers("difference", "p", "p (corr.)")
     for d in rows:
         cells = (
             [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
@@ -166,7 +166,7 @@ def _differences(
 def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> TerminalTable:
     """Differences in the contexts of each level, corrected for all of them."""
     table = TerminalTable(f"By {by}").add_text(by, "pair", "risk")
-    table.add_numbers("contexts", "difference", "p", "p (corrected)")
+    table.add_numbers("contexts", "difference", "p", "p (corr.)")
     for level, one in levels.items():
         for d in one.overall:
             pair = f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"

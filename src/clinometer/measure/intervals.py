@@ -38,9 +38,12 @@ FAR = 0.9985
 """The shared factor is tried up to this quantile."""
 
 LEAST_EFFECTIVE = 4.0
-"""Effective units needed for an interval of R, R^b or R^v: with 3.6 and 3.9, R^b was held in 88 to
-92 % of the simulations where groups swing together; R^v was not tried below 4. An interval of R
-from two wordings would reach from 0 to three times its value, and say nothing."""
+"""Effective units needed for an interval of R^b or R^v: with 3.6 and 3.9, R^b was held in 88 to
+92 % of the simulations where groups swing together; R^v was not tried below 4."""
+
+LEAST_FOR_R = 2.5
+"""The same for R: an interval from two wordings reaches from 0 to several times R and says nothing
+that two wordings do not."""
 
 LEAST_FOR_NONE = 30.0
 """With at least this many effective units, full agreement gives an interval of width 0."""
@@ -79,8 +82,9 @@ def estimate_risks(
         clusters or draws where these were sampled.
 
     Degenerate input: a single effective unit gives values without intervals, and a group with one
-    observed unit a NaN row. With fewer than four effective units no risk of all groups has an
-    interval; if all units agree, no risk has one with fewer than 30, and with more its width is 0.
+    observed unit a NaN row. With fewer than four effective units R^b and R^v of all groups have no
+    interval, with fewer than three R has none; if all units agree, no risk has one with fewer than
+    30, and with more its width is 0.
     `note` of an estimate says so. Errors as for `decompose`.
 
     >>> rng = np.random.default_rng(1)
@@ -182,8 +186,8 @@ def _with_bounds(
 ) -> RiskReport:
     """The report with ends [3,X+1,2] clipped to 0..top and stretched to contain the value shown.
 
-    No interval where `sizes` [X+1], the effective units, are too few: fewer than
-    LEAST_EFFECTIVE for r^v and for R, R^b, R^v, or than LEAST_FOR_NONE where all units agree.
+    No interval where `sizes` [X+1], the effective units, are too few: fewer than LEAST_EFFECTIVE
+    for r^v, R^b and R^v, LEAST_FOR_R for R, or LEAST_FOR_NONE where all units agree.
     """
     bounds = snap(np.clip(bounds, 0.0, top))
     # R is the sum of two parts that are not negative: neither end of theirs is above its own.
@@ -200,14 +204,14 @@ def _with_bounds(
         low, high = np.minimum(bounds[i, :, 0], every), np.maximum(bounds[i, :, 1], every)
         agree = (high - low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
         few = (sizes < LEAST_EFFECTIVE) & (i == 2)
-        few[-1] = sizes[-1] < LEAST_EFFECTIVE
+        few[-1] = sizes[-1] < (LEAST_FOR_R if i == 0 else LEAST_EFFECTIVE)
         # NaN (a missing group) counts as a single unit too.
         alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
         gone = agree | few | alone
         ends.append(np.where(gone[:-1, None], np.nan, np.stack([low, high], axis=1)[:-1]))
         name = METHOD if shown.method == "plug-in" else f"{shown.method}, {METHOD}"
         if gone[-1]:
-            needed = LEAST_EFFECTIVE if few[-1] else LEAST_FOR_NONE
+            needed = (3.0 if i == 0 else LEAST_EFFECTIVE) if few[-1] else LEAST_FOR_NONE
             note = "all contexts agree, and they are" if agree[-1] and not few[-1] else "these are"
             note += f" too few contexts to tell; {needed:.0f} effective ones would do"
             overall.append(Estimate(float(every[-1]), method=shown.method, note=note))

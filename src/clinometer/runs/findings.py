@@ -8,7 +8,7 @@ about certainty is made in `_sure` alone, so that no two of them can contradict 
 - that no difference is clear is said only where the interval of R reaches 0;
 - where R is above 0 but no single group is clear, the sentence says that and not that nothing
   differs;
-- fewer units than a test needs cannot tell, whatever the numbers are.
+- fewer units than a test needs cannot tell, however large the numbers are.
 
 The floor of shuffled words is a comparison, never the headline: it is about the size of R, not
 about which way a model leans.
@@ -36,6 +36,7 @@ from clinometer.runs.nouns import (
     favourable,
     group_noun,
     group_text,
+    label,
     noun_of,
     plural,
 )
@@ -189,7 +190,7 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
     ]
     return replace(
         facts_of_table(
-            name or run.model,
+            name or label(run.model),
             p,
             run.risks,
             run.leans,
@@ -255,7 +256,7 @@ def run_findings(
     """The findings of a run, the headline first."""
     f = facts(run, name, finished=finished)
     found = statements(f)
-    if len(found) == 1:
+    if found[0].kind == "improbable":
         return found
     about = [("other", other_sentence(run.record)), ("impact", ratio_sentence(run))]
     said = [Finding(kind, f"{text[0].upper()}{text[1:]}") for kind, text in about if text]
@@ -472,6 +473,8 @@ def size(f: Facts) -> Finding:
 def steadiness(f: Facts) -> Finding:
     """How much of R is a steady lean, as far as the interval of the bias risk shows."""
     R, bias, swing = f.report.R.value, f.report.R_bias, f.report.R_volatility
+    if R <= 0:
+        return Finding("steadiness", "There is no lean and no swing.", "described", 0.0)
     low, high = swing_share(f.report) or (None, None)
     share = swing.value / R
     numbers = {"R_bias": bias.value, "R_volatility": swing.value}

@@ -109,3 +109,15 @@ def question_label(template: str) -> str:
     text = from_group(OPTIONS.sub("", template), "[X]").removesuffix("Answer: [Y]").strip()
     shown = text.replace("[X]", "…").replace("[Y]", "___")
     return f"{shown} ({order[1].strip()})" if order and order[1] else shown
+
+
+def label(model: str) -> str:
+    """A short model name: for a server, only the model that it serves.
+
+    >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
+    ('smol (chat)', 'pocket:bert')
+    """
+    if model.startswith("openai:"):
+        address, _, served = model.removeprefix("openai:").partition("#")
+        return served or address.partition("://")[2]
+    return model
