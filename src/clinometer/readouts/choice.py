@@ -24,13 +24,11 @@ from clinometer.readouts.protocol import (
     ShownQuestion,
     spoken,
     unread,
+    whole_words,
     without_opening,
     without_question,
 )
 from clinometer.readouts.tables import Labels
-
-# --- Which option does a reply choose? The rules, in this order: ---------------------------------
-
 
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
@@ -76,23 +74,20 @@ class ChoiceReader:
     """The readout `choice` for sampled replies; `spellings` by category, the first as shown."""
 
     spellings: tuple[tuple[str, ...], ...] = ()
-    kind: str = "choice"
-    exact: bool = True
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply."""
-        found = []
-        for reply, asked in zip(replies, shown, strict=True):
-            more = [self.spellings[y] for y in asked.order] if self.spellings else ()
-            number = read_choice(
-                reply,
-                asked.options,
-                labels=asked.labels,
-                question=asked.text,
-                spellings=more,
-            )
-            found.append(asked.order[number] if number >= 0 else number)
-        return found
+        return [self._one(reply, question) for reply, question in zip(replies, shown, strict=True)]
+
+    def _one(self, reply: str, shown: ShownQuestion) -> int:
+        number = read_choice(
+            reply,
+            shown.options,
+            labels=shown.labels,
+            question=shown.text,
+            spellings=[self.spellings[y] for y in shown.order] if self.spellings else (),
+        )
+        return shown.order[number] if number >= 0 else number
 
 
 @dataclass(frozen=True)
@@ -133,13 +128,10 @@ def _rules(
     options: tuple[str, ...], labels: tuple[str, ...], spellings: tuple[tuple[str, ...], ...]
 ) -> _ChoiceRules:
     numbers: dict[str, int] = {}
-    texts: list[str] = []
     for i, (option, more) in enumerate(zip(options, spellings, strict=True)):
         for text in (option, *more):
-            if _plain(text) not in numbers:
-                numbers[_plain(text)] = i
-                texts.append(_plain(text))
-    texts.sort(key=len, reverse=True)
+            numbers.setdefault(_plain(text), i)
+    texts = list(numbers)
     label = named = None
     if labels:
         numbers |= {one.casefold(): i for i, one in enumerate(labels)}
@@ -148,22 +140,15 @@ def _rules(
         label = re.compile(rf"({marks})(?:(?=\s*(?:$|[).:,;\]*\n]))|(\s+))", re.IGNORECASE)
         named = re.compile(rf"(?:\(|\boption\s+|\banswer(?:\s+is)?:?\s+)({marks})\b", re.IGNORECASE)
     long = [text for text in texts if " " in text]
-    return _ChoiceRules(label, named, _whole(texts), _whole(long) if long else None, numbers)
-
-
-def _whole(texts: Sequence[str]) -> re.Pattern[str]:
-    """Any of the texts as whole words, ignoring case and spaces."""
-    each = [r"\s+".join(map(re.escape, text.split())) for text in texts]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE)
+    return _ChoiceRules(
+        label, named, whole_words(texts), whole_words(long) if long else None, numbers
+    )
 
 
 def _plain(text: str) -> str:
     """A text as it is compared: no article, no full stop, single spaces, no case."""
     cleaned = " ".join(text.replace("’", "'").split()).strip(" .!\"'“”‘’").casefold()
     return cleaned[len(article[0]) :] if (article := _ARTICLE.match(cleaned)) else cleaned
-
-
-# --- A question as a model reads it: where the options stand, in which order, with which labels
 
 
 #: [options], or [options: yes, no] with the order written out.
@@ -215,9 +200,12 @@ def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> 
         for y, words in enumerate(texts)
         for i, word in enumerate(words)
     ]
-    listed = _lines(shown, marks) if marks else _inline(shown)
-    whole = OPTIONS.sub(lambda _: listed, text)
-    whole = re.sub(r" *\n *", "\n", whole)
+    if marks:
+        lines = [f"{mark}) {option}" for mark, option in zip(marks, shown, strict=True)]
+        listed = "\n".join(["", *lines, ""])
+    else:
+        listed = " or ".join(shown if len(shown) < 2 else (", ".join(shown[:-1]), shown[-1]))
+    whole = re.sub(r" *\n *", "\n", OPTIONS.sub(lambda _: listed, text))
     return ShownQuestion(whole, shown, marks, order, tuple(answers))
 
 
@@ -239,20 +227,6 @@ def _order(written: str, categories: Sequence[str], text: str) -> tuple[int, ...
     return tuple(list(categories).index(name) for name in names)
 
 
-def _lines(shown: Sequence[str], marks: Sequence[str]) -> str:
-    lines = [f"{mark}) {text}" for mark, text in zip(marks, shown, strict=True)]
-    return "\n" + "\n".join(lines) + "\n"
-
-
-def _inline(shown: Sequence[str]) -> str:
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} or {shown[-1]}"
-
-
-# --- In which orders options are shown -----------------------------------------------------------
-
-
 #: Up to this many options, every order is shown.
 MOST_WHOLE = 3
 
@@ -272,12 +246,7 @@ def option_orders(n: int) -> tuple[tuple[int, ...], ...]:
     """
     if n <= MOST_WHOLE:
         return tuple(permutations(range(n)))
-    zigzag = [0]
-    low, high = 1, n - 1
-    while low <= high:
-        zigzag.append(high)
-        if low < high:
-            zigzag.append(low)
-        low, high = low + 1, high - 1
+    # From both ends in turn: 0, n - 1, 1, n - 2, …
+    zigzag = [n - 1 - i // 2 if i % 2 else i // 2 for i in range(n)]
     rows = [tuple((item + shift) % n for item in zigzag) for shift in range(n)]
     return tuple(rows if n % 2 == 0 else [*rows, *(row[::-1] for row in rows)])

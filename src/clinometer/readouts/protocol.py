@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-# --- What a readout promises: replies in, categories out, and nothing dropped --------------------
-
 
 @dataclass(frozen=True, slots=True)
 class ShownQuestion:
@@ -30,25 +28,11 @@ class ShownQuestion:
 
 
 class Readout(Protocol):
-    """k(y | t): which category a reply t to a question is.
-
-    kind        its name in `[readout]`
-    exact       whether log-probabilities of `ShownQuestion.answers` give the same numbers as ever
-                more replies would; otherwise only replies can be read
-    """
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def exact(self) -> bool: ...
+    """k(y | t): which category a reply t to a question is."""
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply to its question, by index; OTHER, REFUSAL or EMPTY for one
         that is none of them."""
-
-
-# --- What every readout does with a reply first: remove the thinking, and tell refusals apart ----
 
 
 #: A reply that is no category: off topic or unreadable, a refusal, or nothing at all (an empty
@@ -111,6 +95,13 @@ def without_question(reply: str, question: str) -> str:
     if question and rest.casefold().startswith(question.casefold()):
         rest = rest[len(question) :]
     return rest
+
+
+def whole_words(texts: Sequence[str]) -> re.Pattern[str]:
+    """Any of the texts as whole words, the longest first, ignoring case and spaces."""
+    longest_first = sorted((" ".join(text.split()) for text in texts), key=len, reverse=True)
+    each = [r"\s+".join(map(re.escape, text.split())) for text in longest_first]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE)
 
 
 def refuses(text: str) -> bool:

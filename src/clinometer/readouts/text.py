@@ -5,15 +5,19 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clinometer.errors import TopicError
-from clinometer.readouts.protocol import OTHER, ShownQuestion, spoken, unread, without_question
+from clinometer.readouts.protocol import (
+    OTHER,
+    ShownQuestion,
+    spoken,
+    unread,
+    whole_words,
+    without_question,
+)
 
-# --- Which category is a whole reply? By the words in it, or by a function of yours --------------
 
-
-@dataclass(frozen=True)
 class WordCountReader:
     """The category whose words occur most often as whole words; a tie or none is other.
 
@@ -23,18 +27,8 @@ class WordCountReader:
     [1, -1, -1]
     """
 
-    words: Mapping[str, tuple[str, ...]]
-    kind: str = "text"
-    exact: bool = False
-    _patterns: list[re.Pattern[str]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        patterns = []
-        for words in self.words.values():
-            listed = sorted((" ".join(w.split()) for w in words), key=len, reverse=True)
-            each = [r"\s+".join(map(re.escape, word.split())) for word in listed]
-            patterns.append(re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE))
-        object.__setattr__(self, "_patterns", patterns)
+    def __init__(self, words: Mapping[str, tuple[str, ...]]) -> None:
+        self._patterns = [whole_words(texts) for texts in words.values()]
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply."""
@@ -56,8 +50,6 @@ class FunctionReader:
     function: Callable[[str], str | None]
     categories: tuple[str, ...]
     name: str
-    kind: str = "text"
-    exact: bool = False
 
     @classmethod
     def of(cls, path: str, categories: Sequence[str]) -> FunctionReader:
@@ -91,9 +83,6 @@ class FunctionReader:
         return found
 
 
-# --- Which rating does a reply give? -------------------------------------------------------------
-
-
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 _SCALE = re.compile(
     r"(?:from\s+)?\b\d+\s*(?:-|–|to|through)\s*\d+\b|(?:/|\bout\s+of)\s*\d+|\bscale\s+of\s+\d+",
@@ -121,8 +110,6 @@ class RatingReader:
     """The readout `rating` for sampled replies."""
 
     scale: int
-    kind: str = "rating"
-    exact: bool = True
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply: rating 1 is the first."""

@@ -7,9 +7,12 @@ turn for a chat model. Everything else the model could write there is `other`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import entry_points
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.open import open_model
 from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.generation.sampled import SampledScorer, shares
-from clinometer.models.options import QUESTION, LoadOptions, WordOptions
+from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.readouts.choice import OPTIONS, ChoiceReader, lay_out, option_orders, with_order
 from clinometer.readouts.protocol import (
@@ -43,9 +46,6 @@ from clinometer.readouts.tables import (
 from clinometer.readouts.text import FunctionReader, RatingReader, WordCountReader
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt, Topic
-
-# --- Questions instead of sentences: the answers are scored, or sampled replies are read ---------
-
 
 #: Kinds of models that fill gaps in a text and cannot reply to one.
 _FILL_GAPS = ("masked", "permutation")
@@ -115,15 +115,14 @@ class ReplyScorer:
     ) -> WordScores:
         """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and isinstance(self.scorer, SampledScorer):
-            return self._read(self._reader, self.scorer, prompts, words)
+            replies = self.scorer.replies(prompts)
+            return read_replies(self._reader, self.query.attributes, prompts, words, replies)
         alike: dict[tuple[str, ...], list[int]] = {}
         for i, prompt in enumerate(prompts):
             answers = () if prompt.shown is None else prompt.shown.answers
             alike.setdefault(tuple(sorted({*answers} - {""})), []).append(i)
         parts = [self._exact([prompts[i] for i in at], texts) for texts, at in alike.items()]
         return WordScores.joined(parts).take(np.argsort(np.concatenate(list(alike.values()))))
-
-    # --- exact ------------------------------------------------------------------------------------
 
     def _exact(self, prompts: Sequence[Prompt], texts: tuple[str, ...]) -> WordScores:
         """Prompts with the same answers, in any order."""
@@ -162,17 +161,6 @@ class ReplyScorer:
                 f"tokens; {advice}"
             )
 
-    # --- sampled ----------------------------------------------------------------------------------
-
-    def _read(
-        self,
-        reader: Readout,
-        scorer: SampledScorer,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-    ) -> WordScores:
-        return read_replies(reader, self.query.attributes, prompts, words, scorer.replies(prompts))
-
 
 def read_replies(
     reader: Readout,
@@ -182,20 +170,17 @@ def read_replies(
     replies: Sequence[tuple[str, ...]],
 ) -> WordScores:
     """Shares of the categories among the replies; each in the column of its first word."""
-    first = _first_columns(attributes, words)
-    shown = [p.shown for p, row in zip(prompts, replies, strict=True) for _ in row if p.shown]
-    said = [text for row in replies for text in row]
-    read = iter(reader.read(said, shown))
+    first = [words.index(texts[0]) for texts in attributes.values()]
+    row = np.repeat(np.arange(len(prompts)), [len(texts) for texts in replies])
+    shown = [question for i in row if (question := prompts[i].shown)]
+    categories = reader.read([text for texts in replies for text in texts], shown)
     counts = np.zeros((len(prompts), len(words)))
     unread = np.zeros((len(prompts), len(UNREAD)))
-    codes = list(UNREAD)
-    for i, row in enumerate(replies):
-        for _ in row:
-            category = next(read)
-            if category >= 0:
-                counts[i, first[category]] += 1
-            else:
-                unread[i, codes.index(category)] += 1
+    for i, category in zip(row, categories, strict=True):
+        if category >= 0:
+            counts[i, first[category]] += 1
+        else:
+            unread[i, list(UNREAD).index(category)] += 1
     return shares(counts, replies, unread)
 
 
@@ -205,15 +190,6 @@ def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
     return np.take_along_axis(padded, columns, axis=1)
 
 
-def _first_columns(attributes: Mapping[str, tuple[str, ...]], words: Sequence[str]) -> list[int]:
-    """The column of each category's first word."""
-    place = {word: i for i, word in enumerate(words)}
-    return [place[texts[0]] for texts in attributes.values()]
-
-
-# --- Readouts by their `[readout]`: those of this package, and those that packages add -----------
-
-
 def open_reader(table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]]) -> Readout:
     """The readout that a topic names; a package's one gets the keys of its table."""
     if isinstance(table, ChoiceTable):
@@ -221,7 +197,13 @@ def open_reader(table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]]) 
     if isinstance(table, RatingTable):
         return RatingReader(table.scale)
     if isinstance(table, TextTable):
-        return _text_reader(table, attributes)
+        if table.by == "words":
+            return WordCountReader(attributes)
+        if table.function is not None:
+            return FunctionReader.of(table.function, tuple(attributes))
+        if table.model is not None and table.rubric is not None:
+            return JudgeReader(table.model, table.rubric, attributes)
+        return ClassifierReader(table.model or "", tuple(attributes), table.names)
     for entry in entry_points(group=ENTRY_POINTS, name=table.kind):
         made: Readout = entry.load()(table.model_dump(), dict(attributes))
         return made
@@ -230,49 +212,43 @@ def open_reader(table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]]) 
     )
 
 
-def _text_reader(table: TextTable, attributes: Mapping[str, tuple[str, ...]]) -> Readout:
-    if table.by == "words":
-        return WordCountReader(dict(attributes))
-    if table.function is not None:
-        return FunctionReader.of(table.function, tuple(attributes))
-
-    if table.model is not None and table.rubric is not None:
-        return JudgeReader(table.model, table.rubric, attributes)
-    return ClassifierReader(table.model or "", tuple(attributes), table.names)
-
-
-# --- Categories of whole replies by other models: a classifier, or a judge that is asked a rubric
-
-
 #: Replies that a classifier reads together, and the probability that a judge's options need.
 _BATCH = 32
 _LEAST_COVERED = 0.05
 
 
-class ClassifierReader:
+class ModelReader(ABC):
+    """Another model that reads whole replies; refusals and empty ones are not shown to it."""
+
+    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
+        """The category of each reply."""
+        texts = [spoken(reply) for reply in replies]
+        opened = [without_opening(text) for text in texts]
+        is_text = [bool(rest) and not refuses(rest) for rest in opened]
+        categories = iter(self.categories_of(list(compress(texts, is_text))))
+        return [
+            next(categories) if read else unread(text)
+            for text, read in zip(texts, is_text, strict=True)
+        ]
+
+    @abstractmethod
+    def categories_of(self, texts: Sequence[str]) -> Iterable[int]:
+        """The category of each text, or OTHER."""
+
+
+class ClassifierReader(ModelReader):
     """A local text-classification model (a folder or a hub id); its labels are the categories, or
     `names` says which they are. A label that is no category is other."""
 
-    kind, exact = "text", False
-
     def __init__(self, model: str, categories: Sequence[str], names: Mapping[str, str]) -> None:
         self.name, self.categories, self.names = model, tuple(categories), dict(names)
-        self._loaded: tuple[Any, Any, list[int]] | None = None
 
-    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
-        """The category of each reply; refusals and empty replies are not classified."""
-        said = [spoken(reply) for reply in replies]
-        found = [_not_a_text(text) for text in said]
-        open_ = [i for i, code in enumerate(found) if code is None]
-        read = iter(self._classify([said[i] for i in open_]))
-        return [next(read) if code is None else code for code in found]
-
-    def _classify(self, texts: Sequence[str]) -> Iterator[int]:
+    def categories_of(self, texts: Sequence[str]) -> Iterator[int]:
         if not texts:
             return
         import torch
 
-        tokenizer, model, categories = self._opened()
+        tokenizer, model, categories = self._opened
         longest = min(tokenizer.model_max_length, model.config.max_position_embeddings)
         for start in range(0, len(texts), _BATCH):
             batch = tokenizer(
@@ -286,23 +262,22 @@ class ClassifierReader:
                 for label in model(**batch).logits.argmax(dim=-1).tolist():
                     yield categories[label]
 
+    @cached_property
     def _opened(self) -> tuple[Any, Any, list[int]]:
         """Tokenizer, model, and the category of each label."""
-        if self._loaded is None:
-            require("classifying replies", "torch", "transformers")
-            import transformers
+        require("classifying replies", "torch", "transformers")
+        import transformers
 
-            from clinometer.models.local.load import choose_device
+        from clinometer.models.local.load import choose_device
 
-            offline = {} if hub_reachable() else {"local_files_only": True}
-            with loading(self.name, self.name, instead=None):
-                tokenizer = pretrained(transformers.AutoTokenizer, self.name)
-                kind = transformers.AutoModelForSequenceClassification
-                model = pretrained(kind, self.name, **offline)
-            model = model.to(choose_device("auto")).eval()
-            labels = [str(model.config.id2label[i]) for i in range(model.config.num_labels)]
-            self._loaded = tokenizer, model, self._numbered(labels)
-        return self._loaded
+        offline = {} if hub_reachable() else {"local_files_only": True}
+        with loading(self.name, self.name, instead=None):
+            tokenizer = pretrained(transformers.AutoTokenizer, self.name)
+            kind = transformers.AutoModelForSequenceClassification
+            model = pretrained(kind, self.name, **offline)
+        model = model.to(choose_device("auto")).eval()
+        labels = [str(model.config.id2label[i]) for i in range(model.config.num_labels)]
+        return tokenizer, model, self._numbered(labels)
 
     def _numbered(self, labels: Sequence[str]) -> list[int]:
         own = {category.casefold(): i for i, category in enumerate(self.categories)}
@@ -323,26 +298,15 @@ class ClassifierReader:
         return found
 
 
-class JudgeReader:
+class JudgeReader(ModelReader):
     """A model that is asked the rubric about each reply and answers as a choice.
 
     It is asked in every order of the options, so that no position is favoured, and the category
     with the highest mean probability counts; where the options hold hardly any, the reply is other.
     """
 
-    kind, exact = "text", False
-
     def __init__(self, model: str, rubric: str, attributes: Mapping[str, tuple[str, ...]]) -> None:
         self.name, self.rubric, self.attributes = model, rubric, dict(attributes)
-        self._scorer: ReplyScorer | None = None
-
-    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
-        """The category of each reply; refusals and empty replies are not judged."""
-        said = [spoken(reply) for reply in replies]
-        found = [_not_a_text(text) for text in said]
-        open_ = [i for i, code in enumerate(found) if code is None]
-        judged = iter(self._judged([said[i] for i in open_]))
-        return [next(judged) if code is None else code for code in found]
 
     def questions(self, reply: str) -> list[Prompt]:
         """What the judge is asked about a reply, in every order of the options."""
@@ -356,41 +320,30 @@ class JudgeReader:
             prompts.append(Prompt(laid.text, "", True, laid))
         return prompts
 
-    def _judged(self, replies: Sequence[str]) -> list[int]:
-        if not replies:
+    def categories_of(self, texts: Sequence[str]) -> list[int]:
+        if not texts:
             return []
-        scorer = self._opened()
-        distinct = list(dict.fromkeys(replies))
+        distinct = list(dict.fromkeys(texts))
         asked = [self.questions(reply) for reply in distinct]
         words = tuple(word for words in self.attributes.values() for word in words)
-        scores = scorer.score([prompt for one in asked for prompt in one], words)
+        scores = self._opened.score([prompt for one in asked for prompt in one], words)
         first = np.cumsum([0, *(len(words) for words in self.attributes.values())])[:-1]
         shape = (len(distinct), len(asked[0]), len(first))
         p = np.exp(scores.log_probs[:, first]).reshape(shape).mean(axis=1)
         best = np.where(p.sum(axis=1) >= _LEAST_COVERED, p.argmax(axis=1), OTHER)
         number = dict(zip(distinct, best.tolist(), strict=True))
-        return [number[reply] for reply in replies]
+        return [number[text] for text in texts]
 
+    @cached_property
     def _opened(self) -> ReplyScorer:
         """The judge, inside its chat template if it has one."""
-        if self._scorer is None:
-            table = ChoiceTable(kind="choice")
-            query = ReadoutQuery("judge", table, self.attributes)
-            for chat in (True, False):
-                load = LoadOptions(chat=chat, chat_request=QUESTION)
-                try:
-                    scorer = open_model(self.name, load=load, words=WordOptions())
-                except ModelError as error:
-                    if chat and "no chat template" in str(error):
-                        continue
-                    raise
-                self._scorer = ReplyScorer(scorer, query, chat=chat)
-                return self._scorer
-            raise ModelError(f"judge {self.name!r}: cannot be opened; name another model")
-        return self._scorer
-
-
-def _not_a_text(said: str) -> int | None:
-    """Why a reply need not be read: it is empty, or a refusal; None for one that is a text."""
-    rest = without_opening(said)
-    return None if rest and not refuses(rest) else unread(said)
+        query = ReadoutQuery("judge", ChoiceTable(kind="choice"), self.attributes)
+        load = LoadOptions(chat=True, chat_request=QUESTION)
+        try:
+            scorer = open_model(self.name, load=load)
+        except ModelError as error:
+            if "no chat template" not in str(error):
+                raise
+            load = replace(load, chat=False)
+            scorer = open_model(self.name, load=load)
+        return ReplyScorer(scorer, query, chat=load.chat)
