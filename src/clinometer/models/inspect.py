@@ -22,7 +22,7 @@ from clinometer.errors import (
 from clinometer.execution.background import EventLoop, together
 from clinometer.extras import require
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.generation.sampled import SampledScorer, Sampler
+from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import (
     QUESTION,
@@ -244,7 +244,7 @@ def open_inspect(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> S
     )
     if load.sampled is None:
         return FirstTokenScorer(client, info)
-    return SampledScorer(InspectSampler(client), info, options=load.sampled, words=words)
+    return InspectSampler(client, info, load.sampled)
 
 
 def sampling_config(options: SampleOptions, provider: str, number: int, text: str) -> Any:
@@ -260,26 +260,19 @@ def sampling_config(options: SampleOptions, provider: str, number: int, text: st
     )
 
 
-class InspectSampler(Sampler):
+class InspectSampler(SampledScorer):
     """Asks for one reply per request."""
 
-    def __init__(self, client: InspectClient) -> None:
+    def __init__(self, client: InspectClient, info: ModelInfo, options: SampleOptions) -> None:
+        super().__init__(client, info, options, *client.notes())
         self.client = client
 
-    def notes(self) -> tuple[str, ...]:
-        return self.client.notes()
-
-    def usage(self) -> dict[str, int]:
-        return self.client.usage()
-
-    def close(self) -> None:
-        self.client.close()
-
-    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        asked = [
-            (text, sampling_config(options, self.client.provider, i, text))
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        numbers = range(self.options.replies)
+        requests = [
+            (text, sampling_config(self.options, self.client.provider, i, text))
             for text in texts
-            for i in range(options.replies)
+            for i in numbers
         ]
-        found = iter(self.client.ask(asked))
-        return [[str(next(found).completion) for _ in range(options.replies)] for _ in texts]
+        outputs = iter(self.client.ask(requests))
+        return [[str(next(outputs).completion) for _ in numbers] for _ in texts]

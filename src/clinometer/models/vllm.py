@@ -21,14 +21,14 @@ from clinometer.models.catalog.pretrained import pretrained
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import identity_of
 from clinometer.models.generation.chat import chat_opening
-from clinometer.models.generation.sampled import SampledScorer, Sampler
+from clinometer.models.generation.sampled import IN_TEMPLATE, SampledScorer
 from clinometer.models.generation.writer import seed_for
 from clinometer.models.local.load import choose_device, choose_dtype
 from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
-from clinometer.models.scoring.causal_job import Job, Rows
+from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
+from clinometer.models.tokens.word_tokens import Tokens, WordList
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
@@ -72,11 +72,12 @@ def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scor
         notes=(f"asked by vLLM {vllm.__version__}",),
     )
     chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
+    limit = int(config.max_model_len) - 1
     scorer = VllmScorer(
-        llm, vllm.SamplingParams, tokenizer, info, words, chat, int(config.max_model_len)
+        llm, vllm.SamplingParams, tokenizer, info, options=words, chat=chat, length_limit=limit
     )
     if load.sampled is not None:
-        return SampledScorer(VllmSampler(scorer), info, options=load.sampled, words=words)
+        return VllmSampler(scorer, load.sampled)
     return scorer
 
 
@@ -114,38 +115,18 @@ class VllmScorer(WordScorer):
     """Scores words with the offline engine; always exact."""
 
     def __init__(
-        self,
-        llm: Any,
-        sampling: Any,
-        tokenizer: Any,
-        info: ModelInfo,
-        options: WordOptions,
-        chat: str | None,
-        limit: int,
+        self, llm: Any, sampling: Any, tokenizer: Any, info: ModelInfo, **options: Any
     ) -> None:
-        super().__init__(tokenizer, info, options=options)
-        self.llm, self.sampling, self.chat = llm, sampling, chat
-        self._limit = limit
+        super().__init__(tokenizer, info, **options)
+        self.llm, self.sampling = llm, sampling
         self._reads_ids = hasattr(sampling(max_tokens=1), "logprob_token_ids")
-
-    @property
-    def length_limit(self) -> int | None:
-        return self._limit - 1
 
     def close(self) -> None:
         """Stop the engine's processes, which hold the memory."""
         self.llm.llm_engine.engine_core.shutdown()
 
-    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        return head_tokens(self.tokenizer, texts, chat=self.chat)
-
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
-        if np.isnan(values).any() or (values > 1e-3).any():
-            raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
-
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
-        job = Job(self, prompts, words)
-        return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
+        return Job(self, prompts, words).score_in_rows(self.follow)
 
     def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         if self._reads_ids:
@@ -219,19 +200,17 @@ class VllmScorer(WordScorer):
                     raise ModelError("its engine was killed") from None
 
 
-class VllmSampler(Sampler):
+class VllmSampler(SampledScorer):
     """Samples from the offline engine, full distribution."""
 
-    def __init__(self, scorer: VllmScorer) -> None:
+    def __init__(self, scorer: VllmScorer, options: SampleOptions) -> None:
+        super().__init__(
+            scorer, scorer.info, options, *(() if scorer.chat is None else [IN_TEMPLATE])
+        )
         self.scorer = scorer
 
-    def notes(self) -> tuple[str, ...]:
-        return ("scored inside its chat template",) if self.scorer.chat is not None else ()
-
-    def close(self) -> None:
-        self.scorer.close()
-
-    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        options = self.options
         outputs = self.scorer.generate(
             self.scorer.head_tokens(texts),
             [

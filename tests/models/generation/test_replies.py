@@ -13,7 +13,7 @@ import torch
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
 from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer, open_reader
-from clinometer.models.generation.sampled import SampledScorer, Sampler
+from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.options import QUESTION
 from clinometer.topics import Prompt, Topic, load_topic, parse_topic
@@ -146,29 +146,22 @@ def test_sequence_to_sequence_models_answer(small_model: Callable[[str], Path]) 
     assert np.isfinite(found.log_probs).all()
 
 
-class Parrot(Sampler):
+class Parrot(SampledScorer):
     """Gives the same replies to every question."""
 
     def __init__(self, *replies: str) -> None:
-        self.replies = replies
+        options = SampleOptions(replies=len(replies))
+        super().__init__(self, ModelInfo("parrot", "causal", "1"), options)
+        self.texts = replies
 
-    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        return [list(self.replies) for _ in texts]
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
-
-def sampled(*replies: str) -> SampledScorer:
-    info = ModelInfo("parrot", "causal", "1")
-    options = SampleOptions(replies=len(replies))
-    return SampledScorer(Parrot(*replies), info, options=options, words=WordOptions())
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        return [list(self.texts) for _ in texts]
 
 
 def asking(topic: Topic, *replies: str) -> ReplyScorer:
     asked = query(topic)
     reader = open_reader(asked.table, asked.attributes)
-    return ReplyScorer(sampled(*replies), asked, chat=False, reader=reader)
+    return ReplyScorer(Parrot(*replies), asked, chat=False, reader=reader)
 
 
 def test_sampled_replies_are_counted_for_their_category() -> None:

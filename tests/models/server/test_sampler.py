@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from tests.models.server.standin import Standin
 
-from clinometer.models import LoadOptions, SampleOptions
+from clinometer.models import LoadOptions, ModelInfo, SampleOptions
 from clinometer.models.server.client import Address, Client
 from clinometer.models.server.sampler import ServerSampler
 
@@ -31,8 +31,9 @@ def test_a_request_asks_for_as_many_as_the_server_returns(
 ) -> None:
     server, load = Standin(most=most), LoadOptions(sampled=OPTIONS)
     client = Client(Address.parse(server.url), load.server)
-    with closing(ServerSampler(client, "default", load)) as sampler:
-        assert sampler.draw(TEXTS, OPTIONS) == [["A"] * DRAWS] * 3
+    info = ModelInfo("x", "server", "1")
+    with closing(ServerSampler(client, "default", info, load, OPTIONS)) as sampler:
+        assert sampler.draw(TEXTS) == [["A"] * DRAWS] * 3
     server.shutdown()
     server.server_close()
     asked = Counter(body.get("n", 1) for body in server.requests)

@@ -16,7 +16,6 @@ from tests.models.vllm.questions import CHAT, EXACT, PROMPTS, WORDS
 
 from clinometer.errors import ModelError
 from clinometer.models import SampleOptions, open_model
-from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.vllm import VllmSampler, VllmScorer
 from clinometer.topics import Prompt
 
@@ -33,8 +32,7 @@ def main() -> None:
     }
     scorer._reads_ids = False  # as before vLLM knew logprob_token_ids
     found["by_prompt"] = scorer.score(PROMPTS, WORDS).log_probs.tolist()
-    drawn = SampledScorer(VllmSampler(scorer), scorer.info, options=DRAWS, words=EXACT)
-    found["draws"] = drawn.score(PROMPTS[:1], WORDS).log_probs.tolist()
+    found["draws"] = VllmSampler(scorer, DRAWS).score(PROMPTS[:1], WORDS).log_probs.tolist()
     scorer.chat = CHAT
     found["inside"] = scorer.score(PROMPTS[:1], WORDS).log_probs.tolist()
     for child in children():

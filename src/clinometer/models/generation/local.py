@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import ModelError
 from clinometer.models.generation.chat import in_template
-from clinometer.models.generation.sampled import Sampler
+from clinometer.models.generation.sampled import IN_TEMPLATE, SampledScorer
 from clinometer.models.generation.writer import Turn, first_line, seed_for, transcript
 from clinometer.models.options import SampleOptions
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 _TOGETHER = 256
 
 
-class CausalSampler(Sampler):
+class CausalSampler(SampledScorer):
     """Continues texts with a transformers model: full distribution, one seed per text."""
 
-    def __init__(self, scorer: CausalScorer) -> None:
+    def __init__(self, scorer: CausalScorer, options: SampleOptions) -> None:
+        super().__init__(
+            scorer, scorer.info, options, *(() if scorer.chat is None else [IN_TEMPLATE])
+        )
         self.scorer = scorer
 
-    def notes(self) -> tuple[str, ...]:
-        return ("scored inside its chat template",) if self.scorer.chat is not None else ()
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        return list(map(self._draw, self.scorer.head_tokens(texts), texts))
 
-    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        heads = self.scorer.head_tokens(texts)
-        return [self._draw(h, t, options) for h, t in zip(heads, texts, strict=True)]
-
-    def _draw(self, head: list[int], text: str, options: SampleOptions) -> list[str]:
+    def _draw(self, head: list[int], text: str) -> list[str]:
         import torch
 
+        options = self.options
         chance = torch.Generator(device="cpu").manual_seed(seed_for(options.seed, 0, text))
-        found: list[str] = []
+        replies: list[str] = []
         for first in range(0, options.replies, _TOGETHER):
             n = min(_TOGETHER, options.replies - first)
             with torch.inference_mode():
@@ -48,8 +48,8 @@ class CausalSampler(Sampler):
                 )
                 # Run to the full length even if all have ended: later texts share the generator.
                 ids = torch.cat(list(islice(tokens, options.tokens)), dim=1).tolist()
-            found += [self._text(row) for row in ids]
-        return found
+            replies += [self._text(row) for row in ids]
+        return replies
 
     def _text(self, ids: list[int]) -> str:
         """The text up to the model's end token."""

@@ -8,6 +8,7 @@ sampled models are corrected for it (`measure.inference.counting_noise`).
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from clinometer.errors import ContextError
-from clinometer.models.options import SampleOptions, WordOptions
+from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
 from clinometer.readouts.protocol import (
     EMPTY,
@@ -29,12 +30,13 @@ from clinometer.readouts.protocol import (
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
-# --- Which listed word does a sampled text start with? The rules: --------------------------------
+#: A note of models that are asked inside their chat template.
+IN_TEMPLATE = "scored inside its chat template"
 
 
 @dataclass(frozen=True)
 class Recogniser:
-    """The rules for one list of words.
+    """Which word of a list does a sampled text start with?
 
     >>> rules = Recogniser.of(("he", "she", "her", "her own"))
     >>> said = (" she left", "The nurse said that He's late", "hero", " her own", "I'm sorry, but")
@@ -42,7 +44,6 @@ class Recogniser:
     [1, 0, -1, 3, -2]
     """
 
-    words: tuple[str, ...]
     pattern: re.Pattern[str]
     number: dict[str, int]
 
@@ -65,44 +66,30 @@ def _recogniser(words: tuple[str, ...], space: bool) -> Recogniser:
     longest_first = sorted(number, key=len, reverse=True)
     end = r"(?!\w)" if space else ""
     pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
-    return Recogniser(words, pattern, number)
+    return Recogniser(pattern, number)
 
 
-# --- Models without log-probabilities: sample replies and count the words ------------------------
+class Backend(Protocol):
+    """What writes the replies: a client of a server, or a model."""
+
+    def usage(self) -> dict[str, int]: ...
+
+    def close(self) -> None: ...
 
 
-class Sampler(Protocol):
-    """Protocol for models that continue a text."""
-
-    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        """Sample `options.replies` continuations of each text."""
-
-    def notes(self) -> tuple[str, ...]:
-        """How the prompts are presented to the model."""
-
-    def usage(self) -> dict[str, int]:
-        """As that of a scorer."""
-        return {}
-
-    def close(self) -> None:
-        """As that of a scorer."""
-        return
-
-
-class SampledScorer:
-    """Scores a model by sampling from it."""
+class SampledScorer(ABC):
+    """Scores a model by sampling from it; `notes` say how the prompts are presented to it."""
 
     def __init__(
-        self,
-        sampler: Sampler,
-        info: ModelInfo,
-        *,
-        options: SampleOptions,
-        words: WordOptions,
+        self, backend: Backend, info: ModelInfo, options: SampleOptions, *notes: str
     ) -> None:
-        drawn = f"{options.replies} replies a prompt at temperature {options.temperature:g}"
-        self.info = replace(info, kind="sampled", notes=(*info.notes, drawn, *sampler.notes()))
-        self.sampler, self.options = sampler, options
+        sampling = f"{options.replies} replies a prompt at temperature {options.temperature:g}"
+        self.info = replace(info, kind="sampled", notes=(*info.notes, sampling, *notes))
+        self.backend, self.options = backend, options
+
+    @abstractmethod
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        """Sample `options.replies` continuations of each text."""
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return word_report(words)
@@ -128,14 +115,13 @@ class SampledScorer:
                     f"{self.info.name}: a sampled model needs text before the slot: use "
                     "templates that do not begin with [Y]"
                 )
-        drawn = self.sampler.draw([p.before for p in prompts], self.options)
-        return tuple(tuple(row) for row in drawn)
+        return tuple(map(tuple, self.draw([p.before for p in prompts])))
 
     def usage(self) -> dict[str, int]:
-        return self.sampler.usage()
+        return self.backend.usage()
 
     def close(self) -> None:
-        self.sampler.close()
+        self.backend.close()
 
 
 def word_report(words: Sequence[str]) -> WordReport:

@@ -36,8 +36,11 @@ class TransformerScorer(WordScorer):
         *,
         options: WordOptions | None = None,
         batch_tokens: int | None = None,
+        chat: str | None = None,
     ) -> None:
-        super().__init__(tokenizer, info, options=options)
+        super().__init__(
+            tokenizer, info, options=options, chat=chat, length_limit=_length_limit(model)
+        )
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
@@ -45,7 +48,6 @@ class TransformerScorer(WordScorer):
         self.threads = 3 if self.device.type == "cuda" else 1
         default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
         self.batch_size = BatchSize(batch_tokens or default)
-        self._boundary: torch.Tensor | None = None
         self.prepare()
 
     def prepare(self) -> None:
@@ -56,28 +58,12 @@ class TransformerScorer(WordScorer):
     def auto_class(transformers: Any) -> Any:
         """The transformers class that loads this kind."""
 
-    @property
+    @cached_property
     def boundary(self) -> torch.Tensor | None:
         """Ids of the tokens that end a word before them; only looked up when they are needed."""
         if not self.options.end_of_word:
             return None
-        if self._boundary is None:
-            ids = tokens_that_end_a_word(self.tokenizer)
-            self._boundary = torch.tensor(ids, device=self.device)
-        return self._boundary
-
-    @cached_property
-    def length_limit(self) -> int | None:
-        """Maximum context length in tokens; None if positions are relative and unlimited."""
-        limit = getattr(self.model.config, "max_position_embeddings", None)
-        if limit is None or limit <= 0:
-            return None
-        for module in self.model.modules():
-            table = getattr(module, "position_embeddings", None)
-            if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
-                # RoBERTa and its relatives start positions after the padding token's id.
-                return int(table.num_embeddings - table.padding_idx - 1)
-        return int(limit)
+        return torch.tensor(tokens_that_end_a_word(self.tokenizer), device=self.device)
 
     def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
         """Refuse values that no language model would return."""
@@ -94,3 +80,16 @@ class TransformerScorer(WordScorer):
                 f"{self.info.name} returned a number that is not finite at the prompt "
                 f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
             )
+
+
+def _length_limit(model: Any) -> int | None:
+    """Maximum context length in tokens; None if positions are relative and unlimited."""
+    limit = getattr(model.config, "max_position_embeddings", None)
+    if limit is None or limit <= 0:
+        return None
+    for module in model.modules():
+        table = getattr(module, "position_embeddings", None)
+        if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
+            # RoBERTa and its relatives start positions after the padding token's id.
+            return int(table.num_embeddings - table.padding_idx - 1)
+    return int(limit)

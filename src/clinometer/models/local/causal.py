@@ -46,7 +46,6 @@ _SLAB = 16_384
 class CausalScorer(TransformerScorer):
     """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and similar ones.
 
-    chat          what the chat template writes before the assistant's turn; None: no template
     packing       "tree" shares prefixes if the model allows it, "rows" never does
     pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
     """
@@ -66,8 +65,9 @@ class CausalScorer(TransformerScorer):
         packing: Literal["tree", "rows"] = "tree",
         pack_nodes: int | None = None,
     ) -> None:
-        super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
-        self.chat = chat
+        super().__init__(
+            model, tokenizer, info, options=options, batch_tokens=batch_tokens, chat=chat
+        )
         reason = "requested by the caller" if packing == "rows" else ""
         self._window = shortest_window(model.config)
         room = self._window if counts_places(model.config) else None
@@ -98,7 +98,7 @@ class CausalScorer(TransformerScorer):
                 return self._score_packed(job)
             except PackingError as error:
                 self.packing.give_up(str(error))
-        return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
+        return job.score_in_rows(self.follow)
 
     def _score_packed(self, job: Job) -> WordScores:
         parts: list[WordScores] = []
@@ -117,7 +117,7 @@ class CausalScorer(TransformerScorer):
                 keep=job.looks_below,
                 turn=self._turn,
             )
-            answers = CheckedAnswers(tree, self.packing, Rows(self, job.heads, start))
+            answers = CheckedAnswers(tree, self.packing, Rows(self.follow, job.heads, start))
             return job.score(answers, start, bounds[-1]), bounds[-1]
 
         while start < len(job.heads):
@@ -128,15 +128,11 @@ class CausalScorer(TransformerScorer):
         return job.joined(parts)
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Tokens before the slot, with the model's BOS token but no EOS token."""
+        # Gemma returns noise unless the text starts with its BOS token, which tokenizers read from
+        # a GGUF file do not always add.
+        needs_bos = str(getattr(self.model.config, "model_type", "")).startswith("gemma")
         with self._tokenizing:  # tokenizers of some versions refuse two threads at once
-            return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=self._needs_bos)
-
-    @property
-    def _needs_bos(self) -> bool:
-        """Gemma returns noise unless the text starts with its BOS token, which tokenizers read from
-        a GGUF file do not always add."""
-        return str(getattr(self.model.config, "model_type", "")).startswith("gemma")
+            return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=needs_bos)
 
     def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         """Log-probabilities of the wanted tokens after each path of tokens, one row per path."""

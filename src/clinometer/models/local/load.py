@@ -12,7 +12,6 @@ from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.pretrained import loading, merged_adapter, pretrained
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_revision
-from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import collector_off
 from clinometer.models.local.causal import CausalScorer
@@ -105,7 +104,7 @@ def load_transformer(
         model, tokenizer, info, options=words, batch_tokens=load.batch_tokens, chat=chat
     )
     if load.sampled is not None:
-        return SampledScorer(CausalSampler(causal), info, options=load.sampled, words=words)
+        return CausalSampler(causal, load.sampled)
     return causal
 
 

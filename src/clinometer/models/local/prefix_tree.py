@@ -176,7 +176,7 @@ class Probe:
         """The same answers from plain rows."""
         heads = map(rows.head, self.heads)
         paths = [head + suffix for head, suffix in zip(heads, self.suffixes, strict=True)]
-        return rows.follower.follow(paths, self.wanted)
+        return rows.follow(paths, self.wanted)
 
 
 def take_sample(

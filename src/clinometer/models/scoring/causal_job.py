@@ -7,15 +7,13 @@ path of tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from clinometer.errors import ContextError
-from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import Ask, WordQuery, expand
 from clinometer.models.scoring.continuations import (
     Answers,
@@ -23,7 +21,7 @@ from clinometer.models.scoring.continuations import (
     Continuations,
     Heads,
 )
-from clinometer.models.scoring.word_scorer import ChosenPrompts
+from clinometer.models.scoring.word_scorer import ChosenPrompts, WordScorer
 from clinometer.models.tokens.word_tokens import END_OF_WORD, Tokens, Trie, WordList
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
@@ -32,19 +30,8 @@ from clinometer.topics import Prompt
 _LISTED = 1_000_000
 
 
-class Reader(Protocol):
-    """What a job needs of a scorer: its tokens, its limits and its refusals."""
-
-    info: ModelInfo
-    options: WordOptions
-
-    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def after_tokens(self, prompt: Prompt) -> Tokens: ...
-
-    def check_length(self, length: int, prompt: Prompt) -> None: ...
-
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None: ...
+#: Log-probabilities of the wanted tokens after each path of tokens.
+Follow = Callable[[Sequence[Tokens], Sequence[Tokens]], list[FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -79,7 +66,7 @@ class Job:
     looks_below    whether anything beyond the heads' own next token is queried
     """
 
-    def __init__(self, reader: Reader, prompts: Sequence[Prompt], words: WordList) -> None:
+    def __init__(self, reader: WordScorer, prompts: Sequence[Prompt], words: WordList) -> None:
         self.reader, self.prompts, self.words = reader, prompts, words
         texts = {text: i for i, text in enumerate(dict.fromkeys(p.before for p in prompts))}
         tokens = reader.head_tokens(list(texts))
@@ -210,6 +197,12 @@ class Job:
         if group:
             yield group
 
+    def score_in_rows(self, follow: Follow, upper: Follow | None = None) -> WordScores:
+        """Score all prompts, one row per head and continuation."""
+        bounds = None if upper is None else Rows(upper, self.heads)
+        part = self.score(Rows(follow, self.heads), 0, len(self.heads), upper=bounds)
+        return self.joined([part])
+
     def joined(self, parts: Sequence[WordScores]) -> WordScores:
         """Scores of all prompts in their own order."""
         back = np.empty_like(self._order)
@@ -217,18 +210,11 @@ class Job:
         return WordScores.joined(parts).take(back)
 
 
-class Follower(Protocol):
-    """Protocol for models that score tokens after a path of tokens."""
-
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
-        """Log-probabilities of the wanted tokens after each path."""
-
-
 class Rows:
     """Plain rows: one row per head and continuation."""
 
-    def __init__(self, follower: Follower, heads: Heads, start: int = 0) -> None:
-        self.follower, self.heads, self.start = follower, heads, start
+    def __init__(self, follow: Follow, heads: Heads, start: int = 0) -> None:
+        self.follow, self.heads, self.start = follow, heads, start
 
     def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
@@ -242,7 +228,7 @@ class Rows:
                 for n, h in zip(nodes.tolist(), part.heads[columns].tolist(), strict=True)
             ]
             wanted += [children[n] for n in nodes.tolist()]
-        values = iter(self.follower.follow(paths, wanted))
+        values = iter(self.follow(paths, wanted))
         answers = [part.blank() for part in parts]
         for part, (nodes, columns), found in zip(parts, places, answers, strict=True):
             for n, column in zip(nodes.tolist(), columns.tolist(), strict=True):

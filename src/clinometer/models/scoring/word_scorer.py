@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,35 @@ from numpy.typing import NDArray
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
-from clinometer.models.tokens.word_tokens import Tokens, WordList, continuation_tokens
+from clinometer.models.tokens.word_tokens import (
+    Tokens,
+    WordList,
+    continuation_tokens,
+    head_tokens,
+)
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 
 class WordScorer(ABC):
-    """Tokenises words, and groups prompts that can be scored together."""
+    """Tokenises words, and groups prompts that can be scored together.
+
+    chat          what the chat template writes before the assistant's turn; None: no template
+    length_limit  maximum context length in tokens; None if unlimited or unknown
+    """
 
     def __init__(
-        self, tokenizer: Any, info: ModelInfo, *, options: WordOptions | None = None
+        self,
+        tokenizer: Any,
+        info: ModelInfo,
+        *,
+        options: WordOptions | None = None,
+        chat: str | None = None,
+        length_limit: int | None = None,
     ) -> None:
-        self.tokenizer = tokenizer
-        self.info = info
+        self.tokenizer, self.info, self.chat = tokenizer, info, chat
         self.options = options or WordOptions()
+        self.length_limit = length_limit
         self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
 
     @abstractmethod
@@ -44,13 +58,11 @@ class WordScorer(ABC):
         counts: FloatArray | None = None,
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
-        keys = [(p.space, not p.before, not p.after) for p in prompts]
-        kinds = set(keys)
-        if len(kinds) == 1:
-            return self._score_kind(prompts, words, counts, *kinds.pop())
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
-        for i, key in enumerate(keys):
-            alike.setdefault(key, []).append(i)
+        for i, p in enumerate(prompts):
+            alike.setdefault((p.space, not p.before, not p.after), []).append(i)
+        if len(alike) == 1:
+            return self._score_kind(prompts, words, counts, *alike.popitem()[0])
         parts = [
             self._score_kind([prompts[i] for i in members], words, counts, *key)
             for key, members in alike.items()
@@ -67,13 +79,19 @@ class WordScorer(ABC):
         _ending: bool,
     ) -> WordScores:
         """Scores of similar prompts, with a column for every word, scored or not."""
-        asked = self.word_list(words, space=space, opening=opening)
-        found = self.score_batch(prompts, asked.counted(counts))
-        if len(asked.columns) == len(words):
-            return found
-        widen = partial(_widened, columns=asked.columns, width=len(words))
-        upper = None if found.log_upper is None else widen(found.log_upper)
-        return replace(found, log_probs=widen(found.log_probs), log_upper=upper)
+        listed = self.word_list(words, space=space, opening=opening)
+        scores = self.score_batch(prompts, listed.counted(counts))
+        if len(listed.columns) == len(words):
+            return scores
+
+        def widen(values: FloatArray) -> FloatArray:
+            """Insert columns without probability for words that are not scored."""
+            whole = np.full((len(values), len(words)), -np.inf)
+            whole[:, list(listed.columns)] = values
+            return whole
+
+        upper = None if scores.log_upper is None else widen(scores.log_upper)
+        return replace(scores, log_probs=widen(scores.log_probs), log_upper=upper)
 
     def usage(self) -> dict[str, int]:
         return {}
@@ -104,25 +122,22 @@ class WordScorer(ABC):
         """Tokens of the text after the slot, as they continue a word."""
         return continuation_tokens(self.tokenizer, prompt.after) if prompt.after else ()
 
-    @property
-    @abstractmethod
-    def length_limit(self) -> int | None:
-        """Maximum context length in tokens; None if unlimited or unknown."""
+    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens before the slot, with the model's BOS token but no EOS token."""
+        return head_tokens(self.tokenizer, texts, chat=self.chat)
+
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
+        """Refuse numbers that no language model returns. The prompt is not named: it was sent to
+        a server, and no message may repeat it."""
+        if np.isnan(values).any() or (values > 0).any():
+            raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
     def check_length(self, length: int, prompt: Prompt) -> None:
-        limit = self.length_limit
-        if limit is not None and length > limit:
+        if self.length_limit is not None and length > self.length_limit:
             raise ContextError(
-                f"{self.info.name} reads at most {limit} tokens, found {length} in the prompt "
-                f"{shorten(prompt.before)!r}: shorten the template"
+                f"{self.info.name} reads at most {self.length_limit} tokens, found {length} in the "
+                f"prompt {shorten(prompt.before)!r}: shorten the template"
             )
-
-
-def _widened(values: FloatArray, columns: Sequence[int], width: int) -> FloatArray:
-    """Insert columns without probability for words that are not scored."""
-    whole = np.full((len(values), width), -np.inf)
-    whole[:, list(columns)] = values
-    return whole
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -128,6 +128,10 @@ MOST_REPLY = 32 << 20
 _CODE = re.compile(r"(?=.{1,40}\Z)[A-Z]?[a-z]+(?:[A-Z][a-z]+|[_.-][a-z0-9]+|[0-9]+)*")
 
 
+#: Statuses of a server that wants a key, or another one.
+NO_ACCESS = (401, 403)
+
+
 class BudgetReached(ModelError):
     """The budget of requests or tokens is spent; scores so far are stored."""
 
@@ -298,7 +302,7 @@ class Client:
     def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
         said = _code_of(content)
         where = f"server {self.address.base}"
-        if status in (401, 403):
+        if status in NO_ACCESS:
             key = "with the key given" if self.address.key else "without a key"
             return RequestRefused(
                 f"{where}: refused {key} (status {status}): set {KEY_VARIABLE} in the environment",
@@ -400,7 +404,8 @@ def _entry(plain: Any) -> dict[str, Any]:
     entry = dict(plain, id=str(plain["id"]))
     meta = entry.get("meta")
     entry["meta"] = meta if isinstance(meta, dict) else None
-    for holder, name in ((entry, "max_model_len"), (entry["meta"] or {}, "n_ctx")):
+    meta = entry["meta"] or {}
+    for holder, name in ((entry, "max_model_len"), (meta, "n_ctx"), (meta, "n_params")):
         if name in holder and not _is_count(holder[name]):
             holder[name] = None
     return entry

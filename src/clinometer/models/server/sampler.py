@@ -10,11 +10,17 @@ from typing import Any
 
 from clinometer.execution.background import together
 from clinometer.models.generation.chat import find_opening
-from clinometer.models.generation.sampled import Sampler
+from clinometer.models.generation.sampled import IN_TEMPLATE, SampledScorer
 from clinometer.models.generation.writer import Turn, first_line, seed_for
 from clinometer.models.options import QUESTION, LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
-from clinometer.models.server.client import Address, Client, RequestRefused, served_model
+from clinometer.models.server.client import (
+    NO_ACCESS,
+    Address,
+    Client,
+    RequestRefused,
+    served_model,
+)
 from clinometer.models.server.reply import texts
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 from clinometer.models.tokens.word_tokens import in_opening
@@ -31,71 +37,60 @@ NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 _FEWEST = 16
 
 
-class ServerSampler(Sampler):
+class ServerSampler(SampledScorer):
     """Generates with a server. Parameters that it refuses are left out."""
 
-    def __init__(self, client: Client, model: str, load: LoadOptions) -> None:
-        self.client, self.model = client, model
-        self.chat, self.question = load.chat, load.chat_request == QUESTION
+    def __init__(
+        self, client: Client, model: str, info: ModelInfo, load: LoadOptions, options: SampleOptions
+    ) -> None:
+        self.client, self.model, self.chat = client, model, load.chat
+        self.question = load.chat_request == QUESTION
         self.opening = None
         if load.chat:
             named = load.server.tokenizer
             tokenizer = None if named is None else local_tokenizer(named, load)
             self.opening = find_opening(tokenizer, load, server=(client, model))
+        super().__init__(client, info, options, *self._notes())
         self._cuts: dict[str, Any] = dict(NO_CUTS)
-        self._at_once = 1 if load.sampled is None else load.sampled.replies
+        self._at_once = options.replies
 
-    def notes(self) -> tuple[str, ...]:
+    def _notes(self) -> tuple[str, ...]:
         if not self.chat:
             return ()
         if self.opening is not None:
-            return ("scored inside its chat template",)
+            return (IN_TEMPLATE,)
         if self.question:
             return ("queried through the server's own chat endpoint",)
         return ("queried with an instruction to continue the text: the server takes no template",)
 
-    def usage(self) -> dict[str, int]:
-        return self.client.usage()
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        first = self.client.run(self._draw(texts[0]))  # learns what is refused
+        return [first, *self.client.run(together([self._draw(text) for text in texts[1:]]))]
 
-    def close(self) -> None:
-        self.client.close()
-
-    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        first = self.client.run(self._draw(texts[0], options))  # learns what is refused
-        rest = self.client.run(together([self._draw(text, options) for text in texts[1:]]))
-        return [first, *rest]
-
-    async def _draw(self, text: str, options: SampleOptions) -> list[str]:
+    async def _draw(self, text: str) -> list[str]:
         """All samples of one text, as many in a request as the server allows."""
+        n = self.options.replies
         while True:
             size = self._at_once
+            batches = [self._ask(text, n=min(size, n - i), number=i) for i in range(0, n, size)]
             try:
-                found = await self._in_batches(text, options, size)
+                replies = [reply for batch in await together(batches) for reply in batch]
             except RequestRefused as error:
-                if size == 1 or error.status in (401, 403):
+                if size == 1 or error.status in NO_ACCESS:
                     raise
                 half = size // 2  # OpenAI returns at most 128
                 self._at_once = min(self._at_once, half if half >= _FEWEST else 1)
                 continue
-            if len(found) == options.replies:
-                return found
+            if len(replies) == n:
+                return replies
             self._at_once = 1  # the server ignores the number
 
-    async def _in_batches(self, text: str, options: SampleOptions, size: int) -> list[str]:
-        starts = range(0, options.replies, size)
-        work = [
-            self._ask(text, options, n=min(size, options.replies - i), number=i) for i in starts
-        ]
-        return [drawn for one in await together(work) for drawn in one]
-
-    async def _ask(
-        self, text: str, options: SampleOptions, *, n: int = 1, number: int = 0
-    ) -> list[str]:
+    async def _ask(self, text: str, *, n: int, number: int) -> list[str]:
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": options.tokens,
-            "temperature": options.temperature,
-            "seed": seed_for(options.seed, number, text),
+            "max_tokens": self.options.tokens,
+            "temperature": self.options.temperature,
+            "seed": seed_for(self.options.seed, number, text),
             **_PLAIN,
             **({"n": n} if n > 1 else {}),
         }
@@ -106,18 +101,24 @@ class ServerSampler(Sampler):
         else:
             url = f"{self.client.address.base}/completions"
             body["prompt"] = in_opening(self.opening or "", text)
+        replies, self._cuts = await _post(self.client, url, body, self._cuts, n)
+        return replies
 
-        def read(reply: Any) -> list[str]:
-            return texts(reply, n)
 
-        try:
-            return await self.client.post(url, {**body, **self._cuts}, read)
-        except RequestRefused as error:
-            if error.status in (401, 403) or not self._cuts:
-                raise
-        found = await self.client.post(url, body, read)
-        self._cuts = {}
-        return found
+async def _post(
+    client: Client, url: str, body: dict[str, Any], extra: dict[str, Any], n: int
+) -> tuple[list[str], dict[str, Any]]:
+    """n texts, and the extra parameters: none where the server refuses them and takes the rest."""
+
+    def read(reply: Any) -> list[str]:
+        return texts(reply, n)
+
+    try:
+        return await client.post(url, {**body, **extra}, read), extra
+    except RequestRefused as error:
+        if error.status in NO_ACCESS or not extra:
+            raise
+    return await client.post(url, body, read), {}
 
 
 class ServerWriter:
@@ -143,28 +144,18 @@ class ServerWriter:
     ) -> list[str]:
         body = {
             "model": self.model,
-            "messages": [{"role": role, "content": said} for role, said in turns],
+            "messages": [{"role": role, "content": text} for role, text in turns],
             "temperature": temperature,
             "max_tokens": length,
         }
-        asked = [self._ask(body, seed + i) for i in range(n)]
-        return self.client.run(together(asked))
+        return self.client.run(together([self._ask(body, seed + i) for i in range(n)]))
 
     async def _ask(self, body: dict[str, Any], seed: int) -> str:
         url = f"{self.client.address.base}/chat/completions"
-
-        def read(reply: Any) -> str:
-            return first_line(texts(reply, 1)[0])
-
-        if self._seeded:
-            try:
-                return await self.client.post(url, {**body, "seed": seed}, read)
-            except RequestRefused as error:
-                if error.status in (401, 403):
-                    raise
-        found = await self.client.post(url, body, read)
-        self._seeded = False
-        return found
+        extra = {"seed": seed} if self._seeded else {}
+        (reply,), taken = await _post(self.client, url, body, extra, 1)
+        self._seeded = bool(taken)
+        return first_line(reply)
 
     def close(self) -> None:
         self.client.close()

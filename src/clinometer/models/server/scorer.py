@@ -16,12 +16,12 @@ import numpy as np
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import chat_opening
-from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
-from clinometer.models.scoring.causal_job import Job, Rows
+from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.server.client import (
+    NO_ACCESS,
     Address,
     Client,
     Missing,
@@ -30,11 +30,19 @@ from clinometer.models.server.client import (
     served_model,
 )
 from clinometer.models.server.reply import Listed
-from clinometer.models.server.routes import ROUTES, Bounds, Endpoint, Ollama, OllamaEndpoint, Route
+from clinometer.models.server.routes import (
+    ROUTES,
+    Bounds,
+    Endpoint,
+    Ollama,
+    OllamaEndpoint,
+    Question,
+    Route,
+)
 from clinometer.models.server.sampler import ServerSampler
 from clinometer.models.server.tokenizer import Names, server_tokenizer
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
-from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
+from clinometer.models.tokens.word_tokens import Tokens, WordList
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
@@ -48,27 +56,9 @@ class ServerScorer(WordScorer):
     """A model behind a server. With an exact route its numbers mean the same as those of a local
     model; with top-k they are lower bounds, returned together with upper ones."""
 
-    def __init__(
-        self,
-        route: Route,
-        tokenizer: Any,
-        info: ModelInfo,
-        *,
-        options: WordOptions | None = None,
-        chat: str | None = None,
-        length_limit: int | None = None,
-    ) -> None:
-        super().__init__(tokenizer, info, options=options)
-        self.route, self.chat = route, chat
-        self._limit = length_limit
-
-    @property
-    def client(self) -> Client:
-        return self.route.endpoint.client
-
-    @property
-    def length_limit(self) -> int | None:
-        return self._limit
+    def __init__(self, route: Route, tokenizer: Any, info: ModelInfo, **options: Any) -> None:
+        super().__init__(tokenizer, info, **options)
+        self.route, self.client = route, route.endpoint.client
 
     def usage(self) -> dict[str, int]:
         return self.client.usage()
@@ -76,23 +66,28 @@ class ServerScorer(WordScorer):
     def close(self) -> None:
         self.client.close()
 
-    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        return head_tokens(self.tokenizer, texts, chat=self.chat)
-
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
-        """Refuse numbers that no language model returns. The prompt is not named: it was sent to
-        the server, and no message may repeat it."""
-        if np.isnan(values).any() or (values > 0).any():
-            raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
-
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+        answers: dict[Question, Bounds] = {}
+
+        def lower(paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+            """Lower bounds from the server, which gives both."""
+            questions = list(zip(paths, wanted, strict=True))
+            new = [q for q in dict.fromkeys(questions) if q not in answers]
+            bounds = self.client.run(self.route.answer(new))
+            answers.update(zip(new, bounds, strict=True))
+            return [answers[q].lower for q in questions]
+
+        def upper(paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+            """Upper bounds: those of the answers, and 1 for words that were not queried."""
+            return [
+                answers[q].upper if q in answers else np.zeros(len(q[1]))
+                for q in zip(paths, wanted, strict=True)
+            ]
+
         job = Job(self, prompts, words)
-        asked = _Lower(self)
-        heads = len(job.heads)
-        upper = None if self.route.exact else Rows(_Upper(asked), job.heads)
-        found = job.joined([job.score(Rows(asked, job.heads), 0, heads, upper=upper)])
-        self._check_possible(found.log_probs)
-        return found
+        scores = job.score_in_rows(lower, None if self.route.exact else upper)
+        self._check_possible(scores.log_probs)
+        return scores
 
     def _check_possible(self, log_probs: FloatArray) -> None:
         """Refuse numbers that are not a distribution: words exclude each other, so their total
@@ -109,35 +104,6 @@ class ServerScorer(WordScorer):
                 f"{self.info.name}: expected log-probabilities that differ, found {known[0]:.3g} "
                 f"{known.size} times: the server's numbers are not log-probabilities"
             )
-
-
-class _Lower:
-    """Queries the server, and remembers both bounds of every answer."""
-
-    def __init__(self, scorer: ServerScorer) -> None:
-        self.scorer = scorer
-        self.answers: dict[tuple[Tokens, Tokens], Bounds] = {}
-
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
-        questions = list(zip(paths, wanted, strict=True))
-        new = [q for q in dict.fromkeys(questions) if q not in self.answers]
-        found = self.scorer.client.run(self.scorer.route.answer(new))
-        self.answers.update(zip(new, found, strict=True))
-        return [self.answers[q].lower for q in questions]
-
-
-class _Upper:
-    """Upper bounds: those of the answers, and 1 for words that were not queried."""
-
-    def __init__(self, asked: _Lower) -> None:
-        self.asked = asked
-
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
-        known = self.asked.answers
-        return [
-            known[q].upper if q in known else np.zeros(len(q[1]))
-            for q in zip(paths, wanted, strict=True)
-        ]
 
 
 #: How far two answers to one request may differ: caches and batches change the rounding.
@@ -177,7 +143,7 @@ async def _listing(endpoint: Endpoint, path: Tokens, wanted: str | None) -> tupl
     try:
         return await _widest(endpoint, path)
     except ModelError as error:
-        if wanted or (isinstance(error, RequestRefused) and error.status in (401, 403)):
+        if wanted or (isinstance(error, RequestRefused) and error.status in NO_ACCESS):
             raise
         try:
             return await _widest(native, path)
@@ -198,7 +164,7 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
             reason = str(missing)
             continue
         except RequestRefused as error:
-            if error.status in (401, 403):
+            if error.status in NO_ACCESS:
                 raise
             reason = str(error)
             continue
@@ -271,8 +237,7 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
         name=spec.name, kind="server", revision=digest(served), dtype="served", device="server"
     )
     if load.sampled is not None:
-        sampler = ServerSampler(client, model, load)
-        return SampledScorer(sampler, info, options=load.sampled, words=words)
+        return ServerSampler(client, model, info, load, load.sampled)
     name = load.server.tokenizer
     tokenizer: Any
     if name is not None:
@@ -297,25 +262,19 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
     route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
     exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
     how = f"queried by the route {route.name}: {exact}"
-    info = ModelInfo(
-        name=spec.name,
-        kind="server",
-        revision=f"{digest(served)}, {route.name}",
-        dtype="served",
-        device="server",
-        parameters=_parameters(served),
+    meta = served.get("meta") or {}
+    info = replace(
+        info,
+        revision=f"{info.revision}, {route.name}",
+        parameters=meta.get("n_params"),
         notes=(how,),
     )
+    limit = meta.get("n_ctx") or served.get("max_model_len")
     return ServerScorer(
-        route, tokenizer, info, options=words, chat=chat, length_limit=_length_limit(served)
+        route,
+        tokenizer,
+        info,
+        options=words,
+        chat=chat,
+        length_limit=limit - 1 if limit else None,
     )
-
-
-def _parameters(served: dict[str, Any]) -> int | None:
-    count = (served.get("meta") or {}).get("n_params")
-    return count if isinstance(count, int) and count > 0 else None
-
-
-def _length_limit(served: dict[str, Any]) -> int | None:
-    limit = (served.get("meta") or {}).get("n_ctx") or served.get("max_model_len")
-    return int(limit) - 1 if limit else None
