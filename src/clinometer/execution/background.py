@@ -11,9 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-# --- Work on one part while the caller is busy with the part before it or after it ---------------
-
-
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -80,9 +77,6 @@ def _short_turns() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(usual)
-
-
-# --- Asynchronous work called from synchronous code ----------------------------------------------
 
 
 T = TypeVar("T")

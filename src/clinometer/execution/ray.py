@@ -44,9 +44,6 @@ from clinometer.errors import ClinometerError, ClusterError
 from clinometer.extras import require
 from clinometer.settings import COUNT, NOT_NEGATIVE, POSITIVE, check_settings, option
 
-# --- Connect to a Ray cluster, or start Ray on this machine for its user alone -------------------
-
-
 #: Seconds within which a running cluster accepts a connection.
 _ANSWER_S = 3.0
 
@@ -153,9 +150,6 @@ def first_line(error: BaseException) -> str:
     if isinstance(cause, BaseException):
         return f"{type(cause).__name__}: {first_line(cause)}"
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
-
-
-# --- The same function over many blocks, on the actors of a Ray cluster --------------------------
 
 
 B = TypeVar("B")

@@ -32,13 +32,10 @@ from clinometer.models.options import (
     WordOptions,
 )
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
-from clinometer.models.server.client import BudgetReached
+from clinometer.models.server.client import Metered
 from clinometer.models.server.sampler import INSTRUCTION, NO_CUTS
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
-
-# --- A model of one of Inspect's providers: texts in, Inspect's outputs back ---------------------
-
 
 #: Providers that continue a text; the others take part in a conversation.
 COMPLETIONS = ("openai-api-completions", "vllm-completions")
@@ -53,14 +50,13 @@ def asked_text(text: str, provider: str, *, question: bool = False) -> str:
     return text if question or provider in COMPLETIONS else INSTRUCTION.format(text)
 
 
-class InspectClient:
+class InspectClient(Metered):
     """One model of a provider, asked as many times at once as the provider is allowed."""
 
     def __init__(self, model: str, options: ServerOptions, *, question: bool) -> None:
         from inspect_ai.model import GenerateConfig, get_model
 
-        self.options, self.question = options, question
-        self.requests = self.tokens = 0
+        self.question = question
         limits = GenerateConfig(
             max_connections=options.concurrency,
             attempt_timeout=max(1, round(options.timeout)),
@@ -70,6 +66,7 @@ class InspectClient:
             self.model = get_model(model, config=limits, memoize=False)
         except Exception as error:  # every provider has its own errors
             raise ModelNotFound(f"model 'inspect:{model}': {_one_line(error)}") from error
+        super().__init__(f"model 'inspect:{self.model}'", options)
         self.provider = model.partition("/")[0]
         self._loop = EventLoop()
         self._close = weakref.finalize(self, self._loop.stop, self.model.api.aclose)
@@ -92,41 +89,25 @@ class InspectClient:
         return self._loop.run(together([self._ask(text, config) for text, config in asked]))
 
     async def _ask(self, text: str, config: Any) -> Any:
-        self._spend()
-        said = asked_text(text, self.provider, question=self.question)
+        self.spend()
+        request = asked_text(text, self.provider, question=self.question)
         try:
-            output = await self.model.generate(said, config=config, cache=True)
+            output = await self.model.generate(request, config=config, cache=True)
         except ClinometerError:
             raise
         except Exception as error:
-            raise ModelError(f"model 'inspect:{self.model}': {_one_line(error)}") from error
+            raise ModelError(f"{self.place}: {_one_line(error)}") from error
         if output.error:
-            raise ModelError(f"model 'inspect:{self.model}': {_one_line(output.error)}")
+            raise ModelError(f"{self.place}: {_one_line(output.error)}")
         if output.usage is not None:
             self.tokens += output.usage.total_tokens
         return output
-
-    def _spend(self) -> None:
-        limits = {
-            "requests": (self.requests, self.options.max_requests),
-            "tokens": (self.tokens, self.options.max_tokens),
-        }
-        for name, (used, limit) in limits.items():
-            if limit is not None and used >= limit:
-                raise BudgetReached(
-                    f"model 'inspect:{self.model}': stopped at the budget of {limit} {name}; "
-                    "scores so far are kept: rerun the same command to resume with a new budget"
-                )
-        self.requests += 1
 
 
 def _one_line(error: object) -> str:
     """What a provider says went wrong, short; a message may be a page."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else f"{text[:199]}…"
-
-
-# --- Words by the most probable first tokens of a reply, which some of Inspect's providers list
 
 
 #: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
@@ -180,13 +161,13 @@ class FirstTokenScorer:
 
     def _listed(self, output: Any) -> list[tuple[str, float]]:
         """The tokens and probabilities of the first place of a reply."""
-        found = output.choices[0].logprobs if output.choices else None
-        if found is None or not found.content or not found.content[0].top_logprobs:
+        log_probs = output.choices[0].logprobs if output.choices else None
+        if log_probs is None or not log_probs.content or not log_probs.content[0].top_logprobs:
             raise ModelError(
                 f"{self.info.name}: the provider lists no log-probabilities; --replies N samples "
                 "N replies per context instead"
             )
-        listed = [(one.token, math.exp(one.logprob)) for one in found.content[0].top_logprobs]
+        listed = [(one.token, math.exp(one.logprob)) for one in log_probs.content[0].top_logprobs]
         if not all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed) or (
             math.fsum(p for _, p in listed) > 1.0 + len(listed) * _ROUNDING
         ):
@@ -215,10 +196,6 @@ def word_bounds(
         low.append(min(whole, 1.0))
         high.append(min(whole + begun + rest, 1.0))
     return low, high
-
-
-# --- Models behind Inspect's model interface: sampled, or by the most probable tokens that a
-# provider lists
 
 
 #: Providers whose servers know how not to cut off the tail of a distribution. Others refuse what

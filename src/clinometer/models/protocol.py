@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,15 +31,8 @@ class ModelInfo:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "id": self.name,
-            "kind": self.kind,
-            "revision": self.revision,
-            "dtype": self.dtype,
-            "device": self.device,
-            "parameters": self.parameters,
-            "notes": list(self.notes),
-        }
+        plain = {**vars(self), "notes": list(self.notes)}
+        return {"id": plain.pop("name"), **plain}
 
 
 @dataclass(frozen=True)
@@ -104,40 +98,21 @@ class WordScores:
 
     def take(self, rows: IntArray) -> WordScores:
         """The scores of these prompts, in this order."""
-        return WordScores(
-            log_probs=self.log_probs[rows],
-            log_coverage=self.log_coverage[rows],
-            skipped=self.skipped[rows],
-            log_upper=None if self.log_upper is None else self.log_upper[rows],
-            draws=None if self.draws is None else tuple(self.draws[i] for i in rows),
-            unread=None if self.unread is None else self.unread[rows],
-        )
-
-    def room_for(self, n_prompts: int) -> WordScores:
-        """Empty arrays for this many prompts with the same words."""
-
-        def room(values: FloatArray) -> FloatArray:
-            return np.empty((n_prompts, *values.shape[1:]))
-
-        upper = None if self.log_upper is None else room(self.log_upper)
-        return WordScores(room(self.log_probs), room(self.log_coverage), room(self.skipped), upper)
+        arrays = {n: v[rows] for n, v in vars(self).items() if isinstance(v, np.ndarray)}
+        draws = None if self.draws is None else tuple(self.draws[i] for i in rows)
+        return WordScores(**arrays, draws=draws)
 
     @classmethod
     def joined(cls, parts: Sequence[WordScores]) -> WordScores:
         """Concatenate scores of different prompts for the same words."""
         if len(parts) == 1:
             return parts[0]
-        uppers = [p.log_upper for p in parts if p.log_upper is not None]
-        draws = [p.draws for p in parts if p.draws is not None]
-        unread = [p.unread for p in parts if p.unread is not None]
-        return cls(
-            log_probs=np.concatenate([p.log_probs for p in parts]),
-            log_coverage=np.concatenate([p.log_coverage for p in parts]),
-            skipped=np.concatenate([p.skipped for p in parts]),
-            log_upper=np.concatenate(uppers) if uppers else None,
-            draws=tuple(row for rows in draws for row in rows) if draws else None,
-            unread=np.concatenate(unread) if unread else None,
-        )
+        values: dict[str, list[Any]] = {}
+        for name, value in chain.from_iterable(vars(part).items() for part in parts):
+            if value is not None:
+                values.setdefault(name, []).append(value)
+        draws = tuple(chain.from_iterable(values.pop("draws", ()))) or None
+        return cls(**{n: np.concatenate(v) for n, v in values.items()}, draws=draws)
 
 
 class Scorer(Protocol):

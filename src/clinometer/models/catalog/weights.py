@@ -25,9 +25,6 @@ from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.options import LoadOptions
 from clinometer.storage.cache_folder import cache_folder
 
-# --- GGUF files as ordinary model folders, and the embedded model among them ---------------------
-
-
 #: Part of the cache key: raise it when the conversion changes.
 _CONVERSION = 1
 _CONVERTING, _LOCK = ".converting-", ".lock"
@@ -85,7 +82,8 @@ def clear_unfinished() -> None:
 
 def converted_folder(file: Path) -> Path:
     """Where the converted model is cached, or will be after its first use."""
-    digest = _sha256(file)
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
 
 
@@ -97,7 +95,11 @@ def _convert(file: Path, folder: Path) -> None:
     try:
         # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
         with contextlib.redirect_stderr(io.StringIO()):
-            alone = _alone(file, folder)
+            # A folder with the .gguf file and nothing else: what lies beside it (a config.json that
+            # names code, another tokenizer) is not the model, and not in the cache key.
+            alone = folder / ".source"
+            alone.mkdir()
+            (alone / file.name).symlink_to(file.resolve())
             tokenizer = pretrained(AutoTokenizer, alone, gguf_file=file.name)
             model = pretrained(
                 AutoModelForCausalLM, alone, gguf_file=file.name, dtype=torch.float32
@@ -119,23 +121,6 @@ def _convert(file: Path, folder: Path) -> None:
         raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
 
 
-def _alone(file: Path, work: Path) -> Path:
-    """A folder with the .gguf file and nothing else: what lies beside it (a config.json that names
-    code, another tokenizer) is not the model, and no part of the cache key."""
-    folder = work / ".source"
-    folder.mkdir()
-    (folder / file.name).symlink_to(file.resolve())
-    return folder
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-# --- Where the weights behind a model's name are -------------------------------------------------
-
-
 def gguf_file(spec: ModelSpec) -> Path | None:
     """The .gguf file of a model that comes as one; None for every other model."""
     if spec.place is ModelSource.EMBEDDED:
@@ -149,9 +134,6 @@ def weights_source(spec: ModelSpec) -> str | None:
     if (file := gguf_file(spec)) is not None:
         return str(folder_of_gguf(file))
     return spec.target if spec.place in (ModelSource.FOLDER, ModelSource.HUB) else None
-
-
-# --- Identify the weights behind a name without loading them: no torch, no transformers ----------
 
 
 #: Of large files one block in every stretch is read: no tensor of a model is as small as a stretch

@@ -171,7 +171,7 @@ def read_replies(
 ) -> WordScores:
     """Shares of the categories among the replies; each in the column of its first word."""
     first = [words.index(texts[0]) for texts in attributes.values()]
-    row = np.repeat(np.arange(len(prompts)), [len(texts) for texts in replies])
+    row = [i for i, texts in enumerate(replies) for _ in texts]
     shown = [question for i in row if (question := prompts[i].shown)]
     categories = reader.read([text for texts in replies for text in texts], shown)
     counts = np.zeros((len(prompts), len(words)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -93,9 +94,6 @@ class BatchSize:
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
 
-    def rows(self, length: int) -> int:
-        return max(1, self.tokens // max(length, 1))
-
     def fitted(self, work: Callable[[], Result]) -> Result | None:
         """What `work` returns; None where memory ran out and batches are smaller from now on.
 
@@ -110,30 +108,34 @@ class BatchSize:
             cause = error.with_traceback(None)  # which holds on to the tensors of the batch
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        self._halve(cause, tried)
-        return None
-
-    def over(
-        self, members: IntArray, length: int, work: Callable[[IntArray], Result]
-    ) -> Iterator[tuple[IntArray, Result]]:
-        """`work` on all members, rows of this length, as many at a time as fit."""
-        start = 0
-        while start < len(members):
-            some = members[start : start + self.rows(length)]
-            result = self.fitted(partial(work, some))
-            if result is not None:
-                yield some, result
-                start += len(some)
-
-    def _halve(self, cause: BaseException, tried: int) -> None:
         if self.tokens < tried:  # another thread was first
-            return
+            return None
         if tried < 2:
             raise ModelError(
                 "out of memory with a single row: use a smaller dtype or a larger device"
             ) from cause
         self.tokens = tried // 2
         _log.warning("out of memory: batches of %d tokens from now on", self.tokens)
+        return None
+
+    def over(
+        self,
+        members: IntArray,
+        length: int,
+        work: Callable[[IntArray], Result],
+        *,
+        most: float = math.inf,
+    ) -> Iterator[tuple[IntArray, Result]]:
+        """`work` on all members, rows of this length, as many at a time as fit, and at most `most`
+        tokens."""
+        start = 0
+        while start < len(members):
+            rows = max(1, int(min(most, self.tokens)) // max(length, 1))
+            some = members[start : start + rows]
+            result = self.fitted(partial(work, some))
+            if result is not None:
+                yield some, result
+                start += len(some)
 
 
 def out_of_memory(error: BaseException) -> bool:

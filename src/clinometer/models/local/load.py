@@ -12,6 +12,8 @@ from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.pretrained import loading, merged_adapter, pretrained
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_revision
+from clinometer.models.generation.chat import chat_opening
+from clinometer.models.generation.local import CausalSampler
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import collector_off
 from clinometer.models.local.causal import CausalScorer
@@ -26,9 +28,6 @@ from clinometer.models.tokens.local_tokenizer import (
 )
 from clinometer.storage.untrusted import read_json
 
-# --- Load a transformers model from a folder or the Hugging Face hub, as the scorer of its kind
-
-
 #: What a folder has that is an adapter (in peft's format) and not a whole model.
 ADAPTER = "adapter_config.json"
 #: Model types whose transformers code mixes float32 into half precision, and fails.
@@ -42,10 +41,6 @@ def load_transformer(
     """Load the model at `source` (a folder or hub id) and wrap it by kind."""
     import torch
     import transformers
-
-    from clinometer.models.generation.chat import chat_opening
-    from clinometer.models.generation.local import CausalSampler
-    from clinometer.models.local.causal import CausalScorer
 
     device = choose_device(load.device)
     spread = load.device_map is not None or load.quantize is not None
@@ -66,19 +61,31 @@ def load_transformer(
         tokenizer = pretrained(transformers.AutoTokenizer, written, **common)
         check_tokenizer_words(spec.name, tokenizer)
         scorer_class = SCORERS[kind]
-        options = {
+        options: dict[str, Any] = {
             "dtype": getattr(torch, dtype),
             "allow_pickle": load.allow_pickle,
-            **(_spread(load, transformers) if spread else _placed(device)),
+            "config": config,
             **common,
         }
-        auto_class = scorer_class.auto_class(transformers)
-        model = _whole_model(spec.name, auto_class, base, config, options)
+        if spread:
+            options["device_map"] = load.device_map or "auto"
+        elif device.type == "cuda" and find_spec("accelerate") is not None:
+            options["device_map"] = device  # straight to the GPU, not through main memory
+        if load.quantize == "8bit":
+            # bitsandbytes warns on every matmul that inputs are cast to float16.
+            logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
+            options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
+        model = _whole_model(spec.name, scorer_class.auto_class(transformers), base, options)
         if adapter is not None:
             model = merged_adapter(model, adapter)
         if not spread:  # with a device map, transformers has placed every layer
             model = model.to(device)
-    _check_vocabulary(spec.name, model, tokenizer)
+    size = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > size:
+        raise ModelError(
+            f"model {spec.name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only "
+            f"{size}: tokenizer and weights do not belong together; use those of one model"
+        )
     revision = _revision(base, config)
     info = ModelInfo(
         name=spec.name,
@@ -134,22 +141,6 @@ def _adapter_base(folder: Path) -> str:
     return base
 
 
-def _placed(device: Any) -> dict[str, Any]:
-    """Read weights straight to a GPU; without accelerate they pass through main memory."""
-    straight = device.type == "cuda" and find_spec("accelerate") is not None
-    return {"device_map": device} if straight else {}
-
-
-def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
-    """How a model too large for one GPU is laid out, or held in 8 bits."""
-    options: dict[str, Any] = {"device_map": load.device_map or "auto"}
-    if load.quantize == "8bit":
-        # bitsandbytes warns on every matmul that inputs are cast to float16.
-        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
-        options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
-    return options
-
-
 def _places(model: Any) -> str:
     """Devices of a model spread over several: cuda:0, cuda:1, cpu."""
     found = getattr(model, "hf_device_map", None) or {"": next(model.parameters()).device}
@@ -157,22 +148,20 @@ def _places(model: Any) -> str:
     return ", ".join(sorted(names))
 
 
-def _whole_model(
-    name: str, auto_class: Any, source: str, config: Any, options: dict[str, Any]
-) -> Any:
+def _whole_model(name: str, auto_class: Any, source: str, options: dict[str, Any]) -> Any:
     """Load the weights, and refuse a checkpoint that lacks some of them.
 
     transformers fills missing weights with random numbers and only logs it: a classifier's
     checkpoint loaded as a masked model would return noise.
     """
-    options = {**options, "config": config, "output_loading_info": True}
-    model, info = pretrained(auto_class, source, **options)
+    config = options["config"]
+    model, info = pretrained(auto_class, source, output_loading_info=True, **options)
     missing = sorted(info["missing_keys"])
     if missing and getattr(config, "legacy", None) and str(config.model_type).startswith("deberta"):
         # DeBERTa's own checkpoints keep their output layer where the library's newer class looks.
         # That class uses the embeddings as they are; transformers 5.17 fails to tie them as well.
         config.legacy = config.tie_word_embeddings = False
-        model, info = pretrained(auto_class, source, **options)
+        model, info = pretrained(auto_class, source, output_loading_info=True, **options)
         missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
@@ -221,24 +210,12 @@ def choose_dtype(wanted: str, device: Any) -> str:
     return "bfloat16" if device.type == "cuda" else "float32"
 
 
-def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:
-    size = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > size:
-        raise ModelError(
-            f"model {name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only "
-            f"{size}: tokenizer and weights do not belong together; use those of one model"
-        )
-
-
 def _revision(source: str, config: Any) -> str:
     """A hub commit, or the fingerprint of a folder."""
     folder = Path(source)
     if not folder.is_dir():
         return str(getattr(config, "_commit_hash", None) or "unknown")
     return folder_revision(folder)
-
-
-# --- Which kind a model is, from its configuration, and the scorer for each kind -----------------
 
 
 SCORERS: dict[str, type[TransformerScorer]] = {
@@ -273,22 +250,14 @@ def _kind_of(config: Any) -> str | None:
         if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):
             return "causal"
     # auto_map says what a model's own code builds (ChatGLM2's architecture does not).
-    brought = getattr(config, "auto_map", None) or {}
-    for auto_class, kind in (
-        ("AutoModelForMaskedLM", "masked"),
-        ("AutoModelForCausalLM", "causal"),
-    ):
-        if auto_class in brought:
-            return kind
-    return _kind_by_model_type(model_type)
-
-
-def _kind_by_model_type(model_type: str) -> str | None:
-    """For configurations that name no architecture: what the library can build from it."""
+    own_code = getattr(config, "auto_map", None) or {}
+    # For configurations that name no architecture: what the library can build from it.
     from transformers.models.auto import modeling_auto as auto
 
-    if model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-        return "masked"
-    if model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        return "causal"
-    return None
+    clues = (
+        ("AutoModelForMaskedLM" in own_code, "masked"),
+        ("AutoModelForCausalLM" in own_code, "causal"),
+        (model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, "masked"),
+        (model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, "causal"),
+    )
+    return next((kind for holds, kind in clues if holds), None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -163,28 +162,18 @@ class PackingError(Exception):
     """This model cannot be scored in packs; the message says why."""
 
 
-@dataclass(frozen=True)
-class Probe:
-    """A few answers to compare: heads, what follows them, and the values found [each, children]."""
-
-    heads: list[int]
-    suffixes: list[Tokens]
-    wanted: list[Tokens]
-    values: list[FloatArray]
-
-    def answered_by(self, rows: Rows) -> list[FloatArray]:
-        """The same answers from plain rows."""
-        heads = map(rows.head, self.heads)
-        paths = [head + suffix for head, suffix in zip(heads, self.suffixes, strict=True)]
-        return rows.follow(paths, self.wanted)
-
-
 def take_sample(
-    parts: Sequence[AskedContinuations], answers: Sequence[FloatArray], place: IntArray
-) -> Probe:
-    """Sample answers at heads from the first to the last in a pack: a model that counts indices
-    instead of positions errs most where a node is far from its ancestors."""
-    sample = Probe([], [], [], [])
+    parts: Sequence[AskedContinuations],
+    answers: Sequence[FloatArray],
+    place: IntArray,
+    rows: Rows,
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """A few answers, and the same from plain rows. They are sampled at heads from the first to the
+    last in a pack: a model that counts indices instead of positions errs most where a node is far
+    from its ancestors."""
+    paths: list[Tokens] = []
+    wanted: list[Tokens] = []
+    values: list[FloatArray] = []
     for k in np.unique(np.linspace(0, len(parts) - 1, 3).astype(int)):
         part, answer = parts[k], answers[k]
         trie = part.tree.trie
@@ -192,11 +181,10 @@ def take_sample(
         order = np.lexsort((nodes, place[part.heads[columns]]))
         for i in np.unique(np.linspace(0, len(order) - 1, _SAMPLES).astype(int)):
             node, column = int(nodes[order[i]]), int(columns[order[i]])
-            sample.heads.append(int(part.heads[column]))
-            sample.suffixes.append(trie.prefix[node])
-            sample.wanted.append(trie.child_tokens(node))
-            sample.values.append(answer[list(trie.children[node]), column])
-    return sample
+            paths.append(rows.head(int(part.heads[column])) + trie.prefix[node])
+            wanted.append(trie.child_tokens(node))
+            values.append(answer[list(trie.children[node]), column])
+    return values, rows.follow(paths, wanted)
 
 
 def compare(found: Sequence[FloatArray], plain: Sequence[FloatArray], dtype: torch.dtype) -> None:
@@ -249,8 +237,8 @@ class CheckedAnswers:
         if room is not None and self.run.longest > room:
             raise PackingError(f"it needed a row of {self.run.longest} places, it sees {room}")
         if self.packing.is_new(self.run.longest, self.run.farthest, below=below):
-            sample = take_sample(parts, answers, self.run.packs.place)
-            compare(sample.values, sample.answered_by(self.rows), self.run.dtype)
+            packed, plain = take_sample(parts, answers, self.run.packs.place, self.rows)
+            compare(packed, plain, self.run.dtype)
             self.packing.passed(self.run.longest, self.run.farthest, below=below)
         return answers
 

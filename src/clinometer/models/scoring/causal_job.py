@@ -70,7 +70,13 @@ class Job:
         self.reader, self.prompts, self.words = reader, prompts, words
         texts = {text: i for i, text in enumerate(dict.fromkeys(p.before for p in prompts))}
         tokens = reader.head_tokens(list(texts))
-        self._refuse_empty(tokens, list(texts))
+        for ids, text in zip(tokens, texts, strict=True):
+            if not ids:
+                prompt = next(p for p in prompts if p.before == text)
+                raise ContextError(
+                    f"{reader.info.name} has no BOS token, so nothing can be scored before "
+                    f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
+                )
         self.heads, row = Heads.of(tokens)
         of_text = np.fromiter((texts[p.before] for p in prompts), np.int64, len(prompts))
         self._head = row[of_text]
@@ -92,27 +98,16 @@ class Job:
         self.longest = int(lengths[worst])
         reader.check_length(self.longest, prompts[worst])
 
-    def _refuse_empty(self, tokens: Sequence[Sequence[int]], texts: Sequence[str]) -> None:
-        for ids, text in zip(tokens, texts, strict=True):
-            if not ids:
-                prompt = next(p for p in self.prompts if p.before == text)
-                raise ContextError(
-                    f"{self.reader.info.name} has no BOS token, so nothing can be scored before "
-                    f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
-                )
-
     def _read_rests(self) -> IntArray:
         """Number the texts after the slot; returns the tokens of each prompt's text."""
-        first: dict[str, int] = {}
-        lengths: list[int] = []
-        for i, prompt in enumerate(self.prompts):
-            if prompt.after not in first:
-                first[prompt.after] = len(first)
-                rest = self.reader.after_tokens(prompt)
-                lengths.append(len(rest))
-                self._rests.append(Rest.of(rest, self.words.sequences))
-            self._rest[i] = first[prompt.after]
-        return np.array(lengths)[self._rest]
+        first: dict[str, Prompt] = {}
+        for prompt in self.prompts:
+            first.setdefault(prompt.after, prompt)
+        rests = [self.reader.after_tokens(prompt) for prompt in first.values()]
+        self._rests = [Rest.of(rest, self.words.sequences) for rest in rests]
+        number = {text: i for i, text in enumerate(first)}
+        self._rest = np.array([number[prompt.after] for prompt in self.prompts])
+        return np.array([len(rest) for rest in rests])[self._rest]
 
     def score(
         self, answers: Answers, start: int, stop: int, *, upper: Answers | None = None

@@ -15,7 +15,8 @@ Together that is at most (A + B) / (M + A) <= U / M. Where the categories are kn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,23 +24,9 @@ from clinometer.models.protocol import WordScores
 from clinometer.models.tokens.word_tokens import ROOT, Trie
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
-# --- How far words that are not expanded can move a preference, and which have to be -------------
-
 #: Most mass of unexpanded words, in multiples of the tolerance times the finished mass: single
 #: words, and words that are counted for other categories later, stay that close.
 MOST_MASS = 10.0
-
-
-@dataclass(frozen=True)
-class Pending:
-    """What may stay unexpanded of N prefixes [N, P], and how far that moves a preference.
-
-    expand [N, P]   prefixes that must be expanded
-    skipped [P]     the bound of the others' effect on any preference, times the finished mass
-    """
-
-    expand: BoolArray
-    skipped: FloatArray
 
 
 class AnyCategory:
@@ -57,15 +44,19 @@ class AnyCategory:
             sum(np.exp(t[top]).sum(axis=0) for t, top in zip(log_p, self._tops, strict=True))
         )
 
-    def judge(self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float) -> Pending:
-        """Judge prefixes by the upper bounds [N, P] of the words under them.
+    def judge(
+        self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float
+    ) -> tuple[BoolArray, FloatArray]:
+        """Judge prefixes by the upper bounds [N, P] of the words under them: those that must be
+        expanded [N, P], and the bound of the others' effect on any preference, times the finished
+        mass [P].
 
         The smallest are skipped first; one without probability costs nothing and never is expanded.
         """
         order = np.argsort(bounds, axis=0, kind="stable")
         running = np.cumsum(np.take_along_axis(bounds, order, axis=0), axis=0)
         expand = _unsorted(running > tolerance * self.mass(log_p), order)
-        return Pending(expand, np.where(expand, 0.0, bounds).sum(axis=0))
+        return expand, np.where(expand, 0.0, bounds).sum(axis=0)
 
 
 class KnownCategories(AnyCategory):
@@ -93,7 +84,9 @@ class KnownCategories(AnyCategory):
         self._growth = self._gain.sum(axis=1)
         self._starts = np.array(starts, dtype=np.int64)
 
-    def judge(self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float) -> Pending:
+    def judge(
+        self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float
+    ) -> tuple[BoolArray, FloatArray]:
         mass = self.mass(log_p)
         finished = np.asarray(sum(s.T @ np.exp(t) for s, t in zip(self._signs, log_p, strict=True)))
         total = finished.sum(axis=0)
@@ -121,7 +114,7 @@ class KnownCategories(AnyCategory):
         rest = total - (lost * left).sum(axis=0)
         bound = np.where(most > 0, 1.0, 0.0)
         np.divide(most, rest, out=bound, where=rest > most)
-        return Pending(expand, bound * mass)
+        return expand, bound * mass
 
     def _most(self, values: FloatArray) -> FloatArray:
         """The largest of the words under each prefix, [E, P] -> [N, P]."""
@@ -161,9 +154,6 @@ def _unsorted(values: BoolArray, order: IntArray) -> BoolArray:
     return out
 
 
-# --- Exact word probabilities by the chain rule, with no more queries than a tolerance needs -----
-
-
 @dataclass(frozen=True)
 class WordQuery:
     """Query: what follows `node` of tree `tree`, for each of these prompts?"""
@@ -179,17 +169,16 @@ Ask = Callable[[Sequence[WordQuery]], Sequence[FloatArray]]
 
 def scattered(parts: Iterable[tuple[IntArray, WordScores]], n_prompts: int) -> WordScores:
     """Scatter parts into one array as they arrive; each comes with the indices of its prompts."""
-    whole: WordScores | None = None
+    whole: dict[str, Any] = {}
     for members, part in parts:
-        if whole is None:
-            whole = part.room_for(n_prompts)
-        for field in fields(WordScores):
-            place, values = getattr(whole, field.name), getattr(part, field.name)
+        for name, values in vars(part).items():
             if values is not None:
-                place[members] = values
-    if whole is None:
+                if name not in whole:
+                    whole[name] = np.empty((n_prompts, *values.shape[1:]))
+                whole[name][members] = values
+    if not whole:
         raise ValueError("there are no parts")
-    return whole
+    return WordScores(**whole)
 
 
 def expand(
@@ -236,12 +225,10 @@ def expand(
         if not inner:
             break
         bounds = np.exp(np.stack([log_p[k][n] for k, n in inner]))
-        judged = rule.judge(log_p, np.where(pending, bounds, 0.0), tolerance)
-        skipped, asked = judged.skipped, judged.expand.any(axis=1)
-        asked &= depth == depth[asked].min(initial=depth.max())
-        questions = [
-            WordQuery(*inner[i], np.flatnonzero(judged.expand[i])) for i in np.flatnonzero(asked)
-        ]
+        rest, skipped = rule.judge(log_p, np.where(pending, bounds, 0.0), tolerance)
+        queried = rest.any(axis=1)
+        queried &= depth == depth[queried].min(initial=depth.max())
+        questions = [WordQuery(*inner[i], np.flatnonzero(rest[i])) for i in np.flatnonzero(queried)]
     with np.errstate(divide="ignore"):
         coverage = np.log(rule.mass(log_p))
     log_u = log_p if ask_upper is None else _upper_tables(trees, n_prompts, ask_upper)

@@ -19,9 +19,6 @@ import numpy as np
 from clinometer.models.tokens.word_tokens import ROOT, Tokens, Trie
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
-# --- Texts before the slot as prefix trees, so that a shared prefix is computed once -------------
-
-
 #: Padding in the table of heads, past the end of a sequence.
 NOTHING = -1
 
@@ -147,9 +144,6 @@ def round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-# --- Continuations of the heads as trees, and their layout behind the packs ----------------------
-
-
 NO_CHILD = -1
 
 
@@ -210,14 +204,6 @@ class AskedContinuations:
     def blank(self) -> FloatArray:
         """An answer without values [N, H]: log p(the node's token | head, the nodes above it)."""
         return np.full(self.nodes.shape, -np.inf)
-
-    def fill(
-        self, answer: FloatArray, nodes: IntArray, columns: IntArray, values: FloatArray
-    ) -> None:
-        """Store values [n, W], read after `nodes` for the heads at `columns`."""
-        kids = self.tree.children[nodes][:, : values.shape[1]]
-        read, which = np.nonzero(kids != NO_CHILD)
-        answer[kids[read, which], columns[read]] = values[read, which]
 
 
 class Answers(Protocol):
@@ -387,7 +373,9 @@ class ContinuationBatcher:
         for k, asked in enumerate(self.parts):
             here = order[ends[k] : ends[k + 1]]
             answer = asked.blank()
-            at = reads[here]
-            asked.fill(answer, self.nodes.node[at], self.nodes.column[at], values[here])
+            nodes, columns = self.nodes.node[reads[here]], self.nodes.column[reads[here]]
+            kids = asked.tree.children[nodes][:, : values.shape[1]]
+            read, which = np.nonzero(kids != NO_CHILD)
+            answer[kids[read, which], columns[read]] = values[here][read, which]
             out.append(answer)
         return out

@@ -128,6 +128,8 @@ MOST_REPLY = 32 << 20
 _CODE = re.compile(r"(?=.{1,40}\Z)[A-Z]?[a-z]+(?:[A-Z][a-z]+|[_.-][a-z0-9]+|[0-9]+)*")
 
 
+#: What httpx's errors are called here.
+_TRANSPORT = {"ConnectError": "no_connection", "RemoteProtocolError": "broken_off"}
 #: Statuses of a server that wants a key, or another one.
 NO_ACCESS = (401, 403)
 
@@ -160,7 +162,26 @@ class _Failed(Exception):
         self.reason, self.pause = reason, pause
 
 
-class Client:
+class Metered:
+    """Counts the requests and tokens of what errors call `place`, and stops at the budget."""
+
+    def __init__(self, place: str, options: ServerOptions) -> None:
+        self.place, self.options = place, options
+        self.requests = self.tokens = 0
+
+    def spend(self) -> None:
+        """Count a request, if one is left."""
+        for name in ("requests", "tokens"):
+            limit = getattr(self.options, f"max_{name}")
+            if limit is not None and getattr(self, name) >= limit:
+                raise BudgetReached(
+                    f"{self.place}: stopped at the budget of {limit} {name}; scores so far are "
+                    "kept: rerun the same command to resume with a new budget"
+                )
+        self.requests += 1
+
+
+class Client(Metered):
     """One server, called from synchronous code; a separate thread keeps the connections."""
 
     def __init__(self, address: Address, options: ServerOptions) -> None:
@@ -168,9 +189,8 @@ class Client:
         import httpx
         import tenacity
 
-        self.address, self.options = address, options
-        self._httpx, self._tenacity = httpx, tenacity
-        self.requests = self.tokens = 0
+        super().__init__(f"server {address.base}", options)
+        self.address, self._httpx, self._tenacity = address, httpx, tenacity
         self.retries: Counter[str] = Counter()
         self._last_answer: float | None = None
         #: While probing what the server supports, an incomplete reply counts as an answer.
@@ -225,13 +245,13 @@ class Client:
         except _Failed as failure:
             tries = attempts.statistics.get("attempt_number", 1)
             raise ModelError(
-                f"server {self.address.base}: no usable answer in {tries} attempts; the last: "
+                f"{self.place}: no usable answer in {tries} attempts; the last: "
                 f"{failure.reason}. Scores so far are kept; rerun the same command to resume"
             ) from None
         raise AssertionError("unreachable")
 
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
-        self._spend()
+        self.spend()
         try:
             async with (
                 asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
@@ -241,7 +261,8 @@ class Client:
         except (self._httpx.TimeoutException, TimeoutError):
             raise _Failed("timeout") from None
         except self._httpx.TransportError as error:
-            raise _Failed(_connection_failure(error)) from None
+            reason = _TRANSPORT.get(type(error).__name__, "connection")
+            raise _Failed(reason) from None
         if response.status_code in (408, 429) or (
             response.status_code >= 500 and response.status_code != 501
         ):
@@ -265,19 +286,6 @@ class Client:
         self.tokens += _tokens_of(reply)
         return found
 
-    def _spend(self) -> None:
-        most, tokens = self.options.max_requests, self.options.max_tokens
-        for name, used, limit in (
-            ("requests", self.requests, most),
-            ("tokens", self.tokens, tokens),
-        ):
-            if limit is not None and used >= limit:
-                raise BudgetReached(
-                    f"server {self.address.base}: stopped at the budget of {limit} {name}; scores "
-                    "so far are kept: rerun the same command to resume with a new budget"
-                )
-        self.requests += 1
-
     def _wait(self, state: Any) -> float:
         pause: float | None = state.outcome.exception().pause
         if pause is not None:
@@ -300,8 +308,7 @@ class Client:
         self.retries[state.outcome.exception().reason] += 1
 
     def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
-        said = _code_of(content)
-        where = f"server {self.address.base}"
+        code, where = _code_of(content), self.place
         if status in NO_ACCESS:
             key = "with the key given" if self.address.key else "without a key"
             return RequestRefused(
@@ -309,8 +316,8 @@ class Client:
                 status,
             )
         if status == 404 and body is not None and "model" in body:
-            return ModelNotFound(f"{where}: has no such model or endpoint (404){said}")
-        return RequestRefused(f"{where}: answered with status {status}{said}", status)
+            return ModelNotFound(f"{where}: has no such model or endpoint (404){code}")
+        return RequestRefused(f"{where}: answered with status {status}{code}", status)
 
 
 async def _whole(response: Any) -> bytes:
@@ -358,13 +365,6 @@ def retry_after(value: str | None) -> float | None:
         return max(0.0, (when - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-
-
-def _connection_failure(error: Exception) -> str:
-    name = type(error).__name__
-    return {"ConnectError": "no_connection", "RemoteProtocolError": "broken_off"}.get(
-        name, "connection"
-    )
 
 
 def _tokens_of(reply: Any) -> int:

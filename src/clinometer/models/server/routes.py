@@ -19,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from clinometer.models.server.tokenizer import Names, ServerTokenizer
 from clinometer.models.tokens.word_tokens import Tokens
 from clinometer.statistics.arrays import FloatArray
 
+T = TypeVar("T")
 Question = tuple[Tokens, Tokens]
 
 #: Nothing but the model's own distribution: every cut and penalty off.
@@ -70,7 +71,7 @@ class Endpoint:
     names: Names
     top_k: int
 
-    async def ask(self, path: Tokens, read: Callable[[Any], Any], **body: Any) -> Any:
+    async def ask(self, path: Tokens, read: Callable[[Any], T], **body: Any) -> T:
         whole = {"model": self.model, "prompt": list(path), "max_tokens": 1, "stream": False}
         return await self.client.post(self.url, {**whole, **PLAIN, **body}, read)
 
@@ -79,7 +80,7 @@ class Endpoint:
 
     async def top(self, path: Tokens, k: int) -> Listed:
         """The k most probable tokens. Decoding is greedy, so that no rare token joins the list."""
-        listed: Listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
+        listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
         return await self.with_ids(listed) if listed.by_text else listed
 
     async def with_ids(self, listed: Listed) -> Listed:
@@ -110,9 +111,6 @@ def required(value: float | None) -> float:
     if value is None:
         raise Missing("a wanted token is missing")
     return value
-
-
-# --- Routes that lift the wanted tokens by a bias ------------------------------------------------
 
 
 #: Lifts a token above all others: the maximum in OpenAI's API.
@@ -151,14 +149,13 @@ class Boost(Route):
             values = {t: required(self.endpoint.look_up(listed, t)) for t in (known, *tokens)}
             return {t: values[t] - values[known] for t in tokens}
 
-        ratios: dict[int, float] = await self.endpoint.ask(
+        return await self.endpoint.ask(
             path,
             read,
             logprobs=len(tokens) + 1,
             logit_bias={str(t): _BIAS for t in (known, *tokens)},
             **self._after_bias,
         )
-        return ratios
 
 
 class PlainBoost(Boost):
@@ -181,13 +178,9 @@ class Force(Route):
         def read(reply: Any) -> float:
             return required(self.endpoint.look_up(first_place(reply), token))
 
-        value: float = await self.endpoint.ask(
+        return await self.endpoint.ask(
             path, read, logprobs=1, logit_bias={str(token): _BIAS}, temperature=0.0
         )
-        return value
-
-
-# --- Routes by which a server returns the tokens that were asked for -----------------------------
 
 
 class TokenIds(Route):
@@ -207,7 +200,7 @@ class TokenIds(Route):
             listed = first_place(reply)
             return [required(self.endpoint.look_up(listed, t)) for t in wanted]
 
-        values: list[float] = await self.endpoint.ask(
+        return await self.endpoint.ask(
             path,
             read,
             logprobs=1,
@@ -215,7 +208,6 @@ class TokenIds(Route):
             return_tokens_as_token_ids=True,
             temperature=0.0,
         )
-        return values
 
 
 class GenerateIds(Route):
@@ -236,8 +228,7 @@ class GenerateIds(Route):
             "token_ids_logprob": list(wanted),
         }
         client = self.endpoint.client
-        values: list[float] = await client.post(f"{client.address.root}/generate", body, read)
-        return Bounds.exact(values)
+        return Bounds.exact(await client.post(f"{client.address.root}/generate", body, read))
 
 
 class PromptLogProbs(Route):
@@ -261,10 +252,9 @@ class PromptLogProbs(Route):
         return (await self.answer([(path, wanted)]))[0]
 
     async def whole(self, tokens: Tokens) -> list[float | None]:
-        log_probs: list[float | None] = await self.endpoint.ask(
+        return await self.endpoint.ask(
             tokens, lambda reply: of_prompt(reply, tokens), prompt_logprobs=0, temperature=0.0
         )
-        return log_probs
 
 
 class Echo(PromptLogProbs):
@@ -273,17 +263,13 @@ class Echo(PromptLogProbs):
     name = "echo"
 
     async def whole(self, tokens: Tokens) -> list[float | None]:
-        log_probs: list[float | None] = await self.endpoint.ask(
+        return await self.endpoint.ask(
             tokens,
             lambda reply: echoed(reply, len(tokens)),
             echo=True,
             logprobs=1,
             temperature=0.0,
         )
-        return log_probs
-
-
-# --- Routes that return the most probable tokens only: bounds for all others ---------------------
 
 
 #: Tolerance of the sum of a server's probabilities.
@@ -318,9 +304,6 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     return min(*listed, math.log(rest))
 
 
-# --- Ollama's own endpoint: the path as text, and at most 20 tokens by text in return ------------
-
-
 #: Nothing but the model's own distribution: Ollama takes anything missing here from its Modelfile.
 _OPTIONS = {"num_predict": 1, "temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
 _NO_PENALTY = {"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
@@ -345,9 +328,8 @@ class OllamaEndpoint(Endpoint):
             "top_logprobs": k,
             "options": _OPTIONS | _NO_PENALTY,
         }
-        client = self.client
-        url = f"{client.address.root}/api/generate"
-        listed: Listed | None = await client.post(url, body, of_ollama)
+        url = f"{self.client.address.root}/api/generate"
+        listed = await self.client.post(url, body, of_ollama)
         if listed is None:
             raise Missing("the reply ended at once")
         return await self.with_ids(listed)

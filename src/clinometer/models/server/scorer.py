@@ -130,7 +130,7 @@ async def choose_route(
         if await _works(route, path, top, rare):
             return route
     raise ModelError(
-        f"server {endpoint.client.address.base}: cannot be queried by the route {wanted!r}; leave "
+        f"{endpoint.client.place}: cannot be queried by the route {wanted!r}; leave "
         "out --route to use one that works"
     )
 
@@ -173,7 +173,7 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
         _check_list(endpoint, top.values())
         return replace(endpoint, top_k=min(k, len(top.values()))), top
     raise ModelError(
-        f"server {endpoint.client.address.base}: returns no log-probabilities for a prompt of "
+        f"{endpoint.client.place}: returns no log-probabilities for a prompt of "
         f"token ids; --replies N samples answers instead ({reason})"
     )
 
@@ -183,7 +183,7 @@ def _check_list(endpoint: Endpoint, values: list[float]) -> None:
     total = sum(math.exp(v) for v in values)
     if total > 1 + _SLACK or (len(values) > 2 and len(set(values)) == 1):
         raise ModelError(
-            f"server {endpoint.client.address.base}: expected log-probabilities, found "
+            f"{endpoint.client.place}: expected log-probabilities, found "
             f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
             f"{values[0]:.3g}: --replies N samples answers instead"
         )

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 
 from clinometer.errors import ModelError, SettingsError
+from clinometer.execution.background import prefetch
 from clinometer.models.catalog.open import open_model
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, fetch, run, to_device
@@ -34,13 +35,6 @@ from clinometer.models.texts.types import (
 )
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from clinometer.models.local.causal import CausalScorer
-
-
-# --- Perplexity of the start of a sentence under a causal model: a filter for mined templates ----
-
-
 #: Fills [X] while a template is rated: a word that fits every predicate about a person.
 PERSON = "person"
 
@@ -51,14 +45,13 @@ def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
     1 is certainty; ungrammatical templates have values several times those of comparable ones. A
     template of fewer than two tokens has nothing to predict and gets infinity.
     """
-    import torch
-
     scorer = open_model(model)
-    if scorer.info.kind != "causal":
-        raise SettingsError(f"model {model!r}: expected a causal model for perplexity, found a "
-                            f"{scorer.info.kind} one")  # fmt: skip
-    causal = cast("CausalScorer", scorer)
-    network, tokenizer = causal.model, causal.tokenizer
+    if not isinstance(scorer, CausalScorer):
+        raise SettingsError(
+            f"model {model!r}: expected a causal model for perplexity, found a "
+            f"{scorer.info.kind} one"
+        )
+    network, tokenizer = scorer.model, scorer.tokenizer
 
     def one(template: str) -> float:
         text = template.replace("[X]", PERSON).partition("[Y]")[0].rstrip()
@@ -71,9 +64,6 @@ def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
         return math.exp(-float(log_probs.mean()))
 
     return lambda templates: [one(template) for template in templates]
-
-
-# --- Texts as flat arrays of tokens: which are scored, which are target, where a word ends -------
 
 
 @dataclass(frozen=True)
@@ -163,9 +153,6 @@ def _overlapping(offsets: IntArray, starts: IntArray, texts: Sequence[MarkedText
     return found
 
 
-# --- Masked copies of texts: one row per scored token, without duplicates ------------------------
-
-
 #: Tokens of rows in memory at a time, for any length of text.
 _HELD = 1 << 22
 
@@ -250,36 +237,25 @@ def _first_of_each(table: IntArray) -> tuple[IntArray, IntArray]:
     return np.sort(keep), rank[row.reshape(-1)]
 
 
-# --- Log-likelihoods of whole texts: pseudo for masked models, conditional for causal ones -------
-
-
 #: Logits in memory at a time when a causal model is read at every position.
 _LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}
 
 
 def score_texts(scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions) -> TextScores:
     """Sums of token log-probabilities; texts that occur twice are computed once."""
-    prepared = prepare_texts(scorer, texts, options)
-    return prepared.score()
+    return prepare_texts(scorer, options, texts).score()
 
 
 def score_chunks(
     scorer: Scorer, chunks: Iterable[Sequence[MarkedText]], options: TextOptions
 ) -> Iterator[TextScores]:
     """Scores of one chunk after another; while one is scored, the next is tokenised."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        waiting = None
-        for chunk in chunks:
-            following = pool.submit(prepare_texts, scorer, chunk, options)
-            if waiting is not None:
-                yield waiting.result().score()
-            waiting = following
-        if waiting is not None:
-            yield waiting.result().score()
+    for prepared in prefetch(partial(prepare_texts, scorer, options), chunks):
+        yield prepared.score()
 
 
 def prepare_texts(
-    scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions
+    scorer: Scorer, options: TextOptions, texts: Sequence[MarkedText]
 ) -> PreparedTexts:
     """Tokenise: needs no model, and may run while the model is busy with other texts."""
     if not isinstance(scorer, TransformerScorer) or scorer.kind not in {"masked", "causal"}:
@@ -323,9 +299,8 @@ class PreparedTexts:
         values = self.token_log_probs()
         text_of = self.encoded.text_of[self.scored]
         n = len(self.counts)
-        unknown = self.encoded.ids[self.scored] == (
-            -1 if self.scorer.tokenizer.unk_token_id is None else self.scorer.tokenizer.unk_token_id
-        )
+        unknown_id = self.scorer.tokenizer.unk_token_id
+        unknown = self.encoded.ids[self.scored] == (-1 if unknown_id is None else unknown_id)
         sums = np.bincount(text_of, weights=values, minlength=n)
         distinct = TextScores(
             log_prob=np.where(self.counts > 0, sums, np.nan),
@@ -401,13 +376,6 @@ def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: IntArray) -> Floa
 
     for length in np.unique(lengths)[::-1].tolist():
         members = alive[lengths == length]
-        done = 0
-        while done < len(members):
-            step = max(1, min(held, scorer.batch_size.tokens) // length)
-            some = members[done : done + step]
-            found = scorer.batch_size.fitted(lambda: score(some))  # noqa: B023  # called at once
-            if found is not None:
-                places, values_there = found
-                values[places] = values_there
-                done += len(some)
+        for _, (places, log_probs) in scorer.batch_size.over(members, length, score, most=held):
+            values[places] = log_probs
     return values[scored]

@@ -19,9 +19,6 @@ from clinometer.models.options import QUESTION
 from clinometer.models.protocol import WordReport
 from clinometer.statistics.arrays import FloatArray
 
-# --- Words as token sequences in one tree, so that a shared prefix is computed once --------------
-
-
 Tokens = tuple[int, ...]
 
 ROOT = 0
@@ -109,9 +106,6 @@ class Trie:
             else:
                 stack.extend(self.children[n])
         return tuple(sorted(found))
-
-
-# --- How a tokenizer writes the words that may fill the slot -------------------------------------
 
 
 #: Anchors for a word after a space, and for text that continues a word.
@@ -226,15 +220,13 @@ def tokens_that_end_a_word(tokenizer: Any) -> list[int]:
     special = set(tokenizer.all_special_ids)
     ids = range(len(tokenizer))
     names = tokenizer.convert_ids_to_tokens(list(ids))
-    ends = _ends_wordpiece if _is_wordpiece(tokenizer) else _ends_word
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    ends = _ends_word
+    if backend is not None and type(backend.model).__name__ == "WordPiece":
+        ends = _ends_wordpiece
     if "Ġ" in names:
         ends = _ends_bytes
     return [i for i, name in zip(ids, names, strict=True) if i in special or (name and ends(name))]
-
-
-def _is_wordpiece(tokenizer: Any) -> bool:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    return backend is not None and type(backend.model).__name__ == "WordPiece"
 
 
 def _ends_wordpiece(token: str) -> bool:
