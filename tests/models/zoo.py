@@ -16,7 +16,6 @@ import torch
 import transformers
 from tests.models.zoo_tokenizers import (
     albert_tokenizer,
-    bart_tokenizer,
     bert_tokenizer,
     deberta_tokenizer,
     deberta_v2_tokenizer,
@@ -32,8 +31,6 @@ from tests.models.zoo_tokenizers import (
     t5_tokenizer,
     xlnet_tokenizer,
 )
-
-# --- architectures ----------------------------------------------------------------------------
 
 SMALL = {
     "hidden_size": 32,
@@ -53,6 +50,21 @@ MARIAN_LIKE = {
     "decoder_ffn_dim": 48,
     "max_position_embeddings": 64,
 }
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+DEBERTA = {
+    **SMALL,
+    "relative_attention": True,
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
+#: BOS and EOS are the first token.
+ENDS = {"bos_token_id": 0, "eos_token_id": 0}
+AUTO = {
+    "masked": transformers.AutoModelForMaskedLM,
+    "causal": transformers.AutoModelForCausalLM,
+    "seq2seq": transformers.AutoModelForSeq2SeqLM,
+    "permutation": transformers.AutoModelForCausalLM,
+}
 
 
 @dataclass(frozen=True)
@@ -66,35 +78,35 @@ class Family:
     settings: dict[str, Any]
 
 
-def _roberta(specials: dict[str, int]) -> dict[str, Any]:
-    return {**SMALL, **specials}
+def masked(stem: str, tokenizer: Callable[[], Any], settings: dict[str, Any] = SMALL) -> Family:
+    return Family("masked", f"{stem}Config", f"{stem}ForMaskedLM", tokenizer, settings)
 
 
-_MASKS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+def causal(stem: str, tokenizer: Callable[[], Any], settings: dict[str, Any] = LLAMA) -> Family:
+    return Family("causal", f"{stem}Config", f"{stem}ForCausalLM", tokenizer, settings)
+
+
+def seq2seq(stem: str, tokenizer: Callable[[], Any], settings: dict[str, Any]) -> Family:
+    return Family(
+        "seq2seq", f"{stem}Config", f"{stem}ForConditionalGeneration", tokenizer, settings
+    )
+
 
 FAMILIES: dict[str, Family] = {
-    "bert": Family("masked", "BertConfig", "BertForMaskedLM", bert_tokenizer, SMALL),
-    "distilbert": Family(
-        "masked",
-        "DistilBertConfig",
-        "DistilBertForMaskedLM",
+    "bert": masked("Bert", bert_tokenizer),
+    "distilbert": masked(
+        "DistilBert",
         bert_tokenizer,
         {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64},
     ),
-    "albert": Family(
-        "masked",
-        "AlbertConfig",
-        "AlbertForMaskedLM",
-        albert_tokenizer,
-        {**SMALL, "embedding_size": 16},
+    "albert": masked("Albert", albert_tokenizer, {**SMALL, "embedding_size": 16}),
+    "roberta": masked(
+        "Roberta",
+        roberta_tokenizer,
+        {**SMALL, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
     ),
-    "roberta": Family(
-        "masked", "RobertaConfig", "RobertaForMaskedLM", roberta_tokenizer, _roberta(_MASKS)
-    ),
-    "modernbert": Family(
-        "masked",
-        "ModernBertConfig",
-        "ModernBertForMaskedLM",
+    "modernbert": masked(
+        "ModernBert",
         modernbert_tokenizer,
         {
             **SMALL,
@@ -107,60 +119,28 @@ FAMILIES: dict[str, Family] = {
             "local_attention": 8,
         },
     ),
-    "deberta": Family(
-        "masked",
-        "DebertaConfig",
-        "DebertaForMaskedLM",
-        deberta_tokenizer,
-        {
-            **SMALL,
-            "relative_attention": True,
-            "pos_att_type": ["c2p", "p2c"],
-            "position_biased_input": False,
-            "type_vocab_size": 0,
-        },
-    ),
-    "deberta-v3": Family(
-        "masked",
-        "DebertaV2Config",
-        "DebertaV2ForMaskedLM",
+    "deberta": masked("Deberta", deberta_tokenizer, {**DEBERTA, "pos_att_type": ["c2p", "p2c"]}),
+    "deberta-v3": masked(
+        "DebertaV2",
         deberta_v2_tokenizer,
         {
-            **SMALL,
-            "relative_attention": True,
+            **DEBERTA,
             "pos_att_type": ["p2c", "c2p"],
             "position_buckets": 16,
             "norm_rel_ebd": "layer_norm",
             "share_att_key": True,
-            "position_biased_input": False,
-            "type_vocab_size": 0,
         },
     ),
-    "electra": Family(
-        "masked",
-        "ElectraConfig",
-        "ElectraForMaskedLM",
-        bert_tokenizer,
-        {**SMALL, "embedding_size": 16},
-    ),
+    "electra": masked("Electra", bert_tokenizer, {**SMALL, "embedding_size": 16}),
     "gpt2": Family(
         "causal",
         "GPT2Config",
         "GPT2LMHeadModel",
         gpt2_tokenizer,
-        {
-            "n_embd": 32,
-            "n_layer": 2,
-            "n_head": 4,
-            "n_positions": 64,
-            "bos_token_id": 0,
-            "eos_token_id": 0,
-        },
+        {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **ENDS},
     ),
-    "gpt-neo": Family(
-        "causal",
-        "GPTNeoConfig",
-        "GPTNeoForCausalLM",
+    "gpt-neo": causal(
+        "GPTNeo",
         gpt2_tokenizer,
         {
             "hidden_size": 32,
@@ -169,21 +149,12 @@ FAMILIES: dict[str, Family] = {
             "attention_types": [[["global", "local"], 1]],
             "window_size": 4,
             "max_position_embeddings": 64,
-            "bos_token_id": 0,
-            "eos_token_id": 0,
+            **ENDS,
         },
     ),
-    "gpt-neox": Family(
-        "causal",
-        "GPTNeoXConfig",
-        "GPTNeoXForCausalLM",
-        neox_tokenizer,
-        {**SMALL, "bos_token_id": 0, "eos_token_id": 0},
-    ),
-    "opt": Family(
-        "causal",
-        "OPTConfig",
-        "OPTForCausalLM",
+    "gpt-neox": causal("GPTNeoX", neox_tokenizer, {**SMALL, **ENDS}),
+    "opt": causal(
+        "OPT",
         opt_tokenizer,
         {
             "hidden_size": 32,
@@ -194,15 +165,11 @@ FAMILIES: dict[str, Family] = {
             "word_embed_proj_dim": 32,
         },
     ),
-    "llama": Family("causal", "LlamaConfig", "LlamaForCausalLM", llama_tokenizer, LLAMA),
-    "qwen2": Family("causal", "Qwen2Config", "Qwen2ForCausalLM", qwen_tokenizer, LLAMA),
-    "qwen3": Family("causal", "Qwen3Config", "Qwen3ForCausalLM", qwen_tokenizer, LLAMA),
-    "gemma2": Family(
-        "causal",
-        "Gemma2Config",
-        "Gemma2ForCausalLM",
-        gemma_tokenizer,
-        {**LLAMA, "query_pre_attn_scalar": 8, "sliding_window": 4},
+    "llama": causal("Llama", llama_tokenizer),
+    "qwen2": causal("Qwen2", qwen_tokenizer),
+    "qwen3": causal("Qwen3", qwen_tokenizer),
+    "gemma2": causal(
+        "Gemma2", gemma_tokenizer, {**LLAMA, "query_pre_attn_scalar": 8, "sliding_window": 4}
     ),
     "gemma3": Family(
         "causal",
@@ -211,48 +178,16 @@ FAMILIES: dict[str, Family] = {
         gemma_tokenizer,
         {**LLAMA, "query_pre_attn_scalar": 8, "sliding_window": 4},
     ),
-    "mistral": Family(
-        "causal",
-        "MistralConfig",
-        "MistralForCausalLM",
-        mistral_tokenizer,
-        {**LLAMA, "sliding_window": 6},
+    "mistral": causal("Mistral", mistral_tokenizer, {**LLAMA, "sliding_window": 6}),
+    "phi": causal("Phi", gpt2_tokenizer, {**SMALL, "bos_token_id": 0}),
+    "phi3": causal(
+        "Phi3", mistral_tokenizer, {**SMALL, "num_key_value_heads": 2, "pad_token_id": 0}
     ),
-    "phi": Family(
-        "causal", "PhiConfig", "PhiForCausalLM", gpt2_tokenizer, {**SMALL, "bos_token_id": 0}
+    "t5": seq2seq("T5", t5_tokenizer, T5),
+    "flan-t5": seq2seq(
+        "T5", t5_tokenizer, {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
     ),
-    "phi3": Family(
-        "causal",
-        "Phi3Config",
-        "Phi3ForCausalLM",
-        mistral_tokenizer,
-        {**SMALL, "num_key_value_heads": 2, "pad_token_id": 0},
-    ),
-    "t5": Family(
-        "seq2seq",
-        "T5Config",
-        "T5ForConditionalGeneration",
-        t5_tokenizer,
-        {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4},
-    ),
-    "flan-t5": Family(
-        "seq2seq",
-        "T5Config",
-        "T5ForConditionalGeneration",
-        t5_tokenizer,
-        {
-            "d_model": 32,
-            "d_kv": 8,
-            "d_ff": 48,
-            "num_layers": 2,
-            "num_heads": 4,
-            "feed_forward_proj": "gated-gelu",
-            "tie_word_embeddings": False,
-        },
-    ),
-    "bart": Family(
-        "seq2seq", "BartConfig", "BartForConditionalGeneration", bart_tokenizer, MARIAN_LIKE
-    ),
+    "bart": seq2seq("Bart", roberta_tokenizer, MARIAN_LIKE),
     "xlnet": Family(
         "permutation",
         "XLNetConfig",

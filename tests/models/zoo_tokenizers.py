@@ -100,7 +100,12 @@ def _merges(trained: tokenizers.Tokenizer) -> list[tuple[str, str]]:
     return [tuple(m) for m in json.loads(trained.to_str())["model"]["merges"]]
 
 
-# --- tokenizers by family ---------------------------------------------------------------------
+def opened_with(token: str, tokenizer: Any) -> Any:
+    """The tokenizer with a special token before every text."""
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{token} $A", special_tokens=[(token, tokenizer.get_vocab()[token])]
+    )
+    return tokenizer
 
 
 def bert_tokenizer() -> Any:
@@ -112,10 +117,6 @@ def roberta_tokenizer() -> Any:
     vocab, merges = byte_bpe(BEFORE_SPECIALS)
     mask = AddedToken("<mask>", lstrip=True, special=True)
     return transformers.RobertaTokenizer(vocab=vocab, merges=merges, mask_token=mask)
-
-
-def bart_tokenizer() -> Any:
-    return roberta_tokenizer()
 
 
 def albert_tokenizer() -> Any:
@@ -175,19 +176,12 @@ def opt_tokenizer() -> Any:
         unk_token="</s>",
         pad_token="<pad>",
     )
-    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single="</s> $A", special_tokens=[("</s>", vocab["</s>"])]
-    )
-    return tokenizer
+    return opened_with("</s>", tokenizer)
 
 
 def llama_tokenizer() -> Any:
     vocab, merges = mark_bpe(["<unk>", "<s>", "</s>"])
-    tokenizer = transformers.LlamaTokenizer(vocab=vocab, merges=merges)
-    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", vocab["<s>"])]
-    )
-    return tokenizer
+    return opened_with("<s>", transformers.LlamaTokenizer(vocab=vocab, merges=merges))
 
 
 def mistral_tokenizer() -> Any:
@@ -198,21 +192,15 @@ def mistral_tokenizer() -> Any:
     )
     backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
     backend.decoder = decoders.Metaspace()
-    backend.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", vocab["<s>"])]
-    )
-    return PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
     )
+    return opened_with("<s>", tokenizer)
 
 
 def gemma_tokenizer() -> Any:
     vocab, merges = mark_bpe(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"])
-    tokenizer = transformers.GemmaTokenizer(vocab=vocab, merges=merges)
-    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single="<bos> $A", special_tokens=[("<bos>", vocab["<bos>"])]
-    )
-    return tokenizer
+    return opened_with("<bos>", transformers.GemmaTokenizer(vocab=vocab, merges=merges))
 
 
 def qwen_tokenizer() -> Any:

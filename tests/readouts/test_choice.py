@@ -1,8 +1,20 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
+
 import pytest
 
-from clinometer.readouts import EMPTY, OTHER, REFUSAL, ChoiceReader, ShownQuestion, read_choice
+from clinometer.readouts import (
+    EMPTY,
+    OTHER,
+    REFUSAL,
+    ChoiceReader,
+    ShownQuestion,
+    option_orders,
+    read_choice,
+)
+from clinometer.readouts.choice import lay_out, with_order
 
 PEOPLE = ("The grandfather", "The grandson", "Can't be determined")
 
@@ -59,3 +71,41 @@ def test_the_reader_gives_categories_in_any_order_shown() -> None:
     reader = ChoiceReader(spellings=(("Yes", "Invite"), ("No",)))
     turned = ShownQuestion("?", options=("No", "Yes"), labels=("A", "B"), order=(1, 0))
     assert reader.read(["A", "B", "invite", "No", "maybe"], [turned] * 5) == [1, 0, 0, 1, OTHER]
+
+
+OPTIONS = {"now": ["Now", "at once"], "soon": ["Soon"], "late": ["Late"]}
+
+
+def test_labels_follow_the_order_shown_and_answers_the_categories() -> None:
+    shown = lay_out("When? [options: late, now, soon] Answer:", OPTIONS, "numbers")
+    assert shown.text == "When?\n1) Late\n2) Now\n3) Soon\nAnswer:"
+    assert shown.options == ("Late", "Now", "Soon")
+    assert shown.order == (2, 0, 1)
+    assert shown.answers == ("2", "", "3", "1")  # Now, at once, Soon, Late
+
+
+def test_without_labels_options_are_named_in_the_sentence() -> None:
+    shown = lay_out("When: [options]?", OPTIONS, "none")
+    assert shown.text == "When: Now, Soon or Late?"
+    assert shown.labels == ()
+
+
+def test_an_order_can_be_written_out_again() -> None:
+    once = with_order("A [options] b", ["x", "y"])
+    assert with_order(once, ["y", "x"]) == "A [options: y, x] b"
+
+
+def test_few_options_are_shown_in_every_order() -> None:
+    assert [len(set(option_orders(n))) for n in (1, 2, 3)] == [1, 2, 6]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 10])
+def test_many_options_are_balanced_by_position_and_by_neighbour(n: int) -> None:
+    orders = option_orders(n)
+    assert all(sorted(order) == list(range(n)) for order in orders)
+    positions = Counter((item, place) for order in orders for place, item in enumerate(order))
+    neighbours = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(positions) == n * n
+    assert len(set(positions.values())) == 1
+    assert len(neighbours) == n * (n - 1)
+    assert len(set(neighbours.values())) == 1

@@ -34,8 +34,7 @@ class HostileServer(Standin):
 
     def stop(self) -> None:
         self.stopped.set()
-        self.shutdown()
-        self.server_close()
+        super().stop()
 
 
 class HostileHandler(Handler):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.command import Clinometer
+from tests.models.server.http import JsonHandler, Server
 
 from clinometer.reliability.benchmarks import read_rows
 from clinometer.runs import Run
@@ -18,35 +17,29 @@ from clinometer.runs import Run
 FEW = ("--groups", "white man,Black woman", "--max-contexts", "3")
 
 
-class FixedReplies(ThreadingHTTPServer):
+class FixedReplies(Server):
     """A chat server without log-probabilities or templates, which always says the same."""
 
-    daemon_threads = True
-
     def __init__(self, *replies: str | None) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.replies, self.asked = replies, 0
         self.messages: list[Any] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
     def model(self) -> str:
-        return f"openai:http://127.0.0.1:{self.server_address[1]}/v1#fixed"
+        return f"openai:{self.url}/v1#fixed"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(JsonHandler):
     server: FixedReplies
 
-    def log_message(self, *_: object) -> None:
-        pass
+    def get(self) -> None:
+        self.send(200, {"data": [{"id": "fixed"}]})
 
-    def do_GET(self) -> None:
-        self.answer(200, {"data": [{"id": "fixed"}]})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def post(self, content: bytes) -> None:
+        body = json.loads(content)
         if not self.path.endswith("completions"):
-            self.answer(404, {"error": {"message": "no such place"}})
+            self.send(404, {"error": {"message": "no such place"}})
             return
         chat = self.path.endswith("chat/completions")
         self.server.messages.append(body.get("messages") or body.get("prompt"))
@@ -55,14 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
             said = self.server.replies[self.server.asked % len(self.server.replies)]
             self.server.asked += 1
             choices.append({"message": {"content": said}} if chat else {"text": said or ""})
-        self.answer(200, {"choices": choices, "usage": {"total_tokens": 1}})
-
-    def answer(self, status: int, reply: dict[str, Any]) -> None:
-        content = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        self.send(200, {"choices": choices, "usage": {"total_tokens": 1}})
 
 
 @pytest.fixture

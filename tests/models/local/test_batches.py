@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import torch
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.batches import BatchSize, out_of_memory
+from clinometer.models.local.batches import BatchSize, out_of_memory, overlapped
 from clinometer.models.texts.likelihood import score_texts
 from clinometer.models.texts.types import MarkedText, TextOptions
 from clinometer.topics import Prompt
@@ -120,3 +122,30 @@ def test_two_threads_that_fail_together_halve_once() -> None:
 
     assert size.fitted(both) is None
     assert size.tokens == 512
+
+
+def test_results_come_in_order_and_batches_are_built_on_demand() -> None:
+    made: list[int] = []
+
+    def parts() -> Iterator[int]:
+        for n in range(20):
+            made.append(n)
+            yield n
+
+    found = overlapped(lambda n: (n, threading.get_ident(), gc.isenabled()), parts(), threads=3)
+    first = next(found)
+    assert len(made) <= 5, "no more is prepared than can be used soon"
+    rest = list(found)
+    assert [n for n, _, _ in (first, *rest)] == list(range(20))
+    assert threading.get_ident() not in {who for _, who, _ in rest}
+    assert not any(collects for _, _, collects in rest)
+    assert gc.isenabled()
+
+
+def test_an_error_is_raised_and_the_garbage_collector_is_re_enabled() -> None:
+    def fail(n: int) -> float:
+        return 1 / (n - 3)
+
+    with pytest.raises(ZeroDivisionError):
+        list(overlapped(fail, range(9), threads=2))
+    assert gc.isenabled()

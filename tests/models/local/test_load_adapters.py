@@ -55,12 +55,18 @@ def write_adapter(folder: Path, base: Path, family: str, **changes: Any) -> dict
     return tensors
 
 
+@pytest.fixture
+def base(small_model: Folder, tmp_path: Path) -> Path:
+    (tmp_path / "base").symlink_to(small_model("gpt2"))
+    return tmp_path / "base"
+
+
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 @pytest.mark.parametrize(("stabilised", "scale"), [(False, 3 / 2), (True, 3 / 2**0.5)])
 def test_merging_matches_a_merge_by_hand(
     family: str, stabilised: bool, scale: float, small_model: Folder, tmp_path: Path
 ) -> None:
-    base = tmp_path / "base"
+    base = tmp_path / "its_base"
     base.symlink_to(small_model(family))
     tensors = write_adapter(tmp_path / "adapter", base, family, use_rslora=stabilised)
     scorer: Any = open_model(str(tmp_path / "adapter"), load=CPU)
@@ -97,10 +103,8 @@ def test_merging_matches_a_merge_by_hand(
     ],
 )
 def test_adapters_that_cannot_be_merged_are_refused(
-    changes: dict[str, Any], message: str, small_model: Folder, tmp_path: Path
+    changes: dict[str, Any], message: str, base: Path, small_model: Folder, tmp_path: Path
 ) -> None:
-    base = tmp_path / "base"
-    base.symlink_to(small_model("gpt2"))
     (tmp_path / "llama").symlink_to(small_model("llama"))
     write_adapter(tmp_path / "adapter", base, "gpt2", **changes)
     with pytest.raises(ModelError, match=message) as refusal:
@@ -108,19 +112,13 @@ def test_adapters_that_cannot_be_merged_are_refused(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_layer_shared_with_the_embedding_is_not_changed(
-    small_model: Folder, tmp_path: Path
-) -> None:
-    base = tmp_path / "base"
-    base.symlink_to(small_model("gpt2"))
+def test_a_layer_shared_with_the_embedding_is_not_changed(base: Path, tmp_path: Path) -> None:
     write_adapter(tmp_path / "adapter", base, "tied")
     with pytest.raises(ModelError, match=r"peft cannot merge it .*tie_word_embeddings"):
         open_model(str(tmp_path / "adapter"), load=CPU)
 
 
-def test_an_adapter_without_weights_is_refused(small_model: Folder, tmp_path: Path) -> None:
-    base = tmp_path / "base"
-    base.symlink_to(small_model("gpt2"))
+def test_an_adapter_without_weights_is_refused(base: Path, tmp_path: Path) -> None:
     write_adapter(tmp_path / "adapter", base, "gpt2")
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(ModelNotFound, match=r"expected adapter_model\.safetensors"):

@@ -28,12 +28,6 @@ MORE = [
     for x in ("engineer", "pilot", "woman")
     for a in ("", " was late")
 ]
-AUTO = {
-    "masked": transformers.AutoModelForMaskedLM,
-    "causal": transformers.AutoModelForCausalLM,
-    "seq2seq": transformers.AutoModelForSeq2SeqLM,
-    "permutation": transformers.AutoModelForCausalLM,
-}
 Folder = Callable[[str], Path]
 
 
@@ -44,7 +38,7 @@ def plain(small_model: Folder) -> Callable[[str], tuple[Any, Any]]:
     @cache
     def load(family: str) -> tuple[Any, Any]:
         folder, kind = small_model(family), zoo.FAMILIES[family].kind
-        model = AUTO[kind].from_pretrained(folder).eval()
+        model = zoo.AUTO[kind].from_pretrained(folder).eval()
         return model, transformers.AutoTokenizer.from_pretrained(folder)
 
     return load

@@ -8,36 +8,24 @@ them, and a reply whose first token ends it lists none.
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
+from tests.models.server.http import JsonHandler, Server
 
 
-class OllamaStandin(ThreadingHTTPServer):
+class OllamaStandin(Server):
     """`upstream` is llama.cpp's server. `old`: a version before 0.12.11, without logprobs;
     `ends`: prompts with this text are answered by the end at once."""
 
-    daemon_threads = True
-
     def __init__(self, upstream: str, *, old: bool = False, ends: str = "") -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.upstream, self.old, self.ends = upstream, old, ends
         self.client = httpx.Client(timeout=None)  # noqa: S113  (as long as it takes)
         self.prompts: list[str] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is its own affair, and nothing for a command's stderr."""
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def stop(self) -> None:
-        self.shutdown()
-        self.server_close()
+        super().stop()
         self.client.close()
 
     def generate(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -77,20 +65,15 @@ def _named(place: dict[str, Any]) -> dict[str, Any]:
     return {name: place[name] for name in ("token", "logprob", "bytes")}
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(JsonHandler):
     server: OllamaStandin
-    protocol_version = "HTTP/1.1"
-    wbufsize, disable_nagle_algorithm = 65536, True  # else every reply waits 40 ms
 
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
+    def get(self) -> None:
         model = {"id": "smollm2:135m", "object": "model", "created": 1, "owned_by": "library"}
         self.send(200, {"object": "list", "data": [model]})
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def post(self, content: bytes) -> None:
+        body = json.loads(content)
         if self.path == "/api/generate":
             self.send(*self.server.generate(body))
         elif self.path == "/v1/completions":
@@ -99,10 +82,3 @@ class Handler(BaseHTTPRequestHandler):
             self.send(400, {"error": error})
         else:
             self.send(404, {"error": "404 page not found"})
-
-    def send(self, status: int, reply: dict[str, Any]) -> None:
-        body = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
+from tests.models.server.http import JsonHandler, Server
 
 VOCABULARY = [chr(c) for c in range(32, 92)]
 
@@ -25,24 +24,14 @@ def log_probs(path: list[int]) -> np.ndarray:
     return logits - math.log(np.exp(logits).sum())
 
 
-class Standin(ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is its own affair, and nothing for a command's stderr."""
-
-    daemon_threads = True
-
+class Standin(Server):
     def __init__(
         self, *abilities: str, top: int = 20, strict: bool = False, most: int | None = None
     ) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.abilities, self.top, self.strict = set(abilities), top, strict
         self.most = most  # texts in a reply; None: the number is ignored
         self.requests: list[dict[str, Any]] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def complete(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.requests.append(body)
@@ -92,19 +81,14 @@ class Standin(ThreadingHTTPServer):
         return f"token_id:{token}" if by_id else VOCABULARY[token]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(JsonHandler):
     server: Standin
-    protocol_version = "HTTP/1.1"
-    wbufsize, disable_nagle_algorithm = 65536, True  # else every reply waits 40 ms
 
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
+    def get(self) -> None:
         self.send(200, {"data": [{"id": "toy", "max_model_len": 100}]})
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def post(self, content: bytes) -> None:
+        body = json.loads(content)
         if self.path == "/tokenize":
             text = body["prompt"].upper().replace("}", "!")
             self.send(200, {"tokens": [VOCABULARY.index(c) for c in text if c in VOCABULARY]})
@@ -118,10 +102,3 @@ class Handler(BaseHTTPRequestHandler):
             self.send(*self.server.complete(body))
         else:
             self.send(404, {"error": {"message": "no such place"}})
-
-    def send(self, status: int, reply: dict[str, Any]) -> None:
-        body = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
