@@ -256,13 +256,14 @@ class Pool(Generic[B, R]):
                     self._opened(ref)
                     continue
                 worker, task = self._busy.pop(ref)
-                answer = self._answer(ref, worker, task)
-                if isinstance(answer, _Lost):
+                try:
+                    answer = _raise_refusal(self._ray.get(ref))
+                except self._ray.exceptions.RayError as error:
+                    self._failed(error, worker, task)
                     waiting.appendleft(task)
                 else:
+                    self._idle.append(worker)
                     yield task.block, answer
-
-    # --- workers --------------------------------------------------------------------------------
 
     def _workers(self) -> list[Any]:
         return [*self._opening.values(), *self._idle, *(w for w, _ in self._busy.values())]
@@ -321,24 +322,18 @@ class Pool(Generic[B, R]):
         else:
             self._idle.append(worker)
 
-    def _answer(self, ref: Any, worker: Any, task: _Task) -> Any:
-        """The result, or _Lost if another worker has to take the block."""
-        try:
-            answer = _raise_refusal(self._ray.get(ref))
-        except self._ray.exceptions.RayError as error:
-            # An error inside the function leaves the worker alive; anything else took it along.
-            if isinstance(error, self._ray.exceptions.RayTaskError):
-                self._idle.insert(0, worker)
-            else:
-                self._lose(worker)
-            task.tries += 1
-            if task.tries >= self.attempts:
-                raise ClusterError(
-                    f"ray: a block failed {task.tries} times: {first_line(error)}"
-                ) from error
-            return _Lost()
-        self._idle.append(worker)
-        return answer
+    def _failed(self, error: Exception, worker: Any, task: _Task) -> None:
+        """Raise if the block has failed too often; otherwise another worker has to take it."""
+        # An error inside the function leaves the worker alive; anything else took it along.
+        if isinstance(error, self._ray.exceptions.RayTaskError):
+            self._idle.insert(0, worker)
+        else:
+            self._lose(worker)
+        task.tries += 1
+        if task.tries >= self.attempts:
+            raise ClusterError(
+                f"ray: a block failed {task.tries} times: {first_line(error)}"
+            ) from error
 
     def _lose(self, worker: Any) -> None:
         self.lost += 1
@@ -350,10 +345,6 @@ class Pool(Generic[B, R]):
 class _Task:
     block: Any
     tries: int = 0
-
-
-class _Lost:
-    """No result: the worker is gone."""
 
 
 @dataclass(frozen=True)

@@ -76,8 +76,6 @@ class Cache:
         #: parts of the scope that was read last
         self._parts: dict[Path, pa.Table] = {}
 
-    # --- rows -----------------------------------------------------------------------------------
-
     def get(
         self, scope: Mapping[str, Any], items: Sequence[str], width: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
@@ -86,7 +84,11 @@ class Cache:
         cached = np.zeros(len(items), dtype=bool)
         with self._guard():
             parts = list(self._load(self._scope_folder(scope)).values()) if self.on else []
-            at = _positions(_digests(items), parts)
+            # Where each item first occurs in the parts, one after the other; -1 if it does not.
+            at = np.full(len(items), -1)
+            if parts:
+                known = pa.concat_arrays([c for part in parts for c in part["item"].chunks])
+                at = np.asarray(pc.index_in(_digests(items), value_set=known).fill_null(-1))
             first = 0
             for part in parts:
                 here = np.flatnonzero((at >= first) & (at < first + len(part)))
@@ -152,8 +154,6 @@ class Cache:
                     break
         self._room = self.limit - size
 
-    # --- notes ----------------------------------------------------------------------------------
-
     def note(self, about: Mapping[str, Any]) -> Any:
         """The plain value stored under `about`, or None."""
         value = None
@@ -171,8 +171,6 @@ class Cache:
         with self._guard():
             text = _plain(value)
             _write_text(self._note_file(about), f"{_digest(text.encode()).hex()}\n{text}")
-
-    # --- all that is cached ---------------------------------------------------------------------
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -196,8 +194,6 @@ class Cache:
         """Delete everything; other processes that use it keep working."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # --- files ----------------------------------------------------------------------------------
-
     def _scope_folder(self, scope: Mapping[str, Any]) -> Path:
         return self.folder / _digest(_plain(scope).encode()).hex()
 
@@ -214,14 +210,6 @@ class Cache:
         except (OSError, InputError) as error:
             self.on = False
             _log.warning("cache %s is not used: %s", self.folder, error)
-
-
-def _positions(items: pa.Array, parts: Sequence[pa.Table]) -> NDArray[np.int64]:
-    """Where each item first occurs in the parts, one after the other; -1 if it does not."""
-    if not parts:
-        return np.full(len(items), -1)
-    known = pa.concat_arrays([chunk for part in parts for chunk in part["item"].chunks])
-    return np.asarray(pc.index_in(items, value_set=known).fill_null(-1), dtype=np.int64)
 
 
 def _digests(items: Sequence[str]) -> pa.Array:

@@ -69,8 +69,6 @@ class Lines(Resumable):
         if self.stored:
             self._write_record({"status": "finished", "summary": summary})
 
-    # --- as every resumable -----------------------------------------------------------------------
-
     def earlier(self) -> Identity | None:
         return recorded_settings(self.record_file)
 
@@ -85,8 +83,6 @@ class Lines(Resumable):
     def clear(self) -> None:
         self.path.unlink(missing_ok=True)
         self.record_file.unlink(missing_ok=True)
-
-    # --- files ------------------------------------------------------------------------------------
 
     def _add(self, rows: Sequence[Row]) -> None:
         """New rows; on the disk before they count."""

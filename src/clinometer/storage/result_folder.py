@@ -74,8 +74,6 @@ class ResultFolder(Resumable, Generic[Record]):
     def clear_scores(self) -> None:
         """Remove the scores."""
 
-    # --- run.json -----------------------------------------------------------------------------
-
     def read_record(self) -> Record:
         """The content of run.json, checked for being one of this command's."""
         if not self.path.is_dir():
@@ -114,8 +112,6 @@ class ResultFolder(Resumable, Generic[Record]):
             for name in self.tables:
                 self._table_file(name).unlink(missing_ok=True)
         self.clear_scores()
-
-    # --- tables -------------------------------------------------------------------------------
 
     def write_finished(
         self, record: Record, tables: Mapping[str, pa.Table | Iterable[pa.Table]]

@@ -85,9 +85,6 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BATCH = 64
 
 
-# --- files --------------------------------------------------------------------------------------
-
-
 def open_binary(path: Path) -> io.BufferedReader:
     """A plain file for reading; anything else that has a name is refused and never waited for."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -162,9 +159,6 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-# --- JSON and TOML ------------------------------------------------------------------------------
-
-
 def read_json(path: Path, *, most: int = MOST_RECORD) -> Any:
     """The content of a JSON file, as `parse_json` has it."""
     return parse_json(read_bytes(path, most=most))
@@ -184,7 +178,7 @@ def parse_json(data: bytes | str, *, depth: int = DEPTH, loose: bool = False) ->
     try:
         value = json.loads(
             text,
-            parse_constant=_nothing if loose else _no_number,
+            parse_constant=(lambda _: None) if loose else _no_number,
             parse_float=_finite,
             parse_int=_whole_number,
         )
@@ -210,10 +204,6 @@ def parse_toml(text: str, *, depth: int = DEPTH) -> dict[str, Any]:
 
 def _no_number(found: str) -> NoReturn:
     raise ValueError(f"expected finite numbers, found {found}")
-
-
-def _nothing(_: str) -> None:
-    return None
 
 
 def _finite(text: str) -> float:
@@ -261,9 +251,6 @@ def _check_characters(value: Any) -> None:
             waiting += [*item, *item.values()]
         elif isinstance(item, list):
             waiting += item
-
-
-# --- parquet ------------------------------------------------------------------------------------
 
 
 def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:

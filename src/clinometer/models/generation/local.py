@@ -142,13 +142,20 @@ def sample_tokens(
 ) -> Iterator[Tensor]:
     """Yield the next tokens of n continuations [n, 1], endlessly, sampled from the full softmax:
     no truncation or penalty, regardless of the model's generation settings."""
+    import torch
+
     model, device = prefix.scorer.model, prefix.scorer.device
     logits, cache = prefix.after(list(head))
     if n > 1:
         cache.batch_repeat_interleave(n)
     logits = logits.expand(n, -1)
     while True:
-        token = _sampled(logits.float().cpu(), temperature, chance)
+        logits = logits.float().cpu()
+        if temperature == 0:
+            token = logits.argmax(dim=-1, keepdim=True)
+        else:
+            p = torch.softmax(logits / temperature, dim=-1)
+            token = torch.multinomial(p, 1, generator=chance)
         yield token
         step = model(input_ids=token.to(device), past_key_values=cache, use_cache=True)
         cache, logits = step.past_key_values, step.logits[:, -1]
@@ -182,11 +189,3 @@ class _Prefix:
         step = self.scorer.model(input_ids=ids, past_key_values=cache, use_cache=True)
         self.tokens, self.cache = tokens, step.past_key_values
         return step.logits[:, -1], copy.deepcopy(self.cache)
-
-
-def _sampled(logits: Tensor, temperature: float, chance: Any) -> Tensor:
-    import torch
-
-    if temperature == 0:
-        return logits.argmax(dim=-1, keepdim=True)
-    return torch.multinomial(torch.softmax(logits / temperature, dim=-1), 1, generator=chance)

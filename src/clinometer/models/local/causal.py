@@ -72,7 +72,8 @@ class CausalScorer(TransformerScorer):
         self._window = shortest_window(model.config)
         room = self._window if counts_places(model.config) else None
         self.packing = Packing(mode=packing, reason=reason, room=room)
-        self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
+        # Enough nodes to share prefixes, few enough to keep attention small.
+        self.pack_nodes = pack_nodes or (1024 if self.device.type == "cuda" else 128)
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
         self._turn, self._tokenizing = threading.Lock(), threading.Lock()
@@ -161,8 +162,3 @@ class CausalScorer(TransformerScorer):
             logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
             wanted = to_device(batch.wanted, self.device)
             return read_log_probs(logits, wanted, self.boundary)
-
-
-def default_pack_nodes(device: torch.device) -> int:
-    """Tree nodes in a pack: enough to share prefixes, few enough to keep attention small."""
-    return 1024 if device.type == "cuda" else 128

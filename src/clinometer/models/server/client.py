@@ -83,18 +83,15 @@ class Address:
         if path.rsplit("/", 1)[-1] not in ("v1", "v2", "v3"):
             path += "/v1"
         base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-        return cls(base, parts.fragment or None, _key_for(parts.hostname))
+        value = os.environ.get(KEY_VARIABLE)
+        if not value and parts.hostname == _OPENAI_HOST:
+            value = os.environ.get(OPENAI_KEY_VARIABLE)
+        key = Key(value.strip()) if value and value.strip() else None
+        return cls(base, parts.fragment or None, key)
 
     @property
     def root(self) -> str:
         return self.base.rsplit("/", 1)[0]
-
-
-def _key_for(host: str) -> Key | None:
-    value = os.environ.get(KEY_VARIABLE)
-    if not value and host == _OPENAI_HOST:
-        value = os.environ.get(OPENAI_KEY_VARIABLE)
-    return Key(value.strip()) if value and value.strip() else None
 
 
 def _without_secrets(target: str) -> str:
@@ -406,13 +403,9 @@ def _entry(plain: Any) -> dict[str, Any]:
     entry["meta"] = meta if isinstance(meta, dict) else None
     meta = entry["meta"] or {}
     for holder, name in ((entry, "max_model_len"), (meta, "n_ctx"), (meta, "n_params")):
-        if name in holder and not _is_count(holder[name]):
+        if name in holder and not (type(holder[name]) is int and holder[name] > 0):
             holder[name] = None
     return entry
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def digest(served: dict[str, Any]) -> str:
