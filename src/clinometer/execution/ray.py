@@ -157,6 +157,8 @@ R = TypeVar("R")
 
 #: Seconds between two checks of which nodes are alive.
 _LOOK_S = 2.0
+#: How often a block is tried before the pool gives up.
+_ATTEMPTS = 3
 #: Seconds to wait for a node when none is left.
 _PATIENCE_S = 60.0
 
@@ -195,21 +197,13 @@ class WorkerResources:
 
 
 class Pool(Generic[B, R]):
-    """Workers that each have what `make` returned; a context manager.
-
-    `attempts` is how often a block is tried before the pool gives up.
-    """
+    """Workers that each have what `make` returned; a context manager."""
 
     def __init__(
-        self,
-        make: Callable[[], Callable[[B], R]],
-        *,
-        resources: WorkerResources | None = None,
-        attempts: int = 3,
+        self, make: Callable[[], Callable[[B], R]], *, resources: WorkerResources | None = None
     ) -> None:
         self.make = make
         self.resources = resources or WorkerResources()
-        self.attempts = attempts
         self.lost = 0  # workers that died
         self._ray: Any = None
         self._ours = False
@@ -315,7 +309,7 @@ class Pool(Generic[B, R]):
             _raise_refusal(self._ray.get(ref))
         except self._ray.exceptions.RayError as error:
             self._lose(worker)
-            if self.lost >= self.attempts and not self._idle and not self._busy:
+            if self.lost >= _ATTEMPTS and not self._idle and not self._busy:
                 raise ClusterError(
                     f"ray: {self.lost} workers died before they could begin: {first_line(error)}"
                 ) from error
@@ -330,7 +324,7 @@ class Pool(Generic[B, R]):
         else:
             self._lose(worker)
         task.tries += 1
-        if task.tries >= self.attempts:
+        if task.tries >= _ATTEMPTS:
             raise ClusterError(
                 f"ray: a block failed {task.tries} times: {first_line(error)}"
             ) from error

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clinometer.errors import InputError, RunError
+from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import MOST_TABLE, read_bytes, read_parquet
 
@@ -31,19 +31,18 @@ class Parts:
     writes; any number may read meanwhile.
     """
 
-    def __init__(self, folder: Path, *, error: type[InputError] = RunError) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.error = error
 
     def write(self, first: int, table: pa.Table) -> Path:
         """Add a part."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise self.error(f"{self.folder}: cannot be written: {error.strerror}") from error
+            raise RunError(f"{self.folder}: cannot be written: {error.strerror}") from error
         data = encode(table)
         file = self.folder / f"part-{first:09d}-{digest_of(data)}.parquet"
-        with replacing(file, error=self.error) as beside:
+        with replacing(file, error=RunError) as beside:
             beside.write_bytes(data)
         return file
 
@@ -77,7 +76,7 @@ class Parts:
             if found is not None:
                 yield found
             elif advice is not None:
-                raise self.error(f"{file}: damaged; {advice}")
+                raise RunError(f"{file}: damaged; {advice}")
             else:
                 file.unlink(missing_ok=True)
 

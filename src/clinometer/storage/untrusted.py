@@ -78,6 +78,7 @@ _PACKED = {".gz": "gzip", ".zst": "zstandard"}
 #: How deep lists and objects may lie in each other: far more than any file of ours needs, and far
 #: less than Python's own limit.
 DEPTH = 64
+_TOO_DEEP = f"expected at most {DEPTH} levels of lists and objects"
 _LONGEST_INTEGER = 30
 #: In JSON a surrogate can be written only as an escape.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -164,7 +165,7 @@ def read_json(path: Path, *, most: int = MOST_RECORD) -> Any:
     return parse_json(read_bytes(path, most=most))
 
 
-def parse_json(data: bytes | str, *, depth: int = DEPTH, loose: bool = False) -> Any:
+def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
     """JSON as the standard has it and no more: no NaN or infinity, no number or nesting without
     measure, no half of a character. `loose` reads NaN and infinity as None: other tools write them.
 
@@ -183,22 +184,22 @@ def parse_json(data: bytes | str, *, depth: int = DEPTH, loose: bool = False) ->
             parse_int=_whole_number,
         )
     except RecursionError:
-        raise _too_deep(depth) from None
-    _check_depth(value, depth)
+        raise ValueError(_TOO_DEEP) from None
+    _check_depth(value)
     if _SURROGATE.search(text):
         _check_characters(value)
     return value
 
 
-def parse_toml(text: str, *, depth: int = DEPTH) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     """TOML within the same limits."""
     if len(text) > MOST_RECORD:
         raise ValueError(f"larger than {MOST_RECORD >> 20} MB")
     try:
         value = tomllib.loads(text, parse_float=_finite)
     except RecursionError:
-        raise _too_deep(depth) from None
-    _check_depth(value, depth)
+        raise ValueError(_TOO_DEEP) from None
+    _check_depth(value)
     return value
 
 
@@ -219,23 +220,19 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _too_deep(depth: int) -> ValueError:
-    return ValueError(f"expected at most {depth} levels of lists and objects")
-
-
 def _inside(value: Any) -> list[Any]:
     """The lists and objects directly in one."""
     items = value.values() if isinstance(value, dict) else value
     return [item for item in items if isinstance(item, dict | list)]
 
 
-def _check_depth(value: Any, depth: int) -> None:
+def _check_depth(value: Any) -> None:
     level = _inside([value])
-    for _ in range(depth):
+    for _ in range(DEPTH):
         level = [item for outer in level for item in _inside(outer)]
         if not level:
             return
-    raise _too_deep(depth)
+    raise ValueError(_TOO_DEEP)
 
 
 def _check_characters(value: Any) -> None:

@@ -48,13 +48,13 @@ def exists(model: str) -> bool:
         return False
 
 
-def cached(model: str, revision: str | None = None) -> bool:
+def cached(model: str) -> bool:
     """Whether a hub model's configuration and weights are in the local cache."""
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:
         return False
-    found = try_to_load_from_cache(model, "config.json", revision=revision)
-    if not isinstance(found, str):
+    config = try_to_load_from_cache(model, "config.json")
+    if not isinstance(config, str):
         return False
-    return any(file.suffix in _WEIGHTS for file in Path(found).parent.iterdir())
+    return any(file.suffix in _WEIGHTS for file in Path(config).parent.iterdir())

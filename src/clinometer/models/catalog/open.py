@@ -34,7 +34,7 @@ def open_model(
             f"model {spec.name!r}: expected a model that can be scored, found a reference model"
         )
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server import open_server
+        from clinometer.models.server.scorer import open_server
 
         return open_server(spec, load=load, words=words)
     if spec.place is ModelSource.INSPECT:

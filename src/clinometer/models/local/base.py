@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -44,6 +45,8 @@ class TransformerScorer(WordScorer):
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
+        #: Held while the model runs: the hook that picks positions serves one thread at a time.
+        self.turn = threading.Lock()
         #: Threads that take turns, so that a GPU never waits for preparation or collection.
         self.threads = 3 if self.device.type == "cuda" else 1
         default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024

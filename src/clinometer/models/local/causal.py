@@ -76,7 +76,7 @@ class CausalScorer(TransformerScorer):
         self.pack_nodes = pack_nodes or (1024 if self.device.type == "cuda" else 128)
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
-        self._turn, self._tokenizing = threading.Lock(), threading.Lock()
+        self._tokenizing = threading.Lock()
 
     @staticmethod
     def auto_class(transformers: Any) -> Any:
@@ -105,24 +105,17 @@ class CausalScorer(TransformerScorer):
         parts: list[WordScores] = []
         start = 0
 
-        def packs() -> tuple[WordScores, int]:
+        def score() -> tuple[WordScores, int]:
             nodes = min(self.pack_nodes, self.batch_size.tokens)
             n_packs = max(1, self.batch_size.tokens // nodes)
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
-            tree = TreeRun(
-                self.project,
-                Packs.of(job.heads, bounds, multiple=row_multiple(self.device)),
-                limit=nodes,
-                rows=n_packs,
-                boundary=self.boundary,
-                keep=job.looks_below,
-                turn=self._turn,
-            )
+            packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
+            tree = TreeRun(self, packs, limit=nodes, rows=n_packs, keep=job.looks_below)
             answers = CheckedAnswers(tree, self.packing, Rows(self.follow, job.heads, start))
             return job.score(answers, start, bounds[-1]), bounds[-1]
 
         while start < len(job.heads):
-            scored = self.batch_size.fitted(packs)
+            scored = self.batch_size.fitted(score)
             if scored is not None:
                 parts.append(scored[0])
                 start = scored[1]
@@ -158,7 +151,7 @@ class CausalScorer(TransformerScorer):
         tokens = to_device(batch.tokens, self.device)
         rows = torch.arange(len(tokens), device=self.device)
         positions = to_device(batch.positions, self.device)
-        with torch.inference_mode(), self._turn:
+        with torch.inference_mode(), self.turn:
             logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
             wanted = to_device(batch.wanted, self.device)
             return read_log_probs(logits, wanted, self.boundary)

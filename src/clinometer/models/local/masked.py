@@ -7,7 +7,6 @@ so each word length has its own tree, and "her" (one mask) is not a prefix of "h
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,7 +47,6 @@ class MaskedScorer(TransformerScorer):
                 "token: use the tokenizer it was trained with, or --kind causal"
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
-        self._turn = threading.Lock()
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         lengths = sorted({len(s) for s in words.sequences})
@@ -102,7 +100,7 @@ class MaskedScorer(TransformerScorer):
                 which=which,
                 unknown=places - depth,
             )
-            with self._turn:  # the hook that picks positions serves one thread at a time
+            with self.turn:
                 arriving = fetch(run(batch, self.forward, self.batch_size))
             return arriving()
 

@@ -7,7 +7,6 @@ model allows that is decided by comparing its answers with plain rows, not by a 
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -17,8 +16,9 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import fetch, out_of_memory, to_device
-from clinometer.models.local.slot_logits import SlotProjection, read_log_probs
+from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.scoring.causal_job import Rows
 from clinometer.models.scoring.continuations import AskedContinuations, ContinuationBatcher, Packs
 from clinometer.models.tokens.word_tokens import ROOT, Tokens
@@ -29,27 +29,14 @@ class TreeRun:
     """One batch of packs and its model. The first query is what follows the heads themselves.
 
     limit, rows   bounds on the new nodes in a row and on the rows of a batch
-    boundary      the tokens that end a word
     keep          whether anything below the heads will be queried
-    turn          lock held while the model runs
     """
 
     def __init__(
-        self,
-        project: SlotProjection,
-        packs: Packs,
-        *,
-        limit: int,
-        rows: int = 1,
-        boundary: Tensor | None = None,
-        keep: bool = True,
-        turn: contextlib.AbstractContextManager[Any] | None = None,
+        self, scorer: TransformerScorer, packs: Packs, *, limit: int, rows: int, keep: bool
     ) -> None:
-        parameter = next(project.model.parameters())
-        self.device, self.dtype = parameter.device, parameter.dtype
-        self.project, self.packs = project, packs
-        self.limit, self.rows, self.boundary = limit, rows, boundary
-        self.turn = turn or contextlib.nullcontext()
+        self.scorer, self.packs, self.limit, self.rows = scorer, packs, limit, rows
+        self.device, self.dtype = scorer.device, next(scorer.model.parameters()).dtype
         #: the longest row of keys so far, and how far a node that was read stood from its position
         self.longest = self.farthest = 0
         # No config: a sliding-window layer must keep every key, since neighbours in a pack are not
@@ -111,8 +98,7 @@ class TreeRun:
         self.longest = max(self.longest, known + n_new)
         distances = known + places[1] - positions[places]
         self.farthest = max(self.farthest, int(distances.max(initial=0)))
-        # One thread at a time: the hook that picks positions belongs to the model.
-        with torch.inference_mode(), self.turn:
+        with torch.inference_mode(), self.scorer.turn:
             inputs: dict[str, Any] = {
                 "input_ids": to_device(tokens, self.device),
                 "position_ids": to_device(positions, self.device),
@@ -123,9 +109,9 @@ class TreeRun:
                 inputs["past_key_values"] = cache
             rows, columns = (to_device(place, self.device) for place in places)
             steady = tokens.shape == (self.rows, self.limit)
-            logits, _ = self.project(rows, columns, steady=steady, **inputs)
+            logits, _ = self.scorer.project(rows, columns, steady=steady, **inputs)
             wants = to_device(wanted, self.device).expand(len(rows), -1)
-            values = fetch(read_log_probs(logits, wants, self.boundary))
+            values = fetch(read_log_probs(logits, wants, self.scorer.boundary))
         return values()
 
     def _mask(self, visible: IntArray, keys: int) -> Tensor:

@@ -140,9 +140,9 @@ class WordScorer(ABC):
             )
 
 
-def shorten(text: str, limit: int = 60) -> str:
+def shorten(text: str) -> str:
     """A prompt as one short line, for messages."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 class ChosenPrompts(Sequence[Prompt]):

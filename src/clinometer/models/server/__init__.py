@@ -8,7 +8,3 @@ scorer      which model a server serves and by which route; words at the slot, a
             causal model
 sampler     sampled texts, and replies to a conversation
 """
-
-from clinometer.models.server.scorer import open_server
-
-__all__ = ["open_server"]
