@@ -6,16 +6,19 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from tests.components import require
+from tests.models.server.http import Server
 from tests.models.server.proxy import Proxy
 from tests.present import present
 from tests.processes import PATIENCE_S, free_port, model_server
 
 from clinometer.models import ServerOptions
+
+AnyServer = TypeVar("AnyServer", bound=Server)
 
 
 def unpacked(source: Path, target: Path) -> Path:
@@ -64,16 +67,20 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def proxy(llama: str) -> Iterator[Callable[..., Proxy]]:
-    made: list[Proxy] = []
+def until_the_end() -> Iterator[Callable[[AnyServer], AnyServer]]:
+    """A server that is stopped after the test."""
+    with contextlib.ExitStack() as stack:
 
-    def make(each: float, seed: int = 0) -> Proxy:
-        made.append(Proxy(llama, each=each, seed=seed))
-        return made[-1]
+        def stopped(server: AnyServer) -> AnyServer:
+            stack.callback(server.stop)
+            return server
 
-    yield make
-    for one in made:
-        one.stop()
+        yield stopped
+
+
+@pytest.fixture
+def proxy(llama: str, until_the_end: Callable[[Proxy], Proxy]) -> Callable[..., Proxy]:
+    return lambda **how: until_the_end(Proxy(llama, **how))
 
 
 @pytest.fixture(autouse=True)

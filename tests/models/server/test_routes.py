@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from tests.models.server.standin import VOCABULARY, Standin, log_probs
 from tests.processes import PATIENCE_S
 
-from clinometer.errors import ModelError, SettingsError
+from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
 from clinometer.models.server.scorer import ServerScorer
 from clinometer.topics import Prompt
@@ -20,6 +19,7 @@ from clinometer.topics import Prompt
 WORDS = ("HE", "SHE", "HER", "Q", "HERO")
 PROMPTS = [Prompt("A NURSE SAID", "", space=True), Prompt("NOBODY", " IN", space=True)]
 EXACT = WordOptions(tolerance=0)
+ECHO = LoadOptions(server=ServerOptions(route="echo"))
 
 
 def tokens(text: str) -> list[int]:
@@ -42,17 +42,8 @@ def truth(prompt: Prompt, word: str) -> float:
 
 
 @pytest.fixture
-def standin() -> Iterator[Callable[..., Standin]]:
-    made: list[Standin] = []
-
-    def make(*abilities: str, **how: Any) -> Standin:
-        made.append(Standin("logprobs", *abilities, **how))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.shutdown()
-        one.server_close()
+def standin(until_the_end: Callable[[Standin], Standin]) -> Callable[..., Standin]:
+    return lambda *abilities, **how: until_the_end(Standin("logprobs", *abilities, **how))
 
 
 @pytest.mark.parametrize(
@@ -106,35 +97,29 @@ def test_top_k_bounds_contain_every_word(standin: Callable[..., Standin], k: int
         np.testing.assert_allclose(found.log_probs, found.log_upper, atol=1e-9)
 
 
-def test_without_log_probabilities_the_error_suggests_sampling() -> None:
-    server = Standin()
-    try:
-        with pytest.raises(ModelError, match="--replies"):
-            open_model(f"openai:{server.url}#toy")
-    finally:
-        server.shutdown()
-        server.server_close()
+def test_without_log_probabilities_the_error_suggests_sampling(
+    until_the_end: Callable[[Standin], Standin],
+) -> None:
+    with pytest.raises(ModelError, match="--replies"):
+        open_model(f"openai:{until_the_end(Standin()).url}#toy")
 
 
-def test_a_route_that_does_not_work_is_refused(standin: Callable[..., Standin]) -> None:
-    load = LoadOptions(server=ServerOptions(route="echo"))
-    with pytest.raises(ModelError, match="route 'echo'"):
-        open_model(f"openai:{standin().url}#toy", load=load)
-
-
-def test_an_unknown_model_is_named_with_the_known_ones(standin: Callable[..., Standin]) -> None:
-    with pytest.raises(ModelError, match="the server has toy"):
-        open_model(f"openai:{standin().url}#other")
-
-
-def test_end_of_word_is_refused(standin: Callable[..., Standin]) -> None:
-    with pytest.raises(SettingsError, match="end-of-word"):
-        open_model(f"openai:{standin().url}#toy", words=WordOptions(end_of_word=True))
+@pytest.mark.parametrize(
+    ("model", "options", "error", "message"),
+    [
+        ("toy", {"load": ECHO}, ModelError, "route 'echo'"),
+        ("other", {}, ModelError, "the server has toy"),
+        ("toy", {"words": WordOptions(end_of_word=True)}, SettingsError, "end-of-word"),
+    ],
+)
+def test_what_a_server_cannot_do_is_refused(
+    standin: Callable[..., Standin], model: str, options: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        open_model(f"openai:{standin().url}#{model}", **options)
 
 
 def test_prompts_longer_than_the_server_reads_are_refused(standin: Callable[..., Standin]) -> None:
-    from clinometer.errors import ContextError
-
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
     with pytest.raises(ContextError, match="99 tokens"):
         scorer.score([Prompt("A " * 60, "", space=True)], WORDS)
@@ -145,8 +130,7 @@ def test_every_route_is_documented() -> None:
     from clinometer.models.server import routes
 
     assert tuple(routes.ROUTES) == NAMES
-    for name, text in itertools.product(NAMES, [routes.__doc__]):
-        assert name in (text or "")
+    assert all(name in (routes.__doc__ or "") for name in NAMES)
 
 
 @pytest.mark.parametrize("inside", [False, True])

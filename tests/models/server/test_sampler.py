@@ -9,8 +9,11 @@ import pytest
 from tests.models.server.standin import Standin
 
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions
+from clinometer.models.catalog.open import open_writer
 from clinometer.models.server.client import Address, Client
 from clinometer.models.server.sampler import ServerSampler
+from clinometer.reliability import Statement
+from clinometer.reliability.blanks import PointSettings, propose_points
 
 DRAWS = 100
 TEXTS = ["The nurse said that", "The pilot said that", "The judge said that"]
@@ -34,10 +37,27 @@ def test_a_request_asks_for_as_many_as_the_server_returns(
     info = ModelInfo("x", "server", "1")
     with closing(ServerSampler(client, "default", info, load, OPTIONS)) as sampler:
         assert sampler.draw(TEXTS) == [["A"] * DRAWS] * 3
-    server.shutdown()
-    server.server_close()
+    server.stop()
     asked = Counter(body.get("n", 1) for body in server.requests)
     assert set(asked) == {size, *refused}
     assert asked[size] == 3 * DRAWS // size
     seeds = [body["seed"] for body in server.requests if body.get("n", 1) == size]
     assert len(set(seeds)) == len(seeds)
+
+
+def test_a_server_answers_requests(llama: str) -> None:
+    writer = open_writer(f"openai:{llama}#smollm2")
+    turns = [("user", "Say hello. Answer in one short sentence.")]
+    first = writer.write(turns, temperature=0, length=12)
+    assert len(first) == 1
+    assert first[0].strip()
+    assert "\n" not in first[0]
+    assert len(writer.write(turns, n=3, temperature=1.0, seed=1, length=6)) == 3
+
+
+def test_a_server_proposes_blanks(llama: str) -> None:
+    settings = PointSettings(model=f"openai:{llama}#smollm2", attempts=1)
+    statement = Statement(id="a", text="The nurse is tired.")
+    row = propose_points([statement], settings=settings).rows[0]
+    assert len(row["answers"]) == 1
+    assert row["context_points"].replace("___ ", "").replace(" ___", "") == statement.text

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,16 +25,10 @@ WORDS = ("Yes", "No", "Paris", "Lyon", "granddaughter")
 
 
 @pytest.fixture
-def ollama(llama: str) -> Iterator[Callable[..., OllamaStandin]]:
-    made: list[OllamaStandin] = []
-
-    def make(**how: Any) -> OllamaStandin:
-        made.append(OllamaStandin(llama, **how))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.stop()
+def ollama(
+    llama: str, until_the_end: Callable[[OllamaStandin], OllamaStandin]
+) -> Callable[..., OllamaStandin]:
+    return lambda **how: until_the_end(OllamaStandin(llama, **how))
 
 
 def test_listed_words_are_exact_and_the_others_bounded(
