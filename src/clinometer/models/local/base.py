@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,8 +11,8 @@ import numpy as np
 import torch
 
 from clinometer.errors import ModelError
-from clinometer.models.local.batches import BatchSize
-from clinometer.models.local.slot_logits import SlotProjection
+from clinometer.models.local.batches import Batch, BatchSize, to_device
+from clinometer.models.local.slot_logits import SlotProjection, read_log_probs
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.scoring.word_scorer import WordScorer, shorten
@@ -26,6 +25,8 @@ class TransformerScorer(WordScorer):
     """A transformers model with its tokenizer."""
 
     kind: ClassVar[str]
+    #: The transformers class that loads this kind.
+    auto_class: ClassVar[str]
     #: Tokens in a batch that fill a GPU; a CPU works best within its caches.
     gpu_batch_tokens: ClassVar[int] = 65_536
 
@@ -56,10 +57,12 @@ class TransformerScorer(WordScorer):
     def prepare(self) -> None:
         """Refuse a tokenizer that lacks what this kind needs; called once, after loading."""
 
-    @staticmethod
-    @abstractmethod
-    def auto_class(transformers: Any) -> Any:
-        """The transformers class that loads this kind."""
+    def read(self, batch: Batch, **inputs: Any) -> torch.Tensor:
+        """Log-probabilities of the batch's wanted tokens, at its positions of what is read."""
+        rows = torch.arange(len(batch.tokens), device=self.device)
+        logits, _ = self.project(rows, to_device(batch.positions, self.device), **inputs)
+        wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
+        return read_log_probs(logits, wanted, self.boundary)
 
     @cached_property
     def boundary(self) -> torch.Tensor | None:

@@ -29,7 +29,6 @@ from clinometer.models.local.prefix_tree import (
     row_multiple,
     shortest_window,
 )
-from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.causal_job import Job, Rows
@@ -50,7 +49,7 @@ class CausalScorer(TransformerScorer):
     pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
     """
 
-    kind = "causal"
+    kind, auto_class = "causal", "AutoModelForCausalLM"
     gpu_batch_tokens = 16_384
 
     def __init__(
@@ -77,10 +76,6 @@ class CausalScorer(TransformerScorer):
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
         self._tokenizing = threading.Lock()
-
-    @staticmethod
-    def auto_class(transformers: Any) -> Any:
-        return transformers.AutoModelForCausalLM
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Alphabetical neighbours share prefixes, so they are scored together."""
@@ -149,9 +144,5 @@ class CausalScorer(TransformerScorer):
 
     def _forward(self, batch: Batch) -> Tensor:
         tokens = to_device(batch.tokens, self.device)
-        rows = torch.arange(len(tokens), device=self.device)
-        positions = to_device(batch.positions, self.device)
         with torch.inference_mode(), self.turn:
-            logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
-            wanted = to_device(batch.wanted, self.device)
-            return read_log_probs(logits, wanted, self.boundary)
+            return self.read(batch, input_ids=tokens, use_cache=False)

@@ -75,7 +75,8 @@ def load_transformer(
             # bitsandbytes warns on every matmul that inputs are cast to float16.
             logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
             options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
-        model = _whole_model(spec.name, scorer_class.auto_class(transformers), base, options)
+        auto_class = getattr(transformers, scorer_class.auto_class)
+        model = _whole_model(spec.name, auto_class, base, options)
         if adapter is not None:
             model = merged_adapter(model, adapter)
         if not spread:  # with a device map, transformers has placed every layer

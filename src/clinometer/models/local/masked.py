@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -34,11 +33,7 @@ _CHUNK = 4_096
 class MaskedScorer(TransformerScorer):
     """Fill-in models: BERT, RoBERTa, ALBERT, DeBERTa, ELECTRA's generator, ModernBERT."""
 
-    kind = "masked"
-
-    @staticmethod
-    def auto_class(transformers: Any) -> Any:
-        return transformers.AutoModelForMaskedLM
+    kind, auto_class = "masked", "AutoModelForMaskedLM"
 
     def prepare(self) -> None:
         if self.tokenizer.mask_token_id is None:
@@ -124,11 +119,7 @@ class MaskedScorer(TransformerScorer):
 class PermutationScorer(MaskedScorer):
     """XLNet: a permutation mask hides the slot, a target mapping reads it."""
 
-    kind = "permutation"
-
-    @staticmethod
-    def auto_class(transformers: Any) -> Any:
-        return transformers.AutoModelForCausalLM
+    kind, auto_class = "permutation", "AutoModelForCausalLM"
 
     def prepare(self) -> None:
         super().prepare()

@@ -17,7 +17,7 @@ from torch import Tensor
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, Forward, answer_queries, run, to_device, to_numpy
-from clinometer.models.local.slot_logits import light_kernels, read_log_probs
+from clinometer.models.local.slot_logits import light_kernels
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
@@ -35,11 +35,7 @@ _CHUNK = {"cpu": 2_048, "cuda": 16_384}
 class Seq2SeqScorer(TransformerScorer):
     """Encoder-decoder models: T5, FLAN-T5, BART, mBART, Pegasus."""
 
-    kind = "seq2seq"
-
-    @staticmethod
-    def auto_class(transformers: Any) -> Any:
-        return transformers.AutoModelForSeq2SeqLM
+    kind, auto_class = "seq2seq", "AutoModelForSeq2SeqLM"
 
     def prepare(self) -> None:
         known = self.tokenizer.get_vocab()
@@ -157,15 +153,11 @@ class Seq2SeqScorer(TransformerScorer):
                 raise ValueError("a decoder's rows need their source")
             with torch.inference_mode():
                 source = states[to_device(batch.source, self.device)]
-                rows = torch.arange(len(source), device=self.device)
-                logits, _ = self.project(
-                    rows,
-                    to_device(batch.positions, self.device),
+                return self.read(
+                    batch,
                     encoder_outputs=outputs(last_hidden_state=source),
                     decoder_input_ids=to_device(batch.tokens, self.device),
                     use_cache=False,
                 )
-                wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
-                return read_log_probs(logits, wanted, self.boundary)
 
         return forward
