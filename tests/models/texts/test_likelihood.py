@@ -154,7 +154,7 @@ def test_equal_copies_are_computed_once(bert: Any) -> None:
     # 4 texts of 6 tokens; three distinct, and all four share the copy that hides the adjective.
     assert len(scored) == 24
     assert len(only.batch.tokens) == 3 * 5 + 1
-    rebuilt = only.batch.wanted[only.row, only.column]
+    rebuilt = only.batch.wants[only.batch.which][only.row, only.column]
     assert rebuilt.tolist() == encoded.ids[scored].tolist()
 
 

@@ -58,11 +58,6 @@ class Batch:
     source: IntArray | None = None
     unknown: int = 0
 
-    @property
-    def wanted(self) -> IntArray:
-        """Wanted tokens row by row [n, W]."""
-        return np.asarray(self.wants[self.which])
-
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows."""
         return replace(

@@ -17,7 +17,6 @@ from torch import Tensor
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, answer_queries, fetch, overlapped, run, to_device
-from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
@@ -104,16 +103,7 @@ class MaskedScorer(TransformerScorer):
     def forward(self, batch: Batch) -> Tensor:
         """Log-probabilities of the wanted tokens at each row's position."""
         with torch.inference_mode():
-            wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
-            return read_log_probs(self.slot_logits(batch), wanted)
-
-    def slot_logits(self, batch: Batch) -> Tensor:
-        """Logits [n, vocabulary] at the first unknown position of each row."""
-        rows = torch.arange(len(batch.tokens), device=self.device)
-        positions = to_device(batch.positions, self.device)
-        tokens = to_device(batch.tokens, self.device)
-        logits, _ = self.project(rows, positions, input_ids=tokens)
-        return logits
+            return self.read(batch, input_ids=to_device(batch.tokens, self.device))
 
 
 class PermutationScorer(MaskedScorer):
@@ -128,10 +118,9 @@ class PermutationScorer(MaskedScorer):
         closing = len(self.marker.closing)
         self.closing_types = list(types[len(types) - closing :]) if closing else []
 
-    def slot_logits(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         tokens = to_device(batch.tokens, self.device)
         n, length = tokens.shape
-        rows = torch.arange(n, device=self.device)
         first = to_device(batch.positions, self.device)[:, None]
         places = torch.arange(length, device=self.device)
         hidden = (places >= first) & (places < first + batch.unknown)
@@ -141,13 +130,12 @@ class PermutationScorer(MaskedScorer):
             types[:, -len(self.closing_types) :] = torch.tensor(
                 self.closing_types, device=self.device
             )
-        logits, _ = self.project(
-            rows,
-            torch.zeros_like(rows),
-            input_ids=tokens,
-            token_type_ids=types,
-            perm_mask=hidden[:, None, :].expand(n, length, length).to(dtype),
-            target_mapping=(places == first)[:, None, :].to(dtype),
-            use_mems=False,
-        )
-        return logits
+        with torch.inference_mode():
+            return self.read(
+                replace(batch, positions=np.zeros_like(batch.positions)),  # the only one mapped
+                input_ids=tokens,
+                token_type_ids=types,
+                perm_mask=hidden[:, None, :].expand(n, length, length).to(dtype),
+                target_mapping=(places == first)[:, None, :].to(dtype),
+                use_mems=False,
+            )
