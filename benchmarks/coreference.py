@@ -32,14 +32,13 @@ from clinometer.contexts.mining.languages.english.grammar import (
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.languages.english.language import LINK_WORDS, coreference_templates
+from clinometer.contexts.mining.languages.english.language import English
 from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.settings import MIN_CONFIDENCE
+from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender")
 PERSONS = frozenset(TOPIC.group_names)
-CUES = frozenset(word.lower() for word in TOPIC.words)
 
 
 @dataclass
@@ -106,9 +105,8 @@ def mentions(mark: str) -> Iterator[tuple[str, bool, bool]]:
 
 def mined(parsed: Parsed, least: float) -> set[int]:
     """The places of the words that become [Y] in a template."""
-    decisions = coreference_templates(
-        parsed, links=LINK_WORDS, persons=PERSONS, cues=CUES, min_confidence=least
-    )
+    english = English(MineSettings(topic=TOPIC, min_confidence=least))
+    decisions = english.decide_parsed(parsed, by_rules)
     found = (re.search(r"\[Y\]=\S+?@(\d+)", d.evidence) for d in decisions if d.template)
     return {int(place[1]) for place in found if place}
 

@@ -17,7 +17,6 @@ from clinometer.errors import SettingsError
 from clinometer.extras import require
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc, Token
 
 LONGEST = 400  # characters; longer sentences are rarely parsed correctly
@@ -35,6 +34,17 @@ class Dropped(Exception):
     def __init__(self, rule: str) -> None:
         super().__init__(rule)
         self.rule = rule
+
+
+def drop_if(refused: object, rule: str) -> None:
+    """Drop a sentence by the rule, if what the rule refuses is true of it."""
+    if refused:
+        raise Dropped(rule)
+
+
+def has_dep(tokens: Iterable[Token], *labels: str) -> bool:
+    """Whether one of the tokens has one of these dependency labels."""
+    return any(token.dep_ in labels for token in tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +104,10 @@ class Candidates:
 
     def find(self, text: str) -> list[str]:
         """The cleaned sentences in order, unparsed."""
-        hits = list(self._words.find(text))
+        hits = sorted(self._words.find(text))
         return list(self._sentences(text, hits)) if hits else []
 
     def _sentences(self, text: str, hits: list[tuple[int, str]]) -> Iterator[str]:
-        hits.sort()
         at = 0
         for begin, end in self._split(text):
             while at < len(hits) and hits[at][0] < begin:
@@ -196,15 +205,30 @@ class Parsed:
 class SpacyParser:
     """An installed spaCy pipeline with the components in `needed`.
 
-    `installs` is the command that installs a pipeline of this name; the components in `later` do
-    not run on every sentence.
+    `installs` is the command that installs this pipeline, unless spaCy has it for download; the
+    components in `later` do not run on every sentence.
     """
 
     def __init__(
         self, name: str, *, needed: Sequence[str], installs: str, later: Sequence[str] = LATER
     ) -> None:
+        installs = installs or f"python -m spacy download {name}"
+        require("parsing", "spacy")
+        import spacy
+
         self.name = name
-        self.nlp = _load(name, needed, installs)
+        try:
+            self.nlp = spacy.load(name)
+        except OSError as exc:
+            raise SettingsError(
+                f"parser {name!r}: no spaCy pipeline of this name is installed: {installs}; "
+                "or name another with --parser"
+            ) from exc
+        if not set(needed) <= set(self.nlp.pipe_names):
+            raise SettingsError(
+                f"parser {name!r}: expected a pipeline with {' and '.join(needed)}, "
+                f"found {', '.join(self.nlp.pipe_names) or 'none'}"
+            )
         self.version = str(self.nlp.meta.get("version", ""))
         self._ner = self.nlp.get_pipe("ner") if self.nlp.has_pipe("ner") else None
         self._runs = [p for p in self.nlp.pipe_names if p in later]
@@ -222,23 +246,3 @@ class SpacyParser:
         docs = (Doc(self.nlp.vocab, words=words) for words in sentences)
         for doc in self.nlp.pipe(docs, batch_size=64, disable=self._runs):
             yield Parsed(doc, self._ner)
-
-
-def _load(name: str, needed: Sequence[str], installs: str) -> Language:
-    require("parsing", "spacy")
-    import spacy
-
-    try:
-        nlp = spacy.load(name)
-    except OSError as exc:
-        raise SettingsError(
-            f"parser {name!r}: no spaCy pipeline of this name is installed: {installs}; "
-            "or name another with --parser"
-        ) from exc
-    missing = [component for component in needed if component not in nlp.pipe_names]
-    if missing:
-        raise SettingsError(
-            f"parser {name!r}: expected a pipeline with {' and '.join(needed)}, "
-            f"found {', '.join(nlp.pipe_names) or 'none'}"
-        )
-    return nlp

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from clinometer.contexts.mining import MineSettings
-from clinometer.contexts.mining.languages import open_language
 from clinometer.contexts.mining.languages.english.language import English
 from clinometer.contexts.mining.languages.english.people import NO_ONE, Mention, mentioned_in
 from clinometer.topics import load_topic
@@ -16,9 +15,7 @@ PERSONS = frozenset(["director", "lawyer", "writer"])
 
 
 def open_english(topic: str) -> English:
-    language = open_language(MineSettings(topic=load_topic(topic)))
-    assert isinstance(language, English)
-    return language
+    return English(MineSettings(topic=load_topic(topic)))
 
 
 def templates(language: English, text: str) -> list[str]:
@@ -96,8 +93,6 @@ def test_people_described_in_a_sentence(topic: str, sentence: str, wanted: str |
 
 
 def test_a_topic_without_such_words_takes_any_person() -> None:
-    topic = replace(load_topic("race"), name="nationality")
-    language = open_language(MineSettings(topic=topic))
-    assert isinstance(language, English)
+    language = English(MineSettings(topic=replace(load_topic("race"), name="nationality")))
     assert templates(language, "The nurse won a prize.") == ["won a prize"]
     assert language.describe()["about"] == "any"

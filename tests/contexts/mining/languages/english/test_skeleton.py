@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from clinometer.contexts.mining import MineSettings
-from clinometer.contexts.mining.languages import open_language
 from clinometer.contexts.mining.languages.english.language import English
 from clinometer.topics import load_topic
 
@@ -22,16 +21,12 @@ def cases(name: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def english() -> English:
-    language = open_language(MineSettings(topic=load_topic("gender"), links=("clause",)))
-    assert isinstance(language, English)
-    return language
+    return English(MineSettings(topic=load_topic("gender"), links=("clause",)))
 
 
 @pytest.fixture(scope="module")
 def race() -> English:
-    language = open_language(MineSettings(topic=load_topic("race"), about="any"))
-    assert isinstance(language, English)
-    return language
+    return English(MineSettings(topic=load_topic("race"), about="any"))
 
 
 def decisions_on(language: English, sentence: str) -> list[str]:
@@ -77,9 +72,7 @@ def test_predicate(race: English, sentence: str, wanted: str) -> None:
 )
 def test_other_links(sentence: str, wanted: str) -> None:
     settings = MineSettings(topic=load_topic("gender"), links=("reflexive", "possessive"))
-    language = open_language(settings)
-    assert isinstance(language, English)
-    assert decisions_on(language, sentence) == [wanted]
+    assert decisions_on(English(settings), sentence) == [wanted]
 
 
 def test_only_sentences_with_a_candidate_are_found(english: English) -> None:

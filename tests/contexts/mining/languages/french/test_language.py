@@ -24,9 +24,7 @@ def settings() -> MineSettings:
 
 @pytest.fixture(scope="module")
 def french(settings: MineSettings) -> French:
-    language = open_language(settings)
-    assert isinstance(language, French)
-    return language
+    return French(settings)
 
 
 @pytest.mark.parametrize(("sentence", "wanted"), CASES)

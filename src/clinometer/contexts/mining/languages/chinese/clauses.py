@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
-from clinometer.contexts.mining.languages.shared import Dropped, read_lexicon, word_list
+from clinometer.contexts.mining.languages.shared import Dropped, drop_if, read_lexicon, word_list
 
 PRONOUNS = ("他", "她")
 LONGEST = 15  # words of a predicate
@@ -87,26 +87,22 @@ class ChineseClause:
     timed: bool
 
 
-def listed(name: str) -> frozenset[str]:
-    """The words of a list."""
-    return word_list(__package__, name)
+#: The words of a list.
+listed = partial(word_list, __package__)
 
 
 def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> ChineseClause:
     """Split a clause; `Dropped` if its subject is not a person. `names` are known to be persons."""
     opening, rest = _opening(_without_adverbial(clause))
     timed = rest.endswith(tuple(listed("times")))
-    if opening in listed("opens_time") and not timed:
-        raise Dropped("clause opens with a preposition")
+    drop_if(opening in listed("opens_time") and not timed, "clause opens with a preposition")
     name = next((name for name in names if rest.startswith(name)), None)
     foreign = None if name else _FOREIGN.match(rest)
     rest = rest[foreign.end() :] if foreign else rest.removeprefix(name or "")
-    if len(rest) > 3 * LONGEST:
-        raise Dropped("too long")
+    drop_if(len(rest) > 3 * LONGEST, "too long")
     words = [(name, "nr")] if name else []
     words = _without_title(_without_place(words + _segment(rest)))
-    if len(words) < 2:
-        raise Dropped("incomplete predicate")
+    drop_if(len(words) < 2, "incomplete predicate")
     (first, kind), others = words[0], words[1:]
     is_name = kind in _PERSON_NAMES and not first.endswith("人")
     is_person = first in persons or is_name or _is_title(words[0])
@@ -225,37 +221,34 @@ def _without_place(words: list[Word]) -> list[Word]:
 def predicate(clause: ChineseClause, cues: Set[str]) -> str:
     """The predicate as text; `Dropped` if it is incomplete, or gives the answer away."""
     words = clause.words
-    if len(words) > LONGEST:
-        raise Dropped("too long")
+    drop_if(len(words) > LONGEST, "too long")
     # the segmenter takes 毕业 for a noun
     says = any(flag.startswith(("v", "a")) or w in listed("verbs") for w, flag in words)
-    if not clause.timed and not says:
-        raise Dropped("incomplete predicate")
+    drop_if(not clause.timed and not says, "incomplete predicate")
     for word, flag in words:
-        if word in cues or set(word) & _GENDERED:
-            raise Dropped("gender cue in the skeleton")
-        if set(word) & set("我你您"):
-            raise Dropped("first or second person")
+        drop_if(word in cues or set(word) & _GENDERED, "gender cue in the skeleton")
+        drop_if(set(word) & set("我你您"), "first or second person")
         era = flag == "t" and word.endswith(("朝", "代", "年", "年间", "公元前", "公元"))
         if era or flag in _NAMES or not all("一" <= c <= "鿿" for c in word):
             raise Dropped("name in the skeleton")
-        if not is_simplified(word):
-            raise Dropped("traditional characters in the skeleton")
+        drop_if(not is_simplified(word), "traditional characters in the skeleton")
     _check_end(words)
     text = "".join(word for word, _ in words)
-    if any(word in text for word in listed("dying")):
-        raise Dropped("[X] is dead")
+    drop_if(any(word in text for word in listed("dying")), "[X] is dead")
     return text
 
 
 def _check_end(words: list[Word]) -> None:
     last, flag = words[-1]
-    if flag in ("p", "c") or last.endswith(tuple("的是为在和与把被于到近过")):
-        raise Dropped("incomplete predicate")
+    drop_if(
+        flag in ("p", "c") or last.endswith(tuple("的是为在和与把被于到近过")),
+        "incomplete predicate",
+    )
     if (last == "开始" and len(words) <= 2) or words[0][0] in listed("needs_more"):
         raise Dropped("incomplete predicate")
-    if words[0][0] == "在" and last in ("下", "中", "里", "上", "方面"):
-        raise Dropped("incomplete predicate")
+    drop_if(
+        words[0][0] == "在" and last in ("下", "中", "里", "上", "方面"), "incomplete predicate"
+    )
     if last.endswith((*_TITLES, "之一")) and {word for word, _ in words} & listed("copulas"):
         raise Dropped("another job in the skeleton")
 

@@ -34,7 +34,7 @@ from clinometer.contexts.mining.languages.chinese.clauses import (
     subject_of,
     to_simplified,
 )
-from clinometer.contexts.mining.languages.shared import Decision, Dropped, WordAutomaton
+from clinometer.contexts.mining.languages.shared import Decision, Dropped, WordAutomaton, drop_if
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -82,8 +82,8 @@ class Chinese:
         for paragraph in filter(None, map(str.strip, text.split("\n"))):
             for match in _SENTENCE.finditer(paragraph):
                 sentence = to_simplified(_ASIDE.sub("", match[0].strip()))
-                if len(sentence) <= LONGEST and _Y.search(sentence):
-                    follows = before and is_start(sentence[: _first(sentence)])
+                if len(sentence) <= LONGEST and (y := _Y.search(sentence)):
+                    follows = before and is_start(sentence[: y.start()])
                     candidates.append(about + (f"{before}。{sentence}" if follows else sentence))
                 before = sentence if len(sentence) <= LONGEST else _STOP.split(sentence)[-1]
             if not paragraph.endswith(_ENDS):  # a heading, or the item of a list
@@ -114,22 +114,18 @@ class Chinese:
 
     def _template(self, text: str, y: int, names: Sequence[str]) -> str:
         before = text[:y]
-        if sum(before.count(mark) for mark in _QUOTES) % 2:
-            raise Dropped("inside a quotation")
+        drop_if(sum(before.count(mark) for mark in _QUOTES) % 2, "inside a quotation")
         *earlier, joint = _STOP.split(before)
         stop = "。" if "。" in before else "，"
         if saying := _said().fullmatch(joint):
-            if saying["subject"] != text[y]:
-                raise Dropped("subject and [Y] differ in gender")
+            drop_if(saying["subject"] != text[y], "subject and [Y] differ in gender")
             return f"[X]{saying['verb']}[Y]"
         if is_adverbial(joint):  # 1859年他: the stop joins
             joint = joint if joint in listed("joining") else ""
-        if joint and joint not in listed("joining"):
-            raise Dropped("nothing joins the clauses")
+        drop_if(joint and joint not in listed("joining"), "nothing joins the clauses")
         while earlier and is_adverbial(earlier[-1]):
             earlier.pop()
-        if not earlier:
-            raise Dropped("no predicate before [Y]")
+        drop_if(not earlier, "no predicate before [Y]")
         opening, words = self._clause(earlier, text[y], names)
         if stop == "。" and (opening or words.endswith(tuple(listed("needs_clause")))):
             raise Dropped("incomplete predicate")
@@ -199,11 +195,6 @@ class Chinese:
             "parser_version": str(jieba.__version__),
             "resolver": "patterns",
         }
-
-
-def _first(sentence: str) -> int:
-    match = _Y.search(sentence)
-    return match.start() if match else 0
 
 
 @cache

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from clinometer.contexts.mining.languages.english.grammar import (
+    FEMALE,
     GENDERED_PRONOUNS,
+    MALE,
     REFLEXIVES,
     SUBJECTS,
     base_and_past,
@@ -25,7 +27,7 @@ from clinometer.contexts.mining.languages.english.grammar import (
     is_person,
     listed,
 )
-from clinometer.contexts.mining.languages.shared import Dropped
+from clinometer.contexts.mining.languages.shared import Dropped, drop_if, has_dep
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 
 RESOLVERS = ("rules", "fastcoref")
 _QUOTES = frozenset(['"', "“", "”", "`", "``", "''", "«", "»", "„"])
+#: Titles, and what they say about gender.
+_TITLES = {
+    **dict.fromkeys("mr sir king prince lord brother father".split(), MALE),
+    **dict.fromkeys("mrs ms miss queen princess lady sister dame mother".split(), FEMALE),
+}
 _NOT_PERSONS = frozenset(
     ["ORG", "GPE", "LOC", "FAC", "NORP", "WORK_OF_ART", "EVENT", "PRODUCT", "LAW", "DATE"]
 )
@@ -110,10 +117,8 @@ def _constants() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("confidence.toml").read_text(encoding="utf-8"))
 
 
-class Resolver(Protocol):
-    """Returns how surely a word refers to a subject, or raises Dropped."""
-
-    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> Reference: ...
+#: Returns how surely a word refers to a subject, or raises Dropped.
+Resolver = Callable[["Link", "Parsed", Set[str]], Reference]
 
 
 def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
@@ -125,8 +130,7 @@ def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
 def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
     """What supports a link and what does not; raises Dropped if the rules forbid it."""
     subject, y = link.subject, link.y
-    if _speech_between(subject, y):
-        raise Dropped("a quotation begins between subject and [Y]")
+    drop_if(_speech_between(subject, y), "a quotation begins between subject and [Y]")
     gender = GENDERED_PRONOUNS.get(y.lower_)
     kind = person_kind(subject, parsed, persons)
     gender_of_subject = _gender_of_subject(subject)
@@ -135,15 +139,14 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
     if any(t.i < subject.i and GENDERED_PRONOUNS.get(t.lower_) == gender for t in subject.subtree):
         raise Dropped("another person in the subject")  # "His father died when he …"
     embedded = link.path[0].dep_ == "ccomp" and link.path[-1].dep_ == "conj"
-    if embedded and kind != "pronoun":
-        raise Dropped("two subjects before [Y]")
+    drop_if(embedded and kind != "pronoun", "two subjects before [Y]")
     rivals = _rivals(link, parsed, persons, gender)
     nouns = sum(t.tag_ == "NN" for t in rivals)
     if kind != "pronoun" and any(_leads(t) for t in rivals):
         raise Dropped("another person stands between subject and [Y]")
     return LinkFacts(
         kind,
-        full=kind == "name" and any(c.dep_ == "compound" for c in subject.lefts),
+        full=kind == "name" and has_dep(subject.lefts, "compound"),
         persons=len(rivals) - nouns,
         nouns=nouns,
         hidden=len(_hidden(link, parsed, gender)),
@@ -170,7 +173,7 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
         return "pronoun"
     if subject.pos_ == "PRON" or subject.tag_ in ("PRP", "WP", "DT", "EX", "WDT"):
         raise Dropped("subject is not a person")
-    if subject.tag_ in ("NNS", "NNPS") or any(c.dep_ in ("conj", "cc") for c in subject.children):
+    if subject.tag_ in ("NNS", "NNPS") or has_dep(subject.children, "conj", "cc"):
         raise Dropped("subject is not one person")
     if subject.tag_ == "NN":
         if is_person(word, persons):
@@ -181,8 +184,7 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
             raise Dropped("subject is not a person")  # "n't", "'T was said"
         if word in persons or word in listed("persons"):
             return "person noun"
-        if any(c.dep_ == "det" for c in subject.lefts):
-            raise Dropped("subject is not a person")
+        drop_if(has_dep(subject.lefts, "det"), "subject is not a person")
         if parsed.entity(subject) in ("PERSON", "") or _acts_as_person(subject, parsed):
             return "name"
     raise Dropped("subject is not a person")
@@ -223,10 +225,8 @@ def _gender_of_subject(subject: Token) -> str | None:
         return gender
     for child in subject.children:
         word = child.lower_.rstrip(".")
-        if word in ("mr", "sir", "king", "prince", "lord", "brother", "father"):
-            return "male"
-        if word in ("mrs", "ms", "miss", "queen", "princess", "lady", "sister", "dame", "mother"):
-            return "female"
+        if word in _TITLES:
+            return _TITLES[word]
         if child.dep_ in ("appos", "compound") and gender_of(word):
             return gender_of(word)
     return _gender_of_name(subject)
@@ -254,36 +254,41 @@ def _speech_between(subject: Token, y: Token) -> bool:
 
 def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> list[Token]:
     """The other persons between the subject and [Y] to whom [Y] could refer."""
-    subject, y = link.subject, link.y
-    subject_phrase = {t.i for t in subject.subtree if t.i < link.path[0].i}
     rivals = []
-    for token in subject.doc[subject.i + 1 : y.i]:
-        if token.i in subject_phrase:
-            continue
+    for token in _between(link):
         word = token.lower_
         if word in GENDERED_PRONOUNS:
             same = GENDERED_PRONOUNS[word] == gender and token.dep_ != "poss"
             # "She left the city where she worked, but she …", "she herself"
-            repeats = word == subject.lower_ and token.dep_ in SUBJECTS
+            repeats = word == link.subject.lower_ and token.dep_ in SUBJECTS
             if same and not repeats and word not in REFLEXIVES:
                 rivals.append(token)
         elif token.tag_ == "NN" and is_person(word, persons) and token.dep_ != "compound":
-            if gender_of(word) in (None, gender) and not _is_about_subject(token, link):
+            # "He was the president …": the noun describes the subject itself
+            about_subject = token.dep_ in ("attr", "oprd", "acomp") or (
+                token.dep_ == "pobj" and token.head.lower_ == "as"
+            )
+            if gender_of(word) in (None, gender) and not about_subject:
                 rivals.append(token)
         elif token.tag_ == "NNP" and _gender_of_name(token) in (None, gender):
             rivals += [token] if _may_be_person(token, link, parsed) else []
     return rivals
 
 
+def _between(link: Link) -> Iterator[Token]:
+    """The tokens between the subject's phrase and [Y]."""
+    subject_phrase = {t.i for t in link.subject.subtree if t.i < link.path[0].i}
+    tokens = link.subject.doc[link.subject.i + 1 : link.y.i]
+    return (token for token in tokens if token.i not in subject_phrase)
+
+
 def _hidden(link: Link, parsed: Parsed, gender: str | None) -> list[Token]:
     """Names between subject and [Y] that are labelled otherwise but may be persons': "consulted
     with Longstreet" (an organisation, says the label)."""
-    subject_phrase = {t.i for t in link.subject.subtree if t.i < link.path[0].i}
     return [
         name
-        for name in link.subject.doc[link.subject.i + 1 : link.y.i]
-        if name.i not in subject_phrase
-        and name.tag_ == "NNP"
+        for name in _between(link)
+        if name.tag_ == "NNP"
         and not _may_be_person(name, link, parsed)
         and _gender_of_name(name) in (None, gender)
         and _stands_like_person(name, parsed)
@@ -292,7 +297,7 @@ def _hidden(link: Link, parsed: Parsed, gender: str | None) -> list[Token]:
 
 
 def _stands_like_person(name: Token, parsed: Parsed) -> bool:
-    if any(c.dep_ == "det" for c in name.lefts) or "-".join(_whole(name)) in listed("countries"):
+    if has_dep(name.lefts, "det") or "-".join(_whole(name)) in listed("countries"):
         return False
     if name.dep_ == "pobj":
         return parsed.entity(name) not in ("GPE", "NORP") and name.head.lower_ not in ("in", "of")
@@ -327,13 +332,6 @@ def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
     if name.dep_ == "dobj" and name.head.lower_ in listed("told"):
         return True
     return parsed.entity(name) not in _NOT_PERSONS
-
-
-def _is_about_subject(noun: Token, link: Link) -> bool:
-    """ "He was the president …": the noun describes the subject itself."""
-    if noun.dep_ in ("attr", "oprd", "acomp"):
-        return True
-    return noun.dep_ == "pobj" and noun.head.lower_ == "as"
 
 
 @lru_cache(maxsize=4)

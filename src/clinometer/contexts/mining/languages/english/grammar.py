@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.shared import (
     Dropped,
     SpacyParser,
+    drop_if,
+    has_dep,
     read_lexicon,
     word_list,
 )
@@ -41,13 +43,8 @@ GENDERED_PRONOUNS = {
 }
 
 
-def listed(name: str) -> frozenset[str]:
-    """The words of a list.
-
-    >>> "tell" in listed("needs_whom")
-    True
-    """
-    return word_list(__package__, name)
+#: The words of a list.
+listed = partial(word_list, __package__)
 
 
 def mapped(name: str) -> Mapping[str, str]:
@@ -102,9 +99,6 @@ def gives_gender_away(word: str) -> bool:
     return ending and word not in listed("no_gender_in_ending")
 
 
-# --- Verb groups in the past tense: "says", "has said", "did say" are one predicate, "said" ------
-
-
 @dataclass(frozen=True)
 class VerbGroup:
     """A verb with the features of its auxiliaries.
@@ -127,10 +121,9 @@ class VerbGroup:
 
     def past(self) -> list[str]:
         """The finite past. The perfect becomes the simple past, except after a modal."""
-        negation = [self.negation] if self.negation else []
         if self.modal:
-            perfect = ["have"] if self.perfect else []
-            return [self.modal, *negation, *perfect, *self._rest(after_have=self.perfect)]
+            return [self.modal, *self.infinitive()]
+        negation = [self.negation] if self.negation else []
         if self.passive or self.progressive or self.base == "be":
             return ["was", *negation, *self._tail()]
         if self.negation == "not":
@@ -140,22 +133,16 @@ class VerbGroup:
     def infinitive(self) -> list[str]:
         """The group after "to": base form, with "be" if it is passive or progressive."""
         negation = [self.negation] if self.negation else []
-        perfect = ["have"] if self.perfect else []
-        return [*negation, *perfect, *self._rest(after_have=self.perfect)]
+        have, be = (["have"], "been") if self.perfect else ([], "be")
+        if self.passive or self.progressive:
+            return [*negation, *have, be, *self._tail()]
+        return [*negation, *have, inflect(self.base, "VBN") if self.perfect else self.base]
 
     def gerund(self) -> list[str]:
         """The -ing form."""
         if self.passive:
             return ["being", *self._tail()]
         return [inflect(self.base, "VBG")]
-
-    def _rest(self, *, after_have: bool) -> list[str]:
-        be = "been" if after_have else "be"
-        if self.passive or self.progressive:
-            return [be, *self._tail()]
-        if after_have:
-            return [inflect(self.base, "VBN")]
-        return [self.base]
 
     def _tail(self) -> list[str]:
         if self.passive:
@@ -175,7 +162,7 @@ def verb_group(verb: Token) -> VerbGroup:
         return not words.isdisjoint(listed(name))
 
     tag = verb.tag_
-    passive = any(h.dep_ == "auxpass" for h in helpers)
+    passive = has_dep(helpers, "auxpass")
     modal = next((mapped("modal_past").get(h.lower_) for h in helpers if h.tag_ == "MD"), None)
     if modal is None and tag == "VB" and has_one_of("have_or_would"):
         modal = "would"
@@ -183,12 +170,13 @@ def verb_group(verb: Token) -> VerbGroup:
     have = has_one_of("have") or (participle and not passive and has_one_of("be_or_have"))
     have = have or (participle and modal is None and has_one_of("have_or_would"))
     has_be = has_one_of("be") or (tag == "VBG" and has_one_of("be_or_have"))
+    negation = next((c.lower_ for c in verb.children if c.dep_ == "neg"), None)
     base, past_form = base_and_past(verb.lower_, tag)
     return VerbGroup(
         base,
         past_form,
         modal=modal,
-        negation=_negation(verb),
+        negation=negation and ("never" if negation == "never" else "not"),
         perfect=have,
         progressive=(tag == "VBG" and has_be) or (passive and "being" in words),
         passive=passive,
@@ -198,7 +186,7 @@ def verb_group(verb: Token) -> VerbGroup:
 def _helpers(verb: Token) -> list[Token]:
     """Auxiliaries of the verb; if it shares them, those of the verb before it."""
     auxiliaries = [c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"]
-    if auxiliaries or verb.dep_ != "conj" or any(c.dep_ in SUBJECTS for c in verb.lefts):
+    if auxiliaries or verb.dep_ != "conj" or has_dep(verb.lefts, *SUBJECTS):
         return auxiliaries
     first = verb.head
     of_first = _helpers(first)
@@ -212,13 +200,6 @@ def _helpers(verb: Token) -> list[Token]:
     return auxiliaries
 
 
-def _negation(verb: Token) -> str | None:
-    for child in verb.children:
-        if child.dep_ == "neg":
-            return "never" if child.lower_ == "never" else "not"
-    return None
-
-
 @lru_cache(maxsize=16_384)
 def base_and_past(word: str, tag: str) -> tuple[str, str]:
     """The base form and the simple past of a verb as it was found.
@@ -230,22 +211,16 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
         return "be", "was"
     if word in listed("have"):
         return "have", "had"
-    from lemminflect import getLemma
+    from lemminflect import getInflection, getLemma
 
     irregular = mapped("bases").get(word)
     lemmas = (irregular,) if irregular else getLemma(word, upos="VERB")
     base = word if tag in ("VB", "VBP") and not irregular else (lemmas[0] if lemmas else word)
-    if tag != "VBD" and not is_known(base):
-        raise Dropped("unknown verb")
-    past_form = inflect(base, "VBD") if tag != "VBD" or _is_participle(word, base) else word
+    drop_if(tag != "VBD" and not is_known(base), "unknown verb")
+    # a form that was read as the past may be the participle alone: "begun"
+    begun = word in getInflection(base, tag="VBN") and word not in getInflection(base, tag="VBD")
+    past_form = inflect(base, "VBD") if tag != "VBD" or begun else word
     return base, mapped("spellings").get(past_form, past_form)
-
-
-def _is_participle(word: str, base: str) -> bool:
-    """Whether a form that was read as the past is only the participle: "begun"."""
-    from lemminflect import getInflection
-
-    return word in getInflection(base, tag="VBN") and word not in getInflection(base, tag="VBD")
 
 
 @lru_cache(maxsize=16_384)
@@ -272,9 +247,6 @@ def inflect(base: str, tag: str) -> str:
     return mapped("spellings").get(form, form)
 
 
-# --- From a word of Y up to the predicate that governs it, and that predicate's subject ----------
-
-
 #: Dependency labels allowed between the governing verb and the clause of [Y].
 _STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp", "appos"])
 _LONGEST_PATH = 7
@@ -296,13 +268,11 @@ class Link:
 
 def clause_link(y: Token) -> Link:
     """[Y] is the subject of a clause: "Smith said that [Y] …"."""
-    if y.dep_ not in SUBJECTS:
-        raise Dropped("[Y] is not the subject of a clause")
+    drop_if(y.dep_ not in SUBJECTS, "[Y] is not the subject of a clause")
     clause = y.head
     if clause.pos_ not in ("VERB", "AUX") or y.i > clause.i:
         raise Dropped("[Y] is not the subject of a clause")
-    if not _is_finite(clause):
-        raise Dropped("[Y] has no finite verb")
+    drop_if(not _is_finite(clause), "[Y] has no finite verb")
     try:
         return _climb(y, clause)
     except Dropped:
@@ -338,22 +308,18 @@ def _climb(y: Token, start: Token) -> Link:
     while len(path) <= _LONGEST_PATH:
         token = path[0]
         parent = token.head
-        if parent is token or parent.i == token.i:
-            raise Dropped("no predicate before [Y]")
-        if parent.i > token.i:
-            raise Dropped("[Y] stands before its predicate")
+        drop_if(parent is token or parent.i == token.i, "no predicate before [Y]")
+        drop_if(parent.i > token.i, "[Y] stands before its predicate")
         if token.dep_ == "appos" and token is not start:
             path.pop(0)  # "in London, England, where …": the clause says more of London
         path.insert(0, parent)
         if parent.pos_ in ("VERB", "AUX"):
             subject = subject_of(parent)
             if subject is not None:
-                if subject.i > parent.i:
-                    raise Dropped("subject after its verb")
+                drop_if(subject.i > parent.i, "subject after its verb")
                 _check_gap(parent, subject)
                 return Link(y, subject, tuple(path))
-        if parent.dep_ not in _STEPS:
-            raise Dropped("no subject of the predicate")
+        drop_if(parent.dep_ not in _STEPS, "no subject of the predicate")
     raise Dropped("[Y] is too far from its predicate")
 
 
@@ -366,8 +332,7 @@ def subject_of(verb: Token) -> Token | None:
             return child
         if child.dep_ in ("expl", "csubj"):
             return None
-    if any(child.dep_ in SUBJECTS for child in verb.rights):
-        raise Dropped("subject after its verb")
+    drop_if(has_dep(verb.rights, *SUBJECTS), "subject after its verb")
     if verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX") and verb.head.i < verb.i:
         return subject_of(verb.head)
     if shares_subject(verb):
@@ -379,23 +344,19 @@ def shares_subject(verb: Token) -> bool:
     """Whether a participle says what the subject before it does: "…, winning her first title"."""
     if verb.tag_ != "VBG" or verb.dep_ != "advcl" or verb.head.i > verb.i:
         return False
-    alone = not any(c.dep_ in ("mark", "aux", "auxpass", "prep") for c in verb.lefts)
+    alone = not has_dep(verb.lefts, "mark", "aux", "auxpass", "prep")
     return alone and verb.head.pos_ in ("VERB", "AUX")
 
 
 def _check_gap(verb: Token, subject: Token) -> None:
     """In "the book that Smith wrote" the object of wrote is missing: no predicate to take over."""
-    if verb.dep_ == "relcl" and subject.i != verb.head.i and not _says_where(verb, subject):
-        raise Dropped("predicate of a relative clause")
-    for child in verb.lefts:
-        if child.dep_ in ("dobj", "attr", "pobj", "acomp", "oprd", "dative"):
-            raise Dropped("object before its verb")
-
-
-def _says_where(verb: Token, subject: Token) -> bool:
-    """ "…, where he studied law": nothing is missing in the clause."""
+    # "…, where he studied law": nothing is missing in the clause
     opening = [t for t in verb.lefts if t.i < subject.i]
-    return any(t.lower_ in ("where", "when") and t.tag_ == "WRB" for t in opening)
+    where = any(t.lower_ in ("where", "when") and t.tag_ == "WRB" for t in opening)
+    if verb.dep_ == "relcl" and subject.i != verb.head.i and not where:
+        raise Dropped("predicate of a relative clause")
+    fronted = has_dep(verb.lefts, "dobj", "attr", "pobj", "acomp", "oprd", "dative")
+    drop_if(fronted, "object before its verb")
 
 
 def _is_finite(verb: Token) -> bool:
@@ -431,8 +392,7 @@ def connector(link: Link) -> list[str]:
             return ["that"] if parent.pos_ in ("ADJ", "VERB") and parent.tag_ == "VBN" else _no()
         if marks[:1] == ["as"] and (parent.lower_ in ("soon", "long", "far") or len(marks) > 1):
             raise Dropped("comparison")
-        if marks[:1] == ["than"]:
-            raise Dropped("comparison")
+        drop_if(marks[:1] == ["than"], "comparison")
         mark = _marked(marks, allowed=tuple(listed("subordinators") - {"where", "whether"}))
         return mark or _no()
     if dep == "pcomp":
@@ -462,8 +422,7 @@ def _no() -> list[str]:
 def _marked(marks: list[str], *, allowed: tuple[str, ...]) -> list[str]:
     if not marks:
         return []
-    if marks[0] not in allowed:
-        raise Dropped("nothing joins the clauses")
+    drop_if(marks[0] not in allowed, "nothing joins the clauses")
     return [{"till": "until", "whilst": "while"}.get(marks[0], marks[0])]
 
 
@@ -482,8 +441,7 @@ def _question(opening: list[Token]) -> list[str]:
     for token in opening:
         if token.lower_ in listed("question_words") and token.tag_ in ("WRB", "WP", "WDT"):
             later = [t for t in opening if t.i > token.i and not t.is_punct]
-            if token.lower_ in ("which", "who", "whom"):
-                raise Dropped("question word in the skeleton")
+            drop_if(token.lower_ in ("which", "who", "whom"), "question word in the skeleton")
             if later and token.lower_ in ("how", "what"):
                 words = [t.lower_ for t in later]
                 if token.lower_ == "how" and words in (["much"], ["many"]):
@@ -499,8 +457,7 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
     """that, where, when, whom, or a preposition with which."""
     for token in opening:
         word = token.lower_
-        if token.tag_ == "WP$" or word == "whose":
-            raise Dropped("question word in the skeleton")
+        drop_if(token.tag_ == "WP$" or word == "whose", "question word in the skeleton")
         if token.tag_ not in ("WRB", "WP", "WDT") and not (word == "that" and token.i < clause.i):
             continue
         if word in ("where", "when", "why"):
@@ -509,15 +466,10 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
             return [word]
         if token.dep_ == "pobj":
             prep = token.head
-            if (
-                prep.dep_ != "prep"
-                or prep.i + 1 != token.i
-                or prep.head.pos_ not in ("VERB", "AUX")
-            ):
-                raise Dropped("question word in the skeleton")
+            of_verb = prep.dep_ == "prep" and prep.head.pos_ in ("VERB", "AUX")
+            drop_if(not of_verb or prep.i + 1 != token.i, "question word in the skeleton")
             return [prep.lower_, "whom" if word in ("who", "whom") else "which"]
-        if token.dep_ in SUBJECTS:
-            raise Dropped("question word in the skeleton")
+        drop_if(token.dep_ in SUBJECTS, "question word in the skeleton")
         return ["whom"] if word in ("who", "whom") else ["that"]
     return ["that"]
 
@@ -526,7 +478,5 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
 def open_parser(name: str = DEFAULT_PARSER) -> SpacyParser:
     """An installed spaCy pipeline for English; kept in memory, because it takes seconds to load."""
     require("parsing English", "spacy", "lemminflect")
-    default = name == DEFAULT_PARSER
-    command = f"pip install {name.replace('_', '-')}"
-    other = f"python -m spacy download {name}"
-    return SpacyParser(name, needed=("tagger", "parser"), installs=command if default else other)
+    command = f"pip install {name.replace('_', '-')}" if name == DEFAULT_PARSER else ""
+    return SpacyParser(name, needed=("tagger", "parser"), installs=command)

@@ -7,13 +7,11 @@ predicate    "The [X], who played a role, is [Y]", for a predicate of a person
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.english.coreference import (
     Resolver,
-    by_rules,
     open_resolver,
     person_kind,
 )
@@ -42,15 +40,12 @@ from clinometer.contexts.mining.languages.english.people import (
     names_people,
 )
 from clinometer.contexts.mining.languages.english.skeleton import (
-    Rendering,
+    Skeleton,
     check_joint,
     check_possessive,
-    check_reflexive,
     check_sentence,
     check_words,
     finish,
-    predicate,
-    whole_predicate,
 )
 from clinometer.contexts.mining.languages.shared import (
     LONGEST,
@@ -59,6 +54,8 @@ from clinometer.contexts.mining.languages.shared import (
     Dropped,
     Parsed,
     SpacyParser,
+    drop_if,
+    has_dep,
     later_word,
     split_sentences,
 )
@@ -119,19 +116,16 @@ class English:
         self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
         self.resolver_name = settings.resolver
-        self._candidates = self._find_candidates()
-
-    def _find_candidates(self) -> Candidates:
+        self._reads = (self.strategy, self.links, self.persons, self.parser_name, self.own)
         if self.strategy == "coreference":
-            words = {word for link in self.links for word in LINK_WORDS[link]}
+            words = {word for link in self.links for word in LINK_WORDS[link]} & self.cues
             counts = later_word
-            words &= self.cues
         else:
             people = listed("male_persons") | listed("female_persons")
-            counts = possible_subject
             words = {*listed("persons"), *people, *self.persons, "who"}
             words |= identity_nouns() if self.own else set()
-        return Candidates(words, counts, sentences=sentences, clean=clean)
+            counts = possible_subject
+        self._candidates = Candidates(words, counts, sentences=sentences, clean=clean)
 
     @property
     def parser(self) -> SpacyParser:
@@ -156,10 +150,7 @@ class English:
             yield decisions
 
     def reads_with(self, other: object) -> bool:
-        return isinstance(other, English) and (self._reads() == other._reads())
-
-    def _reads(self) -> tuple[object, ...]:
-        return self.strategy, self.links, self.persons, self.parser_name, self.own
+        return isinstance(other, English) and self._reads == other._reads
 
     def decide_with(
         self, others: Sequence[object], sentences: Sequence[str]
@@ -177,16 +168,76 @@ class English:
     ) -> Iterator[Decision]:
         """The decisions on a sentence that has been parsed; `subject` is that of its article."""
         if self.strategy == "predicate":
-            people = People(self.topic, subject) if self.own else None
-            return predicate_templates(parsed, persons=self.persons, cues=self.cues, people=people)
-        return coreference_templates(
-            parsed,
-            links=self.links,
-            persons=self.persons,
-            cues=self.cues,
-            resolver=resolver,
-            min_confidence=self.min_confidence,
-        )
+            yield from self._predicates(parsed, People(self.topic, subject) if self.own else None)
+            return
+        for token in parsed.doc:
+            for kind in self.links:
+                wanted = token.i > 0 and token.lower_ in LINK_WORDS[kind]
+                if wanted and (kind != "possessive" or token.dep_ == "poss"):
+                    yield self._link(token, kind, parsed, resolver)
+
+    def _link(self, token: Token, kind: str, parsed: Parsed, resolver: Resolver) -> Decision:
+        """ "The [X] said that [Y]": the decision on one word of Y."""
+        sentence, evidence = parsed.doc.text, f"{token.text}@{token.i}"
+        try:
+            check_sentence(parsed.doc, token)
+            link = clause_link(token) if kind == "clause" else word_link(token)
+            path = " > ".join(f"{t.text}/{t.dep_}" for t in link.path)
+            x, y = link.subject, link.y
+            evidence = f"[X]={x.text}@{x.i} [Y]={y.text}@{y.i} path {path}"
+            reference = resolver(link, parsed, self.persons)
+            evidence += f"; subject is a {reference.kind}; confidence {reference.confidence:.2f}"
+            words = _template(link, kind, Skeleton(parsed.entity, self.persons))
+            check_words(words)
+            template = finish(words, cues=self.cues | listed("cues_by_meaning"))
+        except Dropped as no:
+            return Decision(sentence, None, no.rule, evidence)
+        if reference.confidence < self.min_confidence:
+            return Decision(sentence, None, UNSURE, evidence, reference.confidence)
+        return Decision(sentence, template, "", evidence, reference.confidence)
+
+    def _predicates(self, parsed: Parsed, people: People | None) -> Iterator[Decision]:
+        """ "The [X], who played a role, is [Y]": one decision for every predicate of a person,
+        or of one of the topic's `people`."""
+        skeleton = Skeleton(parsed.entity, self.persons, alone=True)
+        for verb in parsed.doc:
+            subjects = [c for c in verb.lefts if c.dep_ in SUBJECTS]
+            auxiliary = verb.dep_ in ("aux", "auxpass")
+            if verb.pos_ not in ("VERB", "AUX") or auxiliary or not subjects:
+                continue
+            evidence = f"{subjects[-1].text}@{subjects[-1].i} < {verb.text}@{verb.i}"
+            try:
+                check_sentence(parsed.doc, verb)
+                self._check_person(verb, subjects[-1], parsed, people)
+                fronted = has_dep(verb.lefts, "dobj", "attr", "acomp", "oprd")
+                drop_if(fronted, "object before its verb")
+                words = ["The", "[X],", "who", *skeleton.whole(verb)]
+                cues = self.cues | listed("identity_cues")
+                template = finish(words, cues=cues, rule=TOPIC_CUE) + ", is [Y]"
+            except Dropped as no:
+                yield Decision(parsed.doc.text, None, no.rule, evidence)
+            else:
+                yield Decision(parsed.doc.text, template, "", evidence)
+
+    def _check_person(
+        self, verb: Token, clause_subject: Token, parsed: Parsed, people: People | None
+    ) -> None:
+        """The subject of a predicate must be one person, and one of the people if given."""
+        relative = verb.dep_ == "relcl" and clause_subject.text != "who"
+        subject, persons = subject_of(verb), self.persons
+        if subject is None:
+            raise Dropped("subject is not a person")
+        if people is not None:
+            if people.mentioned(subject):
+                drop_if(relative, "predicate of a relative clause")
+                return
+            drop_if(not people.described(subject), "not of the topic's people")
+            persons = persons | {noun.lower() for noun in identity_nouns()}
+        drop_if(subject.lower_ in ("he", "she"), "subject is not a person")
+        kind = person_kind(subject, parsed, persons)
+        other = clause_subject.text != "who" and kind != "person noun" and people is None
+        drop_if(other, "subject is not an occupation or person noun")
+        drop_if(relative, "predicate of a relative clause")
 
     def merge_key(self, template: str) -> str:
         """Without articles: "took a job" and "took the job" are one context."""
@@ -206,126 +257,20 @@ class English:
 open_language = English
 
 
-def coreference_templates(
-    parsed: Parsed,
-    *,
-    links: Iterable[str],
-    persons: Set[str],
-    cues: Set[str],
-    resolver: Resolver = by_rules,
-    min_confidence: float = 0.0,
-) -> Iterator[Decision]:
-    """ "The [X] said that [Y]": one decision for every word of Y that can be linked."""
-    sentence = parsed.doc.text
-    for token in parsed.doc:
-        for kind in links:
-            if token.lower_ not in LINK_WORDS[kind] or token.i == 0:
-                continue
-            if kind == "possessive" and token.dep_ != "poss":
-                continue
-            decision = _decide(token, kind, parsed, sentence, persons, cues, resolver)
-            sure = decision.confidence
-            if decision.template and sure is not None and sure < min_confidence:
-                decision = replace(decision, template=None, rule=UNSURE)
-            yield decision
-
-
-def _decide(
-    token: Token,
-    kind: str,
-    parsed: Parsed,
-    sentence: str,
-    persons: Set[str],
-    cues: Set[str],
-    resolver: Resolver,
-) -> Decision:
-    evidence = f"{token.text}@{token.i}"
-    try:
-        check_sentence(parsed.doc, token)
-        link = clause_link(token) if kind == "clause" else word_link(token)
-        evidence = _evidence(link)
-        reference = resolver(link, parsed, persons)
-        evidence += f"; subject is a {reference.kind}; confidence {reference.confidence:.2f}"
-        words = _template(link, kind, Rendering(parsed.entity, persons))
-        check_words(words)
-        template = finish(words, cues=cues | listed("cues_by_meaning"))
-    except Dropped as no:
-        return Decision(sentence, None, no.rule, evidence)
-    return Decision(sentence, template, "", evidence, reference.confidence)
-
-
-def _template(link: Link, kind: str, how: Rendering) -> list[str]:
+def _template(link: Link, kind: str, skeleton: Skeleton) -> list[str]:
     if link.fronted:
-        words = [opening_word(link), "the", "[X]", *predicate(link.path, how)]
+        words = [opening_word(link), "the", "[X]", *skeleton.predicate(link.path)]
         return [*words[:-1], words[-1] + ",", "[Y]"]
     joint: list[str] = []
-    words = ["The", "[X]", *predicate(link.path, how)]
+    words = ["The", "[X]", *skeleton.predicate(link.path)]
     if kind == "clause":
         joint = connector(link)
-        check_joint(link, words, joint, how.persons)
+        check_joint(link, words, joint, skeleton.persons)
     elif kind == "possessive":
-        check_possessive(link, words, how.persons)
+        check_possessive(link, words, skeleton.persons)
     else:
-        check_reflexive(link)
+        drop_if(link.path[-2].pos_ == "AUX", "[Y] is not an object")  # "was himself a …"
     return [*words, *joint, "[Y]"]
-
-
-def _evidence(link: Link) -> str:
-    path = " > ".join(f"{t.text}/{t.dep_}" for t in link.path)
-    return f"[X]={link.subject.text}@{link.subject.i} [Y]={link.y.text}@{link.y.i} path {path}"
-
-
-def predicate_templates(
-    parsed: Parsed, *, persons: Set[str], cues: Set[str], people: People | None = None
-) -> Iterator[Decision]:
-    """ "The [X], who played a role, is [Y]": one decision for every predicate of a person,
-    or of one of the topic's `people`."""
-    sentence = parsed.doc.text
-    how = Rendering(parsed.entity, persons, alone=True)
-    all_cues = cues | listed("identity_cues")
-    for verb in parsed.doc:
-        if verb.pos_ not in ("VERB", "AUX") or verb.dep_ in ("aux", "auxpass"):
-            continue
-        subjects = [c for c in verb.lefts if c.dep_ in SUBJECTS]
-        if not subjects:
-            continue
-        evidence = f"{subjects[-1].text}@{subjects[-1].i} < {verb.text}@{verb.i}"
-        try:
-            check_sentence(parsed.doc, verb)
-            _check_person(verb, subjects[-1], parsed, persons, people)
-            if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
-                raise Dropped("object before its verb")
-            words = ["The", "[X],", "who", *whole_predicate(verb, how)]
-            template = finish(words, cues=all_cues, rule=TOPIC_CUE) + ", is [Y]"
-        except Dropped as no:
-            yield Decision(sentence, None, no.rule, evidence)
-            continue
-        yield Decision(sentence, template, "", evidence)
-
-
-def _check_person(
-    verb: Token, clause_subject: Token, parsed: Parsed, persons: Set[str], people: People | None
-) -> None:
-    """The subject of a predicate must be one person, and one of the people if they are given."""
-    subject = subject_of(verb)
-    if subject is None:
-        raise Dropped("subject is not a person")
-    if people is not None:
-        if people.mentioned(subject):
-            if verb.dep_ == "relcl" and clause_subject.text != "who":
-                raise Dropped("predicate of a relative clause")
-            return
-        if not people.described(subject):
-            raise Dropped("not of the topic's people")
-        persons = persons | {noun.lower() for noun in identity_nouns()}
-    if subject.lower_ in ("he", "she"):
-        raise Dropped("subject is not a person")
-    kind = person_kind(subject, parsed, persons)
-    if clause_subject.text != "who":
-        if kind != "person noun" and people is None:
-            raise Dropped("subject is not an occupation or person noun")
-        if verb.dep_ == "relcl":
-            raise Dropped("predicate of a relative clause")
 
 
 def possible_subject(sentence: str, at: int, word: str) -> bool:

@@ -24,7 +24,7 @@ from clinometer.contexts.mining.languages.english.grammar import (
     shares_subject,
     verb_group,
 )
-from clinometer.contexts.mining.languages.shared import Dropped
+from clinometer.contexts.mining.languages.shared import Dropped, drop_if, has_dep
 from clinometer.topics.prompt import Articles
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ _TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".s
 
 
 @dataclass(frozen=True)
-class Rendering:
-    """What a skeleton must know besides its tokens.
+class Skeleton:
+    """Renders predicates, with everything that the words before [Y] need.
 
     entity   the label of a name (GPE, ORG, …), looked up only where it matters
     persons  words for persons, in addition to the lists
@@ -65,28 +65,16 @@ class Rendering:
     persons: Set[str]
     alone: bool = False
 
+    def whole(self, verb: Token) -> list[str]:
+        """The words of a predicate by itself, for "The [X], who …, is [Y]"."""
+        clause = has_dep(verb.children, "ccomp", "parataxis")
+        drop_if(clause, "clause in the predicate")
+        words = self.predicate((verb,))
+        check_alone(verb, words)
+        return words
 
-def predicate(path: tuple[Token, ...], how: Rendering) -> list[str]:
-    """The words from the governing verb path[0] to just before the last token of the path."""
-    return _Skeleton(how).finite(path)
-
-
-def whole_predicate(verb: Token, how: Rendering) -> list[str]:
-    """The words of a predicate by itself, for "The [X], who …, is [Y]"."""
-    if any(c.dep_ in ("ccomp", "parataxis") for c in verb.children):
-        raise Dropped("clause in the predicate")
-    words = _Skeleton(how).finite((verb,))
-    check_alone(verb, words)
-    return words
-
-
-@dataclass(frozen=True)
-class _Skeleton:
-    """Renders predicates, with everything that the words before [Y] need."""
-
-    how: Rendering
-
-    def finite(self, path: tuple[Token, ...]) -> list[str]:
+    def predicate(self, path: tuple[Token, ...]) -> list[str]:
+        """The words from the governing verb path[0] to just before the last token of the path."""
         verb = path[0]
         group = verb_group(verb)
         auxiliary = group.modal or group.progressive or group.passive or group.perfect
@@ -105,8 +93,7 @@ class _Skeleton:
         objects = phrases = dropped = 0
         particle = False
         reports = step is not None and step.dep_ == "ccomp"
-        if reports and copula:
-            raise Dropped("incomplete predicate")  # "was that he …"
+        drop_if(reports and copula, "incomplete predicate")  # "was that he …"
         for child in verb.rights:
             if child is step or (step is not None and child.i == step.i):
                 if child.dep_ in _OBJECTS or child.dep_ in ("prep", "xcomp", "ccomp"):
@@ -125,10 +112,9 @@ class _Skeleton:
                 objects += 1
             elif dep == "prep":
                 phrase = []
-                if self.how.alone and words and words[-1] in listed("relational") and not phrases:
+                if self.alone and words and words[-1] in listed("relational") and not phrases:
                     phrase = self._phrase(child)  # "made contributions to the field"
-                    if not phrase:
-                        raise Dropped("a noun that lost what it needs")
+                    drop_if(not phrase, "a noun that lost what it needs")
                 elif not (reports or objects or phrases):
                     phrase = self._phrase(child, named=self._needs_place(base))
                 phrases += bool(phrase)
@@ -137,19 +123,16 @@ class _Skeleton:
             elif dep == "ccomp":
                 raise Dropped("clause in the predicate")
             elif dep == "advmod" and (child.lower_ in listed("kept_adverbs")):
-                if self.how.alone and child.lower_ == "there":
+                if self.alone and child.lower_ == "there":
                     raise Dropped("pronoun in the skeleton")  # "moved there"
                 words.append(child.lower_)
                 objects += copula
         else:
-            if step is not None:
-                raise Dropped("word order")
-        if copula and not objects and not phrases:
-            raise Dropped("incomplete predicate")
-        passive = any(c.dep_ == "auxpass" for c in verb.lefts)
+            drop_if(step is not None, "word order")
+        drop_if(copula and not objects and not phrases, "incomplete predicate")
+        passive = has_dep(verb.lefts, "auxpass")
         whole = objects or phrases or particle or passive or verb.tag_ == "VBN"
-        if base in listed("needs_object") and not whole:
-            raise Dropped("incomplete predicate")
+        drop_if(base in listed("needs_object") and not whole, "incomplete predicate")
         if base in listed("needs_phrase") and dropped and not phrases and not reports:
             raise Dropped("incomplete predicate")
         end = step.i if step is not None else verb.doc[-1].i
@@ -157,13 +140,9 @@ class _Skeleton:
         check_verb(verb, base, words, copula=copula, end=end, filled=filled)
         return words
 
-    @staticmethod
-    def _moves(verb: Token) -> bool:
-        return verb.pos_ == "VERB" and verb_group(verb).base in listed("motion")
-
     def _needs_place(self, base: str) -> bool:
         """Whether a verb cannot lose its phrase: "went to Paris", and "lived in Paris" alone."""
-        if self.how.alone:
+        if self.alone:
             return base not in listed("stands_alone") and base != "be"
         return base in listed("needs_more") or base in listed("needs_phrase")
 
@@ -174,19 +153,17 @@ class _Skeleton:
         token, step = path[0], path[1]
         if token.dep_ == "xcomp" and token.pos_ in ("VERB", "AUX"):
             return self._open_clause(path)
-        if token.pos_ in ("VERB", "AUX"):
-            raise Dropped("clause in the predicate")
+        drop_if(token.pos_ in ("VERB", "AUX"), "clause in the predicate")
         if token.dep_ in ("prep", "dative", "agent") and token.pos_ in ("ADP", "SCONJ"):
             opening = ["due", "to"] if token.lower_ == "due" else [token.lower_]
             return [*opening, *self._enter(path[1:])]
         if token.pos_ == "ADJ" or token.dep_ == "acomp":
             return [*self._adjective(token), *self._enter(path[1:])]
         if token.pos_ in ("NOUN", "PRON", "PROPN", "NUM"):
-            if step.dep_ not in ("relcl", "acl", "prep"):
-                raise Dropped("word order")
+            drop_if(step.dep_ not in ("relcl", "acl", "prep"), "word order")
             if token.dep_ == "pobj" and is_time(token):
                 raise Dropped("a time before [Y]")  # "until the minutes that …"
-            words = noun_phrase(token, self.how, step=step)
+            words = noun_phrase(token, self, step=step)
             return [*words, *self._enter(path[1:])]
         raise Dropped("word order")
 
@@ -195,8 +172,7 @@ class _Skeleton:
         if token.dep_ == "dative" and token.pos_ in ("ADP", "SCONJ"):
             return self._phrase(token)
         if token.head.lower_ in listed("be") and age(token):
-            if self.how.alone:
-                raise Dropped("an age")  # "The [X], who was four, is …"
+            drop_if(self.alone, "an age")  # "The [X], who was four, is …"
             return age(token)
         if token.pos_ in ("ADJ", "ADV") or token.dep_ == "acomp":
             words = self._adjective(token)
@@ -205,9 +181,9 @@ class _Skeleton:
                     words += self._open_clause((child,))
                 elif child.dep_ == "ccomp":
                     raise Dropped("clause in the predicate")
-                elif child.lower_ in listed("of_adjectives") and self.how.alone and not words[1:]:
+                elif child.lower_ in listed("of_adjectives") and self.alone and not words[1:]:
                     words += self._phrase(child)  # "responsible for the design"
-            if self.how.alone:
+            if self.alone:
                 check_alone_adjective(token, words[1:])
             if token.lower_ in listed("quantities"):
                 raise Dropped("a quantity without its noun")  # "would spend much (of the year)"
@@ -218,19 +194,22 @@ class _Skeleton:
             if token.tag_ == "VBN" and not hyphenated(token):
                 return [token.lower_]
             raise Dropped("clause in the predicate")
-        return noun_phrase(token, self.how)
+        return noun_phrase(token, self)
 
     def _adjective(self, token: Token) -> list[str]:
         if not token.is_lower or not token.lower_.replace("-", "").isalpha():
             raise Dropped("name in the skeleton")
-        if gives_gender_away(token.lower_):
-            raise Dropped("gender cue in the skeleton")
+        drop_if(gives_gender_away(token.lower_), "gender cue in the skeleton")
         degrees = ("as", "so", "too", "more", "less", "such")
         if token.tag_ in ("JJR", "RBR") or any(c.lower_ in degrees for c in token.lefts):
             raise Dropped("comparison")
-        if any(c.dep_ == "npadvmod" for c in token.lefts):
+        if has_dep(token.lefts, "npadvmod"):
             raise Dropped("number or sign in the skeleton")  # "17 years old"
-        check_adjective(token)
+        drop_if(hyphenated(token), "number or sign in the skeleton")  # "short-lived"
+        if has_dep(token.lefts, "det", "poss"):
+            raise Dropped("a noun that lost what it needs")  # "was the first (to …)"
+        if any(c.lower_ == "so" for adverb in token.lefts for c in adverb.lefts):
+            raise Dropped("comparison")  # "so little recovered that"
         before = [c.lower_ for c in token.lefts if c.dep_ == "neg"]
         return [*before, token.lower_]
 
@@ -239,12 +218,11 @@ class _Skeleton:
         verb = path[0]
         if verb.pos_ not in ("VERB", "AUX"):
             return self._complement(verb) if len(path) == 1 else self._enter((verb, *path[1:]))
-        if any(c.dep_ in SUBJECTS for c in verb.lefts):
-            raise Dropped("clause in the predicate")
+        drop_if(has_dep(verb.lefts, *SUBJECTS), "clause in the predicate")
         group = verb_group(verb)
         rest = self._after(path, base=group.base, copula=_is_copula(verb))
         ends = listed("stands_alone") | listed("ends_infinitive")
-        if self.how.alone and not rest and group.base not in ends:
+        if self.alone and not rest and group.base not in ends:
             raise Dropped("incomplete predicate")  # "needed to monitor"
         if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
             words = group.infinitive()
@@ -256,8 +234,9 @@ class _Skeleton:
         if verb.tag_ == "VB":
             return [*group.infinitive(), *rest]
         if verb.tag_ == "VBN":
-            if not any(c.dep_ == "auxpass" for c in verb.lefts):
-                check_participle(verb)
+            if not has_dep(verb.lefts, "auxpass"):  # "was left paralysed", not "began competed"
+                base = base_and_past(verb.head.lower_, verb.head.tag_)[0]
+                drop_if(base not in listed("takes_participle"), "no finite verb")
             being = ["being"] if group.passive else []
             return [*being, verb.lower_, *rest]
         raise Dropped("clause in the predicate")
@@ -269,25 +248,26 @@ class _Skeleton:
         """
         if prep.tag_ == "VBG" or prep.lower_ == "due":
             return []  # "including tours"
-        if self.how.alone and prep.lower_ in listed("says_when"):
+        if self.alone and prep.lower_ in listed("says_when"):
             return []  # "was jailed after the trial"
-        if self.how.alone and named and prep.lower_ == "in" and self._moves(prep.head):
+        into = self.alone and named and prep.lower_ == "in" and prep.head.pos_ == "VERB"
+        if into and verb_group(prep.head).base in listed("motion"):
             return []  # "moved in Paris"
         playing = prep.head.lower_ in ("play", "plays", "played", "playing")
-        if self.how.alone and playing and prep.lower_ in ("as", "for"):
+        if self.alone and playing and prep.lower_ in ("as", "for"):
             return []  # "played as a midfielder", "played for Leeds"
         for child in prep.rights:
             if child.dep_ == "pobj":
                 has_number = any(c.like_num and not c.is_alpha for c in child.lefts)
-                if has_number and (self.how.alone or prep.lower_ in _BOUNDS):
+                if has_number and (self.alone or prep.lower_ in _BOUNDS):
                     return []  # "scored above 10 points", "threw for 300 yards"
                 try:
-                    role = self.how.alone and prep.lower_ == "as"  # "acted as Hamlet"
+                    role = self.alone and prep.lower_ == "as"  # "acted as Hamlet"
                     if named and is_name(child) and not role:
-                        return [prep.lower_, *place(child, self.how)]
+                        return [prep.lower_, *place(child, self)]
                     if is_name(child) or is_time(child) or any(is_name(c) for c in child.lefts):
                         return []
-                    return [prep.lower_, *noun_phrase(child, self.how)]
+                    return [prep.lower_, *noun_phrase(child, self)]
                 except Dropped:
                     return []
         return []
@@ -297,7 +277,7 @@ def _check_shared(verb: Token) -> None:
     """A form that is not finite needs an auxiliary, its own or a shared one."""
     if shares_subject(verb):
         return
-    has_subject = any(c.dep_ in SUBJECTS for c in verb.lefts)
+    has_subject = has_dep(verb.lefts, *SUBJECTS)
     if verb.tag_ == "VB":
         does = any(c.dep_ == "aux" and c.lower_ in listed("do") for c in verb.lefts)
         if does or has_subject or verb.dep_ == "conj":
@@ -315,10 +295,7 @@ def _is_copula(verb: Token) -> bool:
     return not any(c.dep_ in ("aux", "auxpass") and c.lower_ in listed("be") for c in verb.rights)
 
 
-# --- Noun phrases: article and head, and only the adjectives that the noun needs -----------------
-
-
-def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> list[str]:
+def noun_phrase(noun: Token, how: Skeleton, *, step: Token | None = None) -> list[str]:
     """The words of a noun phrase as a skeleton keeps them.
 
     A possessive becomes "the"; adjectives are dropped if an article or plural reads well without.
@@ -326,17 +303,16 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
     """
     word = noun.lower_
     if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
-        return _pronoun(word)
+        drop_if(word in GENDERED_PRONOUNS, "gender cue in the skeleton")
+        drop_if(word not in listed("kept_pronouns"), "pronoun in the skeleton")
+        return [word]
     if is_name(noun):
         return [word] if word == "parliament" else _kind_of(noun, how, step)
     if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
         raise Dropped("broken grammar")
-    if not word.replace("-", "").isalpha():
-        raise Dropped("number or sign in the skeleton")
-    if gives_gender_away(word):
-        raise Dropped("gender cue in the skeleton")
-    if hyphenated(noun):
-        raise Dropped("number or sign in the skeleton")
+    drop_if(not word.replace("-", "").isalpha(), "number or sign in the skeleton")
+    drop_if(gives_gender_away(word), "gender cue in the skeleton")
+    drop_if(hyphenated(noun), "number or sign in the skeleton")
     check_description(noun, how.persons)
     determiner: list[str] = []
     modifiers: list[str] = []
@@ -363,13 +339,13 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
             determiner = determiner or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
     adjectives = [c.lower_ for c in noun.lefts if _plain_adjective(c)]
     few = "few" in adjectives and determiner == ["a"]
-    if determiner in (["a"], ["an"]) and not few:
-        _check_number(noun)
+    counted = has_dep(noun.lefts, "nummod")
+    if noun.tag_ == "NNS" and determiner in (["a"], ["an"]) and not few and not counted:
+        raise Dropped("a noun that lost what it needs")  # "made a living painting portraits"
     singular = bool(determiner) and determiner[-1] in listed("singular_determiners")
     if noun.tag_ == "NNS" and singular and not few:
         determiner = []  # "another two goals", "a few goals": without the number no article
-    if any(gives_gender_away(w) for w in modifiers):
-        raise Dropped("gender cue in the skeleton")
+    drop_if(any(gives_gender_away(w) for w in modifiers), "gender cue in the skeleton")
     if unnamed and not determiner and noun.tag_ == "NN" and word not in listed("mass"):
         determiner = ["a"]  # "Hermitage castle"
     if (determiner or modifiers) and not few:
@@ -381,9 +357,7 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
     if how.alone:
         if "of" not in words:
             words += _phrase_of(noun, how)
-        if words[-1] == word:
-            _check_end(noun, determiner)
-        _check_alone(noun, determiner, modifiers)
+        _check_alone(noun, determiner, modifiers, ends=words[-1] == word)
     return words
 
 
@@ -406,7 +380,7 @@ def _plain_adjective(child: Token) -> bool:
     return child.dep_ == "amod" and child.is_alpha and child.is_lower and _whole(child)
 
 
-def _phrase_of(noun: Token, how: Rendering) -> list[str]:
+def _phrase_of(noun: Token, how: Skeleton) -> list[str]:
     """The "of …" of a noun that ends a clause, or the phrase that its meaning needs: "took
     advantage of the storm", "had access to the files"; refuses a noun that lost it."""
     for prep in noun.rights:
@@ -420,19 +394,14 @@ def _phrase_of(noun: Token, how: Rendering) -> list[str]:
     return []
 
 
-def _check_end(noun: Token, determiner: list[str]) -> None:
-    """A clause cannot end with some nouns: "took advantage", "climbed into the top"."""
+def _check_alone(noun: Token, determiner: list[str], modifiers: list[str], *, ends: bool) -> None:
+    """What only a clause by itself forbids: "gave four", "collected type specimen"; and nouns with
+    which it cannot end: "took advantage", "climbed into the top"."""
     part = determiner == ["the"] and noun.lower_ in listed("needs_of")
     phrase = any(c.dep_ == "prep" and c.i > noun.i for c in noun.head.rights)
     incomplete = noun.lower_ in listed("relational") and not (noun.dep_ == "dobj" and phrase)
-    if part or incomplete:
-        raise Dropped("a noun that lost what it needs")
-
-
-def _check_alone(noun: Token, determiner: list[str], modifiers: list[str]) -> None:
-    """What only a clause by itself forbids: "gave four", "collected type specimen"."""
-    if noun.pos_ == "NUM":
-        raise Dropped("a quantity without its noun")
+    drop_if(ends and (part or incomplete), "a noun that lost what it needs")
+    drop_if(noun.pos_ == "NUM", "a quantity without its noun")
     if noun.tag_ == "NN" and any(c.lower_ in listed("of_several") for c in noun.lefts):
         raise Dropped("broken grammar")
     if modifiers and not determiner and noun.tag_ == "NN" and noun.lower_ not in listed("mass"):
@@ -455,9 +424,7 @@ def _needed(noun: Token, determiner: list[str]) -> list[str]:
     "the first player to …", "the most promising player", "a great deal", "a critical condition".
     """
     adjectives: list[str] = []
-    for child in noun.lefts:
-        if child.dep_ != "amod" or not (child.is_alpha and child.is_lower) or not _whole(child):
-            continue
+    for child in filter(_plain_adjective, noun.lefts):
         most = [c.lower_ for c in child.lefts if c.lower_ in ("most", "least")]
         best = most or child.tag_ == "JJS"
         necessary = child.lower_ in listed("ordinals") or noun.lower_ in listed("light")
@@ -493,12 +460,6 @@ def _check_lost(
         raise Dropped("a noun that lost what it needs")
 
 
-def _check_number(noun: Token) -> None:
-    """Refuse "a" before a plural that no number explains: "made a living painting portraits"."""
-    if noun.tag_ == "NNS" and not any(c.dep_ == "nummod" for c in noun.lefts):
-        raise Dropped("a noun that lost what it needs")
-
-
 def _compound(part: Token) -> list[str]:
     """All of a compound or none of it: "injured reserve" list, but not "(30) point" barrier."""
     inner = [c for c in part.lefts if c.dep_ != "det"]
@@ -507,17 +468,16 @@ def _compound(part: Token) -> list[str]:
     return [*(c.lower_ for c in inner), part.lower_]
 
 
-def _kind_of(noun: Token, how: Rendering, step: Token | None) -> list[str]:
+def _kind_of(noun: Token, how: Skeleton, step: Token | None) -> list[str]:
     """ "Vassar College" is a college, "Paris" a city; other names cannot be replaced."""
     word = noun.lower_
     plural = word in ("championships", "games", "olympics", "paralympics")
     if word in listed("institutions") and (plural or noun.tag_ != "NNPS"):
-        definite = plural or any(c.dep_ in ("det", "poss") for c in noun.lefts)
+        definite = plural or has_dep(noun.lefts, "det", "poss")
         return ["the" if definite else "a", word]
     if _is_where(noun, step):
         return ["a", "city"]
-    if how.alone:
-        raise Dropped("name in the skeleton")  # "represented Spain"
+    drop_if(how.alone, "name in the skeleton")  # "represented Spain"
     return place(noun, how)
 
 
@@ -525,7 +485,7 @@ def _is_where(name: Token, step: Token | None) -> bool:
     """ "moved to Madras, where …": a place, however it is labelled."""
     if name.dep_ != "pobj" or name.head.lower_ not in ("in", "to") or name.tag_ != "NNP":
         return False
-    long = name.i - name.left_edge.i > 1 or any(c.dep_ in ("det", "poss") for c in name.lefts)
+    long = name.i - name.left_edge.i > 1 or has_dep(name.lefts, "det", "poss")
     full_name = "-".join(t.lower_ for t in name.lefts) + "-" + name.lower_
     if step is None or long or full_name.strip("-") in listed("countries"):
         return False
@@ -533,9 +493,9 @@ def _is_where(name: Token, step: Token | None) -> bool:
     return step.dep_ == "relcl" and opening.lower_ == "where"
 
 
-def place(noun: Token, how: Rendering) -> list[str]:
+def place(noun: Token, how: Skeleton) -> list[str]:
     """ "a city" or "a country" for the name of one; raises Dropped for any other name."""
-    if how.entity(noun) != "GPE" or any(c.dep_ in ("conj", "poss") for c in noun.children):
+    if how.entity(noun) != "GPE" or has_dep(noun.children, "conj", "poss"):
         raise Dropped("name in the skeleton")
     name = "-".join(c.lower_ for c in noun.lefts if c.dep_ in ("compound", "amod"))
     full_name = f"{name}-{noun.lower_}" if name else noun.lower_
@@ -561,20 +521,11 @@ def hyphenated(noun: Token) -> bool:
     return "-" in around or "–" in around or "/" in around
 
 
-def _pronoun(word: str) -> list[str]:
-    if word in GENDERED_PRONOUNS:
-        raise Dropped("gender cue in the skeleton")
-    if word not in listed("kept_pronouns"):
-        raise Dropped("pronoun in the skeleton")
-    return [word]
-
-
-def _of(noun: Token, how: Rendering) -> list[str]:
-    for child in noun.rights:
-        if child.dep_ == "prep" and child.lower_ == "of":
-            for inner in child.rights:
-                if inner.dep_ == "pobj":
-                    return ["of", *noun_phrase(inner, how)]
+def _of(noun: Token, how: Skeleton) -> list[str]:
+    phrases = [c for c in noun.rights if c.dep_ == "prep" and c.lower_ == "of"]
+    inner = next((c for phrase in phrases for c in phrase.rights if c.dep_ == "pobj"), None)
+    if inner is not None:
+        return ["of", *noun_phrase(inner, how)]
     if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
         raise Dropped("incomplete predicate")
     return []
@@ -608,14 +559,11 @@ def check_verb(
     filled  its object is [Y], or something of [Y]'s: "made [Y]"
     """
     before = [c for c in verb.rights if c.i <= end]
-    if verb.tag_ == "VBG" and any(c.dep_ == "auxpass" for c in verb.lefts):
+    if verb.tag_ == "VBG" and has_dep(verb.lefts, "auxpass"):
         raise Dropped("no finite verb")  # "'s been telling", read as a passive
-    if verb.lower_ == "got" and any(c.dep_ == "auxpass" for c in verb.lefts):
-        raise Dropped("no finite verb")  # "'s got"
-    if hyphenated(verb):
-        raise Dropped("broken grammar")  # "short-lived"
-    if not is_known(base):
-        raise Dropped("unknown verb")
+    drop_if(verb.lower_ == "got" and has_dep(verb.lefts, "auxpass"), "no finite verb")  # "'s got"
+    drop_if(hyphenated(verb), "broken grammar")  # "short-lived"
+    drop_if(not is_known(base), "unknown verb")
     nouns = [c for c in before if c.dep_ in ("dobj", "attr", "oprd") and c.pos_ in _NOUNS]
     if len(nouns) > 1 and base not in listed("two_objects"):
         raise Dropped("two objects in a row")  # an apposition: "wrote an essay, the deficiency …"
@@ -625,18 +573,17 @@ def check_verb(
     passive = verb_group(verb).passive
     if passive and base in listed("done_to_things"):
         raise Dropped("subject is not a person")  # a horse "was exported"
-    clause = any(c.dep_ == "ccomp" for c in before)
+    clause = has_dep(before, "ccomp")
     bare = not words and not clause and not filled
     if base in listed("needs_object") and not passive and bare:
         raise Dropped("incomplete predicate")  # a participle alone: "caused"
-    whom = passive or any(c.dep_ in ("dobj", "dative") for c in before)
+    whom = passive or has_dep(before, "dobj", "dative")
     if base in listed("needs_noun") and not whom and not (base == "do" and clause):
         raise Dropped("incomplete predicate")  # "spent (one year) at a university"
-    alone = base in listed("no_clause") and not any(c.dep_ == "prt" for c in before)
+    alone = base in listed("no_clause") and not has_dep(before, "prt")
     if clause and (alone or (base in listed("needs_whom") and not whom)):
         raise Dropped("incomplete predicate")  # “told that”, “lived that”
-    if base in listed("needs_more") and bare:
-        raise Dropped("incomplete predicate")  # "went", "was put"
+    drop_if(base in listed("needs_more") and bare, "incomplete predicate")  # "went", "was put"
     if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
         raise Dropped("incomplete predicate")
     if copula:
@@ -645,8 +592,7 @@ def check_verb(
 
 def _check_copula(before: list[Token], words: list[str]) -> None:
     """ "was (a) member", "was in a (critical) condition", "was in the direction (of …)"."""
-    if words == ["up"]:
-        raise Dropped("incomplete predicate")  # "was not up (for …)"
+    drop_if(words == ["up"], "incomplete predicate")  # "was not up (for …)"
     for noun in before:
         alone = words[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
         if alone and noun.dep_ == "attr" and noun.tag_ == "NN":
@@ -661,29 +607,14 @@ def _check_copula(before: list[Token], words: list[str]) -> None:
                 raise Dropped("a noun that lost what it needs")
 
 
-def check_adjective(adjective: Token) -> None:
-    """Refuse an adjective that is a noun, half of a word, or one side of "so … that"."""
-    if hyphenated(adjective):
-        raise Dropped("number or sign in the skeleton")  # "short-lived"
-    if any(c.dep_ in ("det", "poss") for c in adjective.lefts):
-        raise Dropped("a noun that lost what it needs")  # "was the first (to …)"
-    if any(c.lower_ == "so" for adverb in adjective.lefts for c in adverb.lefts):
-        raise Dropped("comparison")  # "so little recovered that"
-
-
-def check_participle(verb: Token) -> None:
-    """A participle without an auxiliary needs a verb that takes one: "was left paralysed"."""
-    if base_and_past(verb.head.lower_, verb.head.tag_)[0] not in listed("takes_participle"):
-        raise Dropped("no finite verb")  # "began competed"
-
-
 def check_joint(link: Link, words: list[str], joint: list[str], persons: Set[str]) -> None:
     """Refuse a connection of predicate and [Y] that differs from that in the sentence.
 
     words  the template so far; joined  that, because, where, …
     """
     clause, parent = link.path[-1], link.path[-2]
-    overt = any(t.lower_ == joint[-1] or t.tag_ == "WDT" for t in _opening(link))
+    opening = [t for t in clause.subtree if t.i < link.y.i]
+    overt = any(t.lower_ == joint[-1] or t.tag_ == "WDT" for t in opening)
     if clause.dep_ == "relcl":
         _check_antecedent(parent, joint, persons)
         between = parent.doc[parent.i + 1 : link.y.i - len(joint)].text
@@ -696,7 +627,9 @@ def check_joint(link: Link, words: list[str], joint: list[str], persons: Set[str
         tokens = parent.doc[parent.i + 1 : link.y.i]
         if any(t.text in (",", ";", ":", "–", "—") or t.tag_ == "CC" for t in tokens):
             raise Dropped("nothing joins the clauses")
-        if parent.pos_ not in ("VERB", "AUX") and _opens_sentence(link.path[0]):
+        verb = link.path[0]  # with a subordinator, and no main clause before it
+        marked = any(c.dep_ == "mark" or c.tag_ == "WRB" for c in verb.lefts)
+        if parent.pos_ not in ("VERB", "AUX") and marked and verb.head.i >= verb.i:
             raise Dropped("nothing joins the clauses")  # "Since he was a teenager he …"
     if clause.dep_ == "ccomp":
         _check_reported(parent, clause, joint)
@@ -741,20 +674,10 @@ def _has_gap(clause: Token) -> bool:
     """Whether something is missing in a clause, so that it can be relative: "the book he wrote"."""
     if any(t.pos_ == "ADP" and not t.n_rights and t.dep_ != "prt" for t in clause.subtree):
         return True  # "the pain he was in"
-    if any(c.dep_ in ("xcomp", "ccomp", "advcl") for c in clause.rights):
+    if has_dep(clause.rights, "xcomp", "ccomp", "advcl"):
         return True  # below it, maybe: "the book he wanted to write"
     verb = clause.pos_ == "VERB" or clause.lower_ in listed("do")
-    return verb and not any(c.dep_ in ("dobj", "attr", "acomp") for c in clause.rights)
-
-
-def _opening(link: Link) -> list[Token]:
-    return [t for t in link.path[-1].subtree if t.i < link.y.i]
-
-
-def _opens_sentence(verb: Token) -> bool:
-    """Whether a verb with a subordinator has no main clause before it: that is what follows."""
-    marked = any(c.dep_ == "mark" or c.tag_ == "WRB" for c in verb.lefts)
-    return marked and (verb.head.i >= verb.i)
+    return verb and not has_dep(clause.rights, "dobj", "attr", "acomp")
 
 
 def _base(word: Token) -> str:
@@ -770,16 +693,9 @@ def check_possessive(link: Link, words: list[str], persons: Set[str]) -> None:
         raise Dropped("[Y] could be another person")
 
 
-def check_reflexive(link: Link) -> None:
-    """Refuse an emphasis: "was himself a …"."""
-    if link.path[-2].pos_ == "AUX":
-        raise Dropped("[Y] is not an object")
-
-
 def check_words(words: list[str]) -> None:
     """Patterns that no template may contain, regardless of its parse."""
-    if "than" in words:
-        raise Dropped("comparison")
+    drop_if("than" in words, "comparison")
     if any(a == "because" and b in ("what", "how", "why") for a, b in pairwise(words)):
         raise Dropped("broken grammar")
     joints = (listed("coordinators") | listed("subordinators")) - {"that", "if", "whether"}
@@ -799,15 +715,13 @@ def check_alone(verb: Token, words: list[str]) -> None:
         passive = group.passive and group.base not in listed("needs_place")
         complete = passive or (not group.passive and group.base in listed("stands_alone"))
     else:
-        particle = len(rest) == 1 and any(c.dep_ == "prt" for c in verb.rights)
+        particle = len(rest) == 1 and has_dep(verb.rights, "prt")
         complete = not (particle and group.base in open_ended)
     cut = group.base in listed("never_cut") and not group.passive
-    if cut or not complete or _lacks_object(verb, group, rest):
-        raise Dropped("incomplete predicate")
+    drop_if(cut or not complete or _lacks_object(verb, group, rest), "incomplete predicate")
     if group.modal == "would":
         raise Dropped("a modal without its circumstances")  # "who would write the book"
-    if _of_the_dead(group, rest):
-        raise Dropped("a predicate of the dead")
+    drop_if(_of_the_dead(group, rest), "a predicate of the dead")
     if verb.tag_ == "VBN" and not (group.passive or group.perfect):
         raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
     if rest[-1:] in (["it"], ["them"], ["itself"], ["themselves"], ["each"]):
@@ -822,8 +736,7 @@ def _check_nouns(verb: Token, base: str, rest: list[str]) -> None:
     for noun in verb.rights:
         ends = rest[-1:] == [noun.lower_]
         if noun.dep_ == "attr" and noun.pos_ == "NOUN":
-            if noun.lower_ in listed("young"):
-                raise Dropped("an age")
+            drop_if(noun.lower_ in listed("young"), "an age")
             if noun.lower_ not in listed("anyone"):
                 raise Dropped("subject is not a person")  # "was a moth", "was the organisation"
             bare = rest[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
@@ -863,32 +776,23 @@ def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
 
 def check_alone_adjective(adjective: Token, phrase: list[str]) -> None:
     """Refuse what needs more than `phrase`: "was fluent", "was four", "reached (a career) high"."""
-    if not phrase and adjective.lower_ in listed("needs_its_phrase"):
-        raise Dropped("incomplete predicate")
-    if adjective.tag_ == "VBG":
-        raise Dropped("no finite verb")  # "was usurping (the throne)"
-    clause = any(c.dep_ == "xcomp" for c in adjective.rights)
+    drop_if(not phrase and adjective.lower_ in listed("needs_its_phrase"), "incomplete predicate")
+    drop_if(adjective.tag_ == "VBG", "no finite verb")  # "was usurping (the throne)"
+    clause = has_dep(adjective.rights, "xcomp")
     if clause and adjective.lower_ not in listed("takes_infinitive"):
         raise Dropped("broken grammar")  # "was successful to own land"
     verb = adjective.head
-    if adjective.lower_ in listed("young"):
-        raise Dropped("an age")
+    drop_if(adjective.lower_ in listed("young"), "an age")
     if adjective.dep_ in ("acomp", "dobj") and verb.pos_ == "VERB":
         base = base_and_past(verb.lower_, verb.tag_)[0]
-        if base not in listed("takes_adjective"):
-            raise Dropped("broken grammar")
-
-
-# --- The quality gate: what a template must never contain ----------------------------------------
+        drop_if(base not in listed("takes_adjective"), "broken grammar")
 
 
 def check_sentence(doc: Doc, token: Token) -> None:
     """Refuse a sentence that is not a plain statement before making a skeleton."""
     sentence = token.sent if doc.has_annotation("SENT_START") else doc[:]
-    if sentence[-1].text == "?" or (len(doc) and doc[-1].text == "?"):
-        raise Dropped("question")
-    if sum(t.text in _QUOTES for t in doc[: token.i]) % 2:
-        raise Dropped("inside a quotation")
+    drop_if(sentence[-1].text == "?" or (len(doc) and doc[-1].text == "?"), "question")
+    drop_if(sum(t.text in _QUOTES for t in doc[: token.i]) % 2, "inside a quotation")
 
 
 def finish(words: list[str], *, cues: Set[str], rule: str = "gender cue in the skeleton") -> str:
@@ -898,19 +802,13 @@ def finish(words: list[str], *, cues: Set[str], rule: str = "gender cue in the s
         word = word.removesuffix(",")
         if word in _SLOTS or (i == 0 and word.lower() in listed("subordinators")):
             continue
-        if not word.islower() or not word.isascii():
-            raise Dropped("name in the skeleton")
-        if not _WORD.fullmatch(word):
-            raise Dropped("number or sign in the skeleton")
-        if gives_gender_away(word):
-            raise Dropped("gender cue in the skeleton")
-        if word in cues:
-            raise Dropped(rule)
-    if len(words) > LONGEST:
-        raise Dropped("too long")
+        drop_if(not word.islower() or not word.isascii(), "name in the skeleton")
+        drop_if(not _WORD.fullmatch(word), "number or sign in the skeleton")
+        drop_if(gives_gender_away(word), "gender cue in the skeleton")
+        drop_if(word in cues, rule)
+    drop_if(len(words) > LONGEST, "too long")
     for one, two in pairwise(words):
-        if one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS):
-            raise Dropped("broken grammar")
+        drop_if(one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS), "broken grammar")
         if one == "to" and two in listed("coordinators") | listed("subordinators") | {"[Y]"}:
             raise Dropped("broken grammar")
     return " ".join(words)
@@ -918,8 +816,7 @@ def finish(words: list[str], *, cues: Set[str], rule: str = "gender cue in the s
 
 def _articles(words: list[str]) -> list[str]:
     """Choose a or an for the word that now follows."""
-    fixed = list(words)
-    for i, word in enumerate(words[:-1]):
-        if word in ("a", "an") and words[i + 1].islower():
-            fixed[i] = _ARTICLES.choose(words[i + 1])
-    return fixed
+    return [
+        _ARTICLES.choose(after) if word in ("a", "an") and after.islower() else word
+        for word, after in pairwise([*words, ""])
+    ]

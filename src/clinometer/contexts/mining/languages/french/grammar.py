@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.shared import Dropped, read_lexicon, word_list
+from clinometer.contexts.mining.languages.shared import Dropped, drop_if, read_lexicon, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -47,13 +47,8 @@ _RELATIVE = ("où ", "dont ", "qu'")
 _NUMBERS = frozenset("un une deux trois quatre cinq six sept huit neuf dix".split())
 
 
-def listed(name: str) -> frozenset[str]:
-    """The words of a list.
-
-    >>> "déclarer" in listed("reporting")
-    True
-    """
-    return word_list(__package__, name)
+#: The words of a list.
+listed = partial(word_list, __package__)
 
 
 def openings() -> Mapping[str, str]:
@@ -106,7 +101,11 @@ def may_link(before: str) -> bool:
 def find_link(y: Token, parsed: Parsed, persons: Set[str]) -> FrenchLink:
     """The link of one il or elle; `Dropped` if there is none to rely on."""
     doc = y.doc
-    _check_pronoun(y)
+    drop_if(not y.dep_.startswith("nsubj") or y.head.i < y.i, "[Y] is not a subject")
+    following = doc[y.i + 1].lower_ if y.i + 1 < len(doc) else ""
+    drop_if(following.startswith("-"), "[Y] is not a subject")
+    impersonal = y.head.lemma_.lower() in listed("impersonal") or _y_avoir(doc, y.i)
+    drop_if(y.lower_ == "il" and impersonal, "il is impersonal")
     end, joint = _joint(doc, y)
     subject = _subject(doc, end)
     opening = _opening(doc, subject)
@@ -117,18 +116,6 @@ def find_link(y: Token, parsed: Parsed, persons: Set[str]) -> FrenchLink:
         raise Dropped("subject is not one person")
     start = subject.i + 1 if subject.lower_ in PRONOUNS else subject.right_edge.i + 1
     return FrenchLink(subject, y, start, end, opening, joint)
-
-
-def _check_pronoun(y: Token) -> None:
-    doc = y.doc
-    if not y.dep_.startswith("nsubj") or y.head.i < y.i:
-        raise Dropped("[Y] is not a subject")
-    following = doc[y.i + 1].lower_ if y.i + 1 < len(doc) else ""
-    if following.startswith("-"):
-        raise Dropped("[Y] is not a subject")
-    verb = y.head.lemma_.lower()
-    if y.lower_ == "il" and (verb in listed("impersonal") or _y_avoir(doc, y.i)):
-        raise Dropped("il is impersonal")
 
 
 def _y_avoir(doc: Doc, i: int) -> bool:
@@ -148,12 +135,10 @@ def _says_time(doc: Doc, i: int) -> bool:
 def _joint(doc: Doc, y: Token) -> tuple[int, str]:
     """The first token after the predicate, and the text from there to [Y]."""
     before = doc.text[: y.idx]
-    if _SI.search(before):
-        raise Dropped("si is elided before il only")
+    drop_if(_SI.search(before), "si is elided before il only")
     match = _joints().search(before)
     joint = match[0].lower() if match else ""
-    if not joint and not before.endswith(", "):
-        raise Dropped("nothing joins the clauses")
+    drop_if(not joint and not before.endswith(", "), "nothing joins the clauses")
     start = match.start() if match else len(before)
     end = next(token.i for token in doc if token.idx >= start)
     if joint == "qu'":
@@ -195,8 +180,7 @@ def _subject(doc: Doc, end: int) -> Token:
         if token.dep_ in _SUBJECTS or token.lower_ in _SUBJECT_FORMS:
             if token.lower_ in _SUBJECT_FORMS and token.lower_ not in PRONOUNS:
                 raise Dropped("another subject between")
-            if token.dep_ == "expl:subj":
-                raise Dropped("il is impersonal")
+            drop_if(token.dep_ == "expl:subj", "il is impersonal")
             return token
     raise Dropped("no predicate before [Y]")
 
@@ -215,8 +199,7 @@ def _opening(doc: Doc, subject: Token) -> str:
             if start == 0 or before[:start].rstrip().endswith((",", ";", ":", "–", "—", " et")):
                 return opening
             raise Dropped("clause within another")
-    if doc[first.i - 1].lower_ not in _BEFORE:
-        raise Dropped("clause within another")
+    drop_if(doc[first.i - 1].lower_ not in _BEFORE, "clause within another")
     return ""
 
 
@@ -225,13 +208,11 @@ def _check_person(subject: Token, y: Token, parsed: Parsed, persons: Set[str]) -
     gender = PRONOUNS[y.lower_]
     word = subject.lower_
     if word in PRONOUNS:
-        if word != y.lower_:
-            raise Dropped("subject and [Y] differ in gender")
+        drop_if(word != y.lower_, "subject and [Y] differ in gender")
         if subject.head.lemma_.lower() in listed("impersonal") or _says_time(y.doc, subject.i):
             raise Dropped("il is impersonal")
         return
-    if "Plur" in subject.morph.get("Number", []):
-        raise Dropped("subject is not one person")
+    drop_if("Plur" in subject.morph.get("Number", []), "subject is not one person")
     persons_by_gender = {"Masc": listed("masculine_persons"), "Fem": listed("feminine_persons")}
     if subject.pos_ == "NOUN":
         both = word in persons or word in listed("epicene_persons")
@@ -242,11 +223,8 @@ def _check_person(subject: Token, y: Token, parsed: Parsed, persons: Set[str]) -
         articles = {
             g for c in subject.children if c.dep_ == "det" for g in c.morph.get("Gender", [])
         }
-        if articles and gender not in articles:
-            raise Dropped("subject and [Y] differ in gender")
-    elif word in persons_by_gender[gender]:
-        return
-    else:
+        drop_if(articles and gender not in articles, "subject and [Y] differ in gender")
+    elif word not in persons_by_gender[gender]:
         _check_name(subject, gender, parsed)
 
 
@@ -257,8 +235,7 @@ def _check_name(subject: Token, gender: str, parsed: Parsed) -> None:
         raise Dropped("subject and [Y] differ in gender")
     if word in names[gender]:
         return
-    if subject.pos_ != "PROPN" or parsed.entity(subject) != "PER":
-        raise Dropped("subject is not a person")
+    drop_if(subject.pos_ != "PROPN" or parsed.entity(subject) != "PER", "subject is not a person")
     if any(token.pos_ == "PROPN" for token in subject.doc[: subject.left_edge.i]):
         raise Dropped("another person before")  # the name may be of either gender
 
@@ -272,18 +249,15 @@ def french_template(link: FrenchLink, cues: Set[str]) -> str:
     for token in tokens:
         _check_shape(token, link)
     whole, tokens = tokens, _pruned(tokens, to_the_end=not link.joint.endswith(_RELATIVE))
-    if not tokens:
-        raise Dropped("incomplete predicate")
+    drop_if(not tokens, "incomplete predicate")
     if tokens[-1] is not whole[-1] and _is_verb(tokens[-1]):
         raise Dropped("incomplete predicate")  # visita (le bagne)
     for token in tokens:
         _check_word(token, cues)
     _check_cuts(tokens)
     text = _joined(tokens)
-    if not text:
-        raise Dropped("no predicate before [Y]")
-    if len(text.split()) > LONGEST:
-        raise Dropped("too long")
+    drop_if(not text, "no predicate before [Y]")
+    drop_if(len(text.split()) > LONGEST, "too long")
     _check_complete(tokens)
     joint = link.joint if link.joint.startswith(",") else f" {link.joint}"
     head = f"{link.opening} l'" if link.opening else "L'"
@@ -295,8 +269,7 @@ def _check_agreement(tokens: list[Token]) -> None:
     for token in tokens:
         noun = token.pos_ in ("NOUN", "PROPN") and token.dep_ in ("xcomp", "ROOT", "attr", "obj")
         deps = {child.dep_ for child in token.children}
-        if noun and "cop" in deps and "case" not in deps:
-            raise Dropped("noun as predicate")
+        drop_if(noun and "cop" in deps and "case" not in deps, "noun as predicate")
         if token.lower_ in listed("etre") or token.lemma_ in listed("copulas"):
             _check_attribute(token)
         if token.lower_ in listed("etre") and token.nbor().lower_ in ("un", "une", "le", "la"):
@@ -312,8 +285,7 @@ def _check_agreement(tokens: list[Token]) -> None:
             continue
         if participle and not _after(token, "etre") and _after(token, "avoir"):
             continue
-        if token.lower_ not in listed("epicene_adjectives"):
-            raise Dropped("agreement gives gender away")
+        drop_if(token.lower_ not in listed("epicene_adjectives"), "agreement gives gender away")
 
 
 def _check_attribute(verb: Token) -> None:
@@ -377,27 +349,22 @@ def _check_complete(tokens: list[Token]) -> None:
     if last.pos_ in ("ADP", "DET", "CCONJ", "SCONJ") or last.text.endswith("'"):
         raise Dropped("incomplete predicate")
     ends = listed("etre") | listed("avoir") | listed("needs_attribute")
-    if last.lower_ in ends or last.lemma_.lower() in ends:
-        raise Dropped("incomplete predicate")
+    drop_if(last.lower_ in ends or last.lemma_.lower() in ends, "incomplete predicate")
     if {"ne", "n'"} & set(words) and not listed("negations") & set(words):
         raise Dropped("incomplete predicate")
     verbs = [token for token in tokens if _is_verb(token)]
-    if verbs and verbs[-1].lemma_.lower() in listed("modals"):
-        raise Dropped("incomplete predicate")
+    drop_if(verbs and verbs[-1].lemma_.lower() in listed("modals"), "incomplete predicate")
     if verbs and all(token.lower_ in listed("avoir") for token in verbs):
         if not any(token.pos_ in ("NOUN", "PRON") for token in tokens):
             raise Dropped("incomplete predicate")  # n'avait pas encore (trois ans)
-        if "ans" in words and _NUMBERS & set(words):
-            raise Dropped("[X] is a child")
+        drop_if("ans" in words and _NUMBERS & set(words), "[X] is a child")
 
 
 def _check_shape(token: Token, link: FrenchLink) -> None:
     """What no predicate may contain, whether or not it would be left out."""
     word, before = token.lower_, token.nbor(-1)
-    if word == "," or word in listed("joining"):
-        raise Dropped("clause within another")
-    if word in listed("comparing") and link.joint.endswith("qu'"):
-        raise Dropped("comparison")
+    drop_if(word == "," or word in listed("joining"), "clause within another")
+    drop_if(word in listed("comparing") and link.joint.endswith("qu'"), "comparison")
     begins = token.i == link.start or before.lower_ in ("ne", "n'", "se", "s'")
     if (begins and word in _ARTICLES) or (
         word in ("en", "y") and (begins or before.lower_ in _BEFORE_CLITIC)
@@ -419,32 +386,26 @@ def _check_cuts(tokens: list[Token]) -> None:
     for token, after in pairwise(tokens):
         if after.i == token.i + 1:
             continue
-        if token.nbor().text.startswith("-"):
-            raise Dropped("half of a hyphenated word")
+        drop_if(token.nbor().text.startswith("-"), "half of a hyphenated word")
         if token.pos_ == "DET" and after.pos_ not in ("NOUN", "ADJ", "NUM", "DET"):
             raise Dropped("incomplete predicate")
 
 
 def _check_word(token: Token, cues: Set[str]) -> None:
     word = token.lower_
-    if word in listed("speech"):
-        raise Dropped("first or second person")
-    if token.is_punct and word != ",":
-        raise Dropped("punctuation in the skeleton")
+    drop_if(word in listed("speech"), "first or second person")
+    drop_if(token.is_punct and word != ",", "punctuation in the skeleton")
     after = token.nbor()
     verb = after.pos_ not in _NOMINAL or after.text.endswith(("rent", "aient", "ait"))
     clitic = word in _ARTICLES and verb
     if clitic or (word in listed("other_pronouns") and token.pos_ == "PRON"):
         raise Dropped("pronoun in the skeleton")
-    if word in listed("always_pronouns"):
-        raise Dropped("pronoun in the skeleton")
+    drop_if(word in listed("always_pronouns"), "pronoun in the skeleton")
     feminine = token.pos_ == "NOUN" and word.endswith(("trice", "trices", "euse", "euses"))
-    if feminine or word in listed("gender_cues") or word in cues:
-        raise Dropped("gender cue in the skeleton")
+    drop_if(feminine or word in listed("gender_cues") or word in cues, "gender cue in the skeleton")
     if token.pos_ == "NOUN" and (is_person(word) or is_person(token.lemma_.lower())):
         raise Dropped("another person in the skeleton")
-    if token.pos_ == "PROPN" or token.text[:1].isupper():
-        raise Dropped("name in the skeleton")
+    drop_if(token.pos_ == "PROPN" or token.text[:1].isupper(), "name in the skeleton")
     if any(c.isdigit() for c in word) or (token.pos_ == "NUM" and word not in _NUMBERS):
         raise Dropped("number in the skeleton")
 

@@ -50,12 +50,11 @@ class French:
 
     @cached_property
     def parser(self) -> SpacyParser:
-        default = self._parser_name == DEFAULT_PARSER
-        other = f"python -m spacy download {self._parser_name}"
+        name = self._parser_name
         return SpacyParser(
-            self._parser_name,
+            name,
             needed=("morphologizer", "parser", "lemmatizer"),
-            installs=install_command(DEFAULT_PARSER) if default else other,
+            installs=install_command(name) if name == DEFAULT_PARSER else "",
             later=("ner",),
         )
 
