@@ -27,15 +27,22 @@ def text(number: int) -> str:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Callable[..., Path]:
-    """Write n articles as .jsonl."""
+    """Write n articles, and then texts, as .jsonl."""
 
-    def write(n: int, name: str = "corpus.jsonl") -> Path:
-        path = tmp_path / name
-        rows = (json.dumps({"id": i, "text": text(i)}) for i in range(n))
+    def write(n: int, *texts: str) -> Path:
+        path = tmp_path / "corpus.jsonl"
+        rows = (json.dumps({"text": each}) for each in (*map(text, range(n)), *texts))
         path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
         return path
 
     return write
+
+
+def assert_same_sets(folder: Path, one: str, other: str) -> None:
+    """The files of two sets have the same bytes, their sidecars too."""
+    for ending in (".csv", ".json"):
+        a, b = ((folder / f"{name}{ending}").read_bytes() for name in (one, other))
+        assert a == b
 
 
 @pytest.fixture

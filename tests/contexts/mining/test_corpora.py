@@ -129,20 +129,40 @@ def test_frames_of_zstandard_follow_each_other(tmp_path: Path) -> None:
     assert texts_of(path)[0] == TEXTS * 3
 
 
-def test_latin_1_is_read_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "texts", "damage"),
+    [
+        (
+            '{"text": "Señora Müller"}\n{"text": "plain"}\n'.encode("latin-1"),
+            ["Señora Müller", "plain"],
+            {corpora.AS_WINDOWS_1252: 1},
+        ),
+        (b'{"text": "broken \\ud800"}\n{"text": "fine"}\n', ["fine"], {NOT_UNICODE: 1}),
+        (
+            b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n'
+            b'{"title": "no text"}\n\n[1]\n{"text": "fine"}\n',
+            ["good", "fine"],
+            {corpora.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2},
+        ),
+        (  # skipped without loading it
+            b'{"text": "' + b"a" * 5000 + b'"}\n{"text": "fine"}\n',
+            ["fine"],
+            {corpora.TOO_LONG: 1},
+        ),
+    ],
+    ids=["Latin-1", "half a surrogate pair", "broken lines", "an endless line"],
+)
+def test_damage_is_counted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes,
+    texts: list[str],
+    damage: dict[str, int],
+) -> None:
+    monkeypatch.setattr(corpora, "LONGEST_LINE", 1000)
     path = tmp_path / "c.jsonl"
-    path.write_bytes('{"text": "Señora Müller"}\n{"text": "plain"}\n'.encode("latin-1"))
-    texts, damage = texts_of(path)
-    assert texts == ["Señora Müller", "plain"]
-    assert damage == {corpora.AS_WINDOWS_1252: 1}
-
-
-def test_half_a_surrogate_pair_is_counted_and_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_text('{"text": "broken \\ud800"}\n{"text": "fine"}\n', encoding="utf-8")
-    texts, damage = texts_of(path)
-    assert texts == ["fine"]
-    assert damage == {NOT_UNICODE: 1}
+    path.write_bytes(content)
+    assert texts_of(path) == (texts, damage)
 
 
 @pytest.mark.parametrize(
@@ -199,28 +219,6 @@ def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> Non
     texts, _ = texts_of(path)
     assert 1 < len(texts) < 10
     assert sum(t.count("word") for t in texts) == 10_000
-
-
-def test_broken_lines_are_counted_and_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_bytes(
-        b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n'
-        b'{"title": "no text"}\n\n[1]\n{"text": "fine"}\n'
-    )
-    texts, damage = texts_of(path)
-    assert texts == ["good", "fine"]
-    assert damage == {corpora.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2}
-
-
-def test_an_endless_line_is_skipped_without_loading_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpora, "LONGEST_LINE", 1000)
-    path = tmp_path / "c.jsonl"
-    path.write_bytes(b'{"text": "' + b"a" * 5000 + b'"}\n{"text": "fine"}\n')
-    texts, damage = texts_of(path)
-    assert texts == ["fine"]
-    assert damage == {corpora.TOO_LONG: 1}
 
 
 @pytest.mark.parametrize(

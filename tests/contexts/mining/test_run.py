@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
 from clinometer.contexts.context_set import ArticlesRecord
@@ -67,9 +68,7 @@ def test_several_processes_give_the_same_counts(
     monkeypatch.setattr("clinometer.contexts.mining.run.PIECE", 7)
     two = mine([path], tmp_path / "two.csv", gender, name="same", processes=2)
     assert two == one
-    for ending in (".csv", ".json"):
-        a, b = (tmp_path / f"{n}{ending}" for n in ("one", "two"))
-        assert a.read_bytes() == b.read_bytes()
+    assert_same_sets(tmp_path, "one", "two")
 
 
 def test_the_progress_of_a_small_corpus_is_seen(
@@ -86,17 +85,16 @@ def test_the_progress_of_a_small_corpus_is_seen(
 
 
 def test_articles_are_counted_once_however_the_work_is_divided(
-    gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also for near-duplicates: took a job and took the job."""
     said = "The nurse said that she would stay."
-    texts = [
+    path = corpus(
+        0,
         " ".join([said] * 5 + ["The nurse took a job because she was poor."]),
         f"{said} {said} The pilot took the job because he was poor. He said that he was poor.",
         "The nurse took a job because she was poor. The pilot took the job when he left.",
-    ]
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    )
     for piece in (400, 2, 1):
         monkeypatch.setattr(run, "PIECE", piece)
         contexts = mine([path], tmp_path / f"{piece}.csv", gender, name="same")
@@ -109,20 +107,17 @@ def test_articles_are_counted_once_however_the_work_is_divided(
     assert contexts.sampling.corpus_noise == pytest.approx(
         load_contexts(tmp_path / "400.csv").sampling.corpus_noise
     )
-    for ending in (".csv", ".json"):
-        one, two = ((tmp_path / f"{n}{ending}").read_bytes() for n in (400, 1))
-        assert one == two
+    assert_same_sets(tmp_path, "400", "1")
 
 
 def test_a_higher_confidence_leaves_fewer_and_surer_links(
     corpus: Write, gender: MineSettings, tmp_path: Path
 ) -> None:
-    path = corpus(4)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(
-            json.dumps({"text": "Smith left the office of Jones before he was tired."}) + "\n"
-        )
-        file.write(json.dumps({"text": "He left the room because he was tired."}) + "\n")
+    path = corpus(
+        4,
+        "Smith left the office of Jones before he was tired.",
+        "He left the room because he was tired.",
+    )
     sets = {
         least: mine([path], tmp_path / "c.csv", replace(gender, min_confidence=least))
         for least in (0.0, 0.87, 0.96)
@@ -132,15 +127,16 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
     assert "--min-confidence 0.96" in (sets[0.96].metadata.command or "")
 
 
-def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_topics_share_one_parse(
+    corpus: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The sets are those of separate runs; topics that need other sentences are refused."""
-    texts = [
+    path = corpus(
+        0,
         "The black nurse, who won a prize, left. A Muslim lawyer lost a coat. The pilot was tall.",
         "Ada Smith is an Indian lawyer. She was born into a Hindu family. She won a prize.",
         "The blind teacher played a role. The teacher sold the house.",
-    ]
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    )
     race, religion = (MineSettings(topic=load_topic(name)) for name in ("race", "religion"))
     both = replace(race, also=(religion.topic,))
     anybody = replace(race, about="any")
@@ -166,11 +162,9 @@ def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.Monk
     mine([path], tmp_path / "race.csv", race, name="wiki")
     mine([path], tmp_path / "religion.csv", religion, name="wiki-religion")
     mine([path], tmp_path / "alone.csv", religion, name="both-religion")
-    pairs = (("wiki", "race"), ("wiki-religion", "religion"), ("both-religion", "alone"))
-    for one, two in pairs:
-        for ending in (".csv", ".json"):
-            together, alone = (tmp_path / f"{n}{ending}" for n in (one, two))
-            assert together.read_bytes() == alone.read_bytes()
+    assert_same_sets(tmp_path, "wiki", "race")
+    assert_same_sets(tmp_path, "wiki-religion", "religion")
+    assert_same_sets(tmp_path, "both-religion", "alone")
     with pytest.raises(SettingsError, match="topic 'gender' needs other sentences than 'race'"):
         mine([path], tmp_path / "x.csv", replace(race, also=(load_topic("gender"),)))
     with pytest.raises(SettingsError, match="topic 'tea' needs other sentences than 'race'"):
@@ -214,9 +208,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(
         mine([path], killed, replace(gender, seed=1), name="same")
     monkeypatch.setattr(run, "PIECE", 6)
     mine([path], killed, gender, name="same")
-    for ending in (".csv", ".json"):
-        whole, again = (tmp_path / f"{n}{ending}" for n in ("whole", "killed"))
-        assert whole.read_bytes() == again.read_bytes()
+    assert_same_sets(tmp_path, "whole", "killed")
     assert not (tmp_path / "killed.csv.mining").exists()
 
 
@@ -258,10 +250,9 @@ def test_every_article_is_sampled_equally_often() -> None:
         times.update(ranked[:3])
     # 600 expected each; the standard deviation is sqrt(2000 × 0.3 × 0.7) = 20.5.
     assert all(abs(n - 600) < 5 * 20.5 for n in times.values())
-    smallest = Smallest(3)
-    for i in range(10):
-        smallest.add(priority(7, 0, i))
-    assert smallest.limit == sorted(priority(7, 0, i) for i in range(10))[2]
+    smallest, priorities = Smallest(3), [priority(7, 0, i) for i in range(10)]
+    for n, number in enumerate(priorities, start=1):
+        assert smallest.add(number) == (number in sorted(priorities[:n])[:3])
 
 
 @pytest.mark.parametrize(

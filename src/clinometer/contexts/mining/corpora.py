@@ -23,7 +23,7 @@ import time
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 #: Standard input on the command line.
 STDIN = "-"
 HF = "hf:"
-PACKED = (".gz", ".zst", ".bz2", ".xz")
+#: Endings of packed files -> what unpacks their stream.
+PACKED: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    ".zst": ZstReader,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+}
 _KINDS = (".txt", ".jsonl", ".json", ".xml")
 _ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *PACKED))
 _FILES = (*_ENDINGS, ".parquet", ".arrow", ".zip")
@@ -64,7 +70,6 @@ NO_TEXT = "field missing or not text"
 NOT_UNICODE = "text with half a surrogate pair"
 
 _DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 #: Elements of a Wikipedia dump, and of wikitext those whose content is not prose.
 _FIELDS = ("ns", "text")
 _NOT_PROSE = ("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "pre")
@@ -98,10 +103,8 @@ class Source:
     @property
     def kind(self) -> str:
         """The suffix of the format, without that of the compression."""
-        name = self.member or self.place
-        for packed in PACKED:
-            name = name.removesuffix(packed)
-        return Path(name).suffix
+        path = Path(self.member or self.place)
+        return (path.with_suffix("") if path.suffix in PACKED else path).suffix
 
 
 def find_sources(places: Iterable[str]) -> list[Source]:
@@ -121,29 +124,27 @@ def articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[st
     """The texts of a source, one by one; `damage` counts what is skipped."""
     name, kind = source.name, source.kind
     rows: Iterator[Any]
-    if source.place.startswith(HF):
-        rows = _hub_rows(source.place.removeprefix(HF))
-    elif kind in (".parquet", ".arrow"):
-        rows = _table_rows(Path(source.place), field, parquet=kind == ".parquet")
-    else:
-        with _opened(source.place, source.member) as stream:
-            if kind == ".json":
-                rows = _json_values(stream, name=name)
-                yield from _texts(rows, field, name=name, damage=damage)
-            elif kind == ".xml":
+    with contextlib.ExitStack() as stack:
+        if source.place.startswith(HF):
+            rows = _hub_rows(source.place.removeprefix(HF))
+        elif kind in (".parquet", ".arrow"):
+            rows = _table_rows(Path(source.place), field, parquet=kind == ".parquet")
+        else:
+            stream = stack.enter_context(_opened(source.place, source.member))
+            if kind == ".xml":
                 yield from _dump_articles(stream, name=name, damage=damage)
-            else:
-                lines = _lines(stream, name=name, damage=damage)
-                if source.is_stdin:  # objects or plain text: see the first line
-                    first = next(lines, "")
-                    kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
-                    lines = itertools.chain([first], lines)
-                if kind == ".jsonl":
-                    yield from _texts(_json_lines(lines, damage), field, name=name, damage=damage)
-                else:
-                    yield from _blocks(lines)
-        return
-    yield from _texts(rows, field, name=name, damage=damage)
+                return
+            lines = _lines(stream, name=name, damage=damage)
+            if source.is_stdin:  # objects or plain text: see the first line
+                first = next(lines, "")
+                kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
+                lines = itertools.chain([first], lines)
+            if kind not in (".json", ".jsonl"):
+                yield from _blocks(lines)
+                return
+            json_lines = kind == ".jsonl"
+            rows = _json_lines(lines, damage) if json_lines else _json_values(stream, name=name)
+        yield from _texts(rows, field, name=name, damage=damage)
 
 
 def _sources(place: str) -> list[Source]:
@@ -248,20 +249,14 @@ def _opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
                 raw = stack.enter_context(open_binary(Path(place)))
         except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
             raise ContextError(f"{place}: cannot be read: {exc}") from exc
-        name = member or place
-        if name.endswith(".gz"):
-            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        elif name.endswith(".bz2"):
-            raw = stack.enter_context(bz2.BZ2File(raw))
-        elif name.endswith(".xz"):
-            raw = stack.enter_context(lzma.LZMAFile(raw))
-        elif name.endswith(".zst"):
-            raw = stack.enter_context(ZstReader(raw))
+        if unpack := PACKED.get(Path(member or place).suffix):
+            raw = stack.enter_context(unpack(raw))
         yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
 
 
 def _lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
-    """The lines of a stream as text, without their ends."""
+    """The lines of a stream as text, without their ends and a byte-order mark; raises if it is not
+    text."""
     first = True
     while line := _read(stream.readline, LONGEST_LINE, name=name):
         long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
@@ -269,8 +264,12 @@ def _lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[st
             while (more := _read(stream.readline, 1 << 20, name=name)) and not more.endswith(b"\n"):
                 pass
         if first:
-            line = _without_mark(line, name)
             first = False
+            if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
+            if b"\0" in line[:8192]:
+                raise ContextError(f"{name}: expected text, found a binary file")
+            line = line.removeprefix(b"\xef\xbb\xbf")
         if long:
             damage[TOO_LONG] += 1
         elif (text := _decoded(line, damage)) is not None:
@@ -307,15 +306,6 @@ def _decoded(line: bytes, damage: Counter[str]) -> str | None:
             return text
     damage[NOT_UTF8] += 1
     return None
-
-
-def _without_mark(line: bytes, name: str) -> bytes:
-    """The first line without a byte-order mark; raises if the file is not text."""
-    if line.startswith(_UTF16):
-        raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
-    if b"\0" in line[:8192]:
-        raise ContextError(f"{name}: expected text, found a binary file")
-    return line.removeprefix(b"\xef\xbb\xbf")
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[str]:
@@ -466,12 +456,10 @@ class _Pages:
     def _end(self, tag: str) -> None:
         if tag == self._open:
             self._open = None
-        if tag == "page" and self._is_article():
+        ns = "".join(self._page.get("ns", ("0",))).strip()
+        if tag == "page" and not self._redirect and ns == "0":
             text = "".join(self._page.get("text", ()))
             self._complete.append(text if self._size <= LONGEST_LINE else None)
-
-    def _is_article(self) -> bool:
-        return not self._redirect and "".join(self._page.get("ns", ("0",))).strip() == "0"
 
 
 def plain_text(wikitext: str) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -143,11 +143,11 @@ class _MiningRun:
             self.sample = _Sample(work, len(self.sources), self.settings.sample)
             self.pieces = sum(1 for _ in self.sample.pieces())
             todo = (p for p in enumerate(self.sample.pieces()) if not work.has_part(p[0]))
-            open_worker = partial(_open_worker, self.settings, explain)
             if processes == 0:
+                open_worker = partial(_open_worker, self.settings, explain)
                 parsed = _on_ray(todo, open_worker, allow_open=allow_open_ray)
             elif processes > 1:
-                parsed = _in_processes(todo, open_worker, processes)
+                parsed = _in_processes(todo, partial(_work, self.settings, explain), processes)
             else:
                 parsed = map(partial(decide_piece, self.languages, explain), todo)
             store_as_they_come(
@@ -294,8 +294,8 @@ class Smallest:
     """The n smallest numbers seen so far: a random sample of a stream of unknown length.
 
     >>> smallest = Smallest(2)
-    >>> [smallest.add(x) for x in (5, 3, 9, 1)], smallest.limit
-    ([True, True, False, True], 3)
+    >>> [smallest.add(x) for x in (5, 3, 9, 1)]
+    [True, True, False, True]
     """
 
     def __init__(self, n: int) -> None:
@@ -309,11 +309,6 @@ class Smallest:
             return True
         return heapq.heappushpop(self._heap, -number) != -number
 
-    @property
-    def limit(self) -> int:
-        """The largest number that belongs to the n smallest."""
-        return -self._heap[0] if self._heap else -1
-
 
 class _Sample:
     """The sampled articles among all spooled ones."""
@@ -323,10 +318,8 @@ class _Sample:
         self._sources = sources
         self._limit = None
         if size is not None:
-            smallest = Smallest(size)
-            for random, _ in self._rows():
-                smallest.add(random)
-            self._limit = smallest.limit
+            smallest = heapq.nsmallest(size, (random for random, _ in self._rows()))
+            self._limit = max(smallest, default=-1)
         self._size = PIECE
         self.articles = self.sentences = 0
         for _ in self.pieces():
@@ -379,41 +372,25 @@ def decide_piece(languages: Sequence[Language], explain: bool, piece: Piece) -> 
     return number, tallies, explained
 
 
-# --- Where pieces are parsed: in this process, in several, or on a Ray cluster -------------------
-
-Worker = Callable[[Piece], ParsedPiece]
-_WORKER: Worker | None = None
-
-
-def _open_worker(settings: MineSettings, explain: bool) -> Worker:
+@lru_cache(maxsize=1)
+def _open_worker(settings: MineSettings, explain: bool) -> Callable[[Piece], ParsedPiece]:
+    """`decide_piece` with parsers that a process loads once."""
     return partial(decide_piece, open_languages(settings), explain)
 
 
-def _start_process(open_worker: Callable[[], Worker]) -> None:
-    global _WORKER  # noqa: PLW0603  (one parser per process, loaded once)
-    _WORKER = open_worker()
-
-
-def _work(piece: Piece) -> ParsedPiece:
-    if _WORKER is None:
-        raise RuntimeError("used before it was opened")
-    return _WORKER(piece)
+def _work(settings: MineSettings, explain: bool, piece: Piece) -> ParsedPiece:
+    return _open_worker(settings, explain)(piece)
 
 
 def _in_processes(
-    pieces: Iterator[Piece], open_worker: Callable[[], Worker], processes: int
+    pieces: Iterator[Piece], decide: Callable[[Piece], ParsedPiece], processes: int
 ) -> Iterator[ParsedPiece]:
     waiting: set[Future[ParsedPiece]] = set()
-    with ProcessPoolExecutor(
-        processes,
-        mp_context=get_context("spawn"),
-        initializer=_start_process,
-        initargs=(open_worker,),
-    ) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         try:
             while True:
                 for piece in islice(pieces, 2 * processes - len(waiting)):
-                    waiting.add(pool.submit(_work, piece))
+                    waiting.add(pool.submit(decide, piece))
                 if not waiting:
                     return
                 finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -426,7 +403,10 @@ def _in_processes(
 
 
 def _on_ray(
-    pieces: Iterator[Piece], open_worker: Callable[[], Worker], *, allow_open: bool
+    pieces: Iterator[Piece],
+    open_worker: Callable[[], Callable[[Piece], ParsedPiece]],
+    *,
+    allow_open: bool,
 ) -> Iterable[ParsedPiece]:
     from clinometer.execution.ray import Pool, WorkerResources
 

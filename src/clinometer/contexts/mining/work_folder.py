@@ -181,10 +181,20 @@ class WorkFolder(Resumable):
         return any((self.folder / "parts").glob("*.json"))
 
     def write_parts(self, parts: Iterable[tuple[int, list[Tally], list[Decision]]]) -> None:
-        """Write the tallies of pieces and, on request, their decisions."""
+        """Write the tallies of pieces and, on request, their decisions as lines of --explain."""
         for number, tallies, decisions in parts:
-            if decisions:
-                lines = "".join(map(_explained, decisions))
+            rows = [
+                {
+                    "sentence": d.sentence,
+                    "template": d.template,
+                    "dropped": d.rule or None,
+                    "parse": d.evidence,
+                    "confidence": d.confidence and round(d.confidence, 3),
+                }
+                for d in decisions
+            ]
+            if rows:
+                lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
                 _write(self._part(number).with_suffix(".explain"), lines)
             _write(self._part(number), TALLIES.dump_json(tallies).decode())
 
@@ -206,18 +216,6 @@ class WorkFolder(Resumable):
 
     def _part(self, number: int) -> Path:
         return self.folder / "parts" / f"{number:06}.json"
-
-
-def _explained(d: Decision) -> str:
-    """A line of --explain."""
-    row = {
-        "sentence": d.sentence,
-        "template": d.template,
-        "dropped": d.rule or None,
-        "parse": d.evidence,
-        "confidence": d.confidence and round(d.confidence, 3),
-    }
-    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:
