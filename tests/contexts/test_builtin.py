@@ -95,6 +95,8 @@ def test_every_set_says_where_it_comes_from(name: str) -> None:
     contexts = load_contexts(name)
     assert contexts.name == name
     assert {"corpus", "topic", "source"} <= set(contexts.metadata.to_dict())
+    assert not {"name", "sha256", "n", "n_eff"} & set(contexts.metadata.to_dict())
+    assert not contexts.metadata.model_extra
     assert contexts.merged == 0
 
 

@@ -320,10 +320,13 @@ class ContextSet:
         if a column `articles` says in how many articles each context was seen."""
         if self.metadata.drawn is not None:
             return self.metadata.drawn.sampling
-        articles = _whole_numbers(self.extra.get("articles", ()))
         from clinometer.measure.correction import Sampling  # loads scipy
 
-        return Sampling.of_counts(np.array(self.counts), articles)
+        column = self.extra.get("articles", ())
+        known = column and all(text.isdecimal() and int(text) > 0 for text in column)
+        return Sampling.of_counts(
+            np.array(self.counts), np.array(column, dtype=float) if known else None
+        )
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
@@ -402,18 +405,11 @@ def _checked(template: object, count: object, *, row: int, where: str) -> tuple[
 
 
 def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[str, ...]:
-    if column in ("template", "count") or not column.strip():
+    if column in COLUMNS or not column.strip():
         raise ContextError(f"{where}: extra: expected a new column name, found {column!r}")
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise ContextError(f"{where}: extra.{column}: expected a list of texts")
     return tuple(clean_template(value) for value in values)
-
-
-def _whole_numbers(column: Sequence[str]) -> NDArray[np.float64] | None:
-    """A column of whole numbers above 0 as numbers; None where it is not one."""
-    if not column or not all(text.isdecimal() and int(text) > 0 for text in column):
-        return None
-    return np.array([float(text) for text in column])
 
 
 def _number(n: int, *, where: str) -> int:
@@ -431,21 +427,19 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
     shown = shown or os.fspath(path)
     sidecar = _sidecar(path, shown=shown)
     rows = _rows(_text(path, shown=shown), shown=shown)
-    header = next(rows)[1]
-    extra: dict[str, list[str]] = {column: [] for column in header if column not in COLUMNS}
-    at_template, at_count = (header.index(column) for column in COLUMNS)
-    others = [(column, header.index(column)) for column in extra]
-    lines, templates, counts = [], [], []
+    columns: dict[str, list[str]] = {column: [] for column in next(rows)[1]}
+    at_count = list(columns).index("count")
+    lines, counts = [], []
     for line, row in rows:
         lines.append(line)
-        templates.append(without_quote(row[at_template]))
+        for cells, text in zip(columns.values(), row, strict=True):
+            cells.append(without_quote(text))
         if (count := _count(row[at_count])) is None:
             raise ContextError(
                 f"{shown}: line {line}: count: expected a number above 0, found {row[at_count]!r}"
             )
         counts.append(count)
-        for column, at in others:
-            extra[column].append(without_quote(row[at]))
+    templates, extra = columns["template"], {c: v for c, v in columns.items() if c not in COLUMNS}
     if not templates:
         raise ContextError(f"{shown}: expected at least one template, found none after the header")
     about = Sidecar.read(sidecar) if sidecar.exists() else Sidecar()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.context_set import ContextSet, SetMetadata, read_set
+from clinometer.contexts.context_set import COLUMNS, ContextSet, SetMetadata, read_set
 from clinometer.errors import ContextError, closest
 from clinometer.topics import Topic
 
@@ -26,8 +26,6 @@ ADJECTIVES = ("race", "religion", "disability")
 #: Effective contexts below which a set is too small to measure with: with fewer, the widths of the
 #: intervals are noise themselves (docs/inference.md).
 FEWEST = 30
-#: Columns of a context set that are not labels.
-_COLUMNS = ("template", "count")
 
 
 def builtin_contexts() -> tuple[str, ...]:
@@ -78,7 +76,7 @@ def own_contexts(contexts: Sequence[str] | pd.DataFrame) -> ContextSet:
         columns = ", ".join(map(str, contexts.columns))
         raise ContextError(f"contexts: expected a column template, found {columns or 'none'}")
     counts = contexts["count"] if "count" in contexts else [1.0] * len(contexts)
-    labels = {str(c): contexts[c].astype(str).tolist() for c in contexts if c not in _COLUMNS}
+    labels = {str(c): contexts[c].astype(str).tolist() for c in contexts if c not in COLUMNS}
     return ContextSet("own", contexts["template"].tolist(), [float(n) for n in counts], labels)
 
 
@@ -177,16 +175,11 @@ def _primary(language: str) -> str:
 
 def _unknown(name: str, topic: Topic | None) -> str:
     sets = [builtin for builtin in builtin_contexts() if builtin.startswith(f"{name}-")]
-    if sets and topic is None:
-        return (
-            f"contexts {name!r}: no set of this source without a topic; there are {', '.join(sets)}"
-        )
-    if topic is None:
-        choices = f"there are {', '.join(builtin_contexts())}, and your own by its path, such as "
-        choices += "./my.csv"
-    else:
-        choices = suggestion(topic)
-    if sets and topic is not None:
-        return f"contexts {name!r}: no set of this source for topic {topic.name!r}; {choices}"
+    there = f"there are {', '.join(sets or builtin_contexts())}"
+    choices = there if topic is None else suggestion(topic)
+    if sets:
+        of = "without a topic" if topic is None else f"for topic {topic.name!r}"
+        return f"contexts {name!r}: no set of this source {of}; {choices}"
+    own = ", and your own by its path, such as ./my.csv" if topic is None else ""
     near = closest(name, (*builtin_contexts(), *SOURCES))
-    return f"contexts {name!r}: no built-in context set of this name; {choices}{near}"
+    return f"contexts {name!r}: no built-in context set of this name; {choices}{own}{near}"
