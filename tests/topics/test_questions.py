@@ -29,126 +29,74 @@ def topic_text(readout: str = "", contexts: str = "", top: str = "") -> str:
     return TOPIC.format(readout=readout, contexts=contexts, top=top)
 
 
-def without(text: str, part: str, instead: str = "") -> str:
-    assert part in text
-    return text.replace(part, instead)
+def text_readout(settings: str) -> str:
+    return topic_text(settings).replace('"choice"', '"text"')
 
 
+#: What is replaced in a good topic, by what, and what is said of it.
+REPLACED = [
+    ('kind = "choice"', "", "readout.kind: expected words"),
+    ('"choice"', '"choise"', "did you mean choice"),
+    ('"choice"', "3", "readout.kind: expected words"),
+    ('no = ["No"]', 'no = ["sure"]', "'sure' stands for 'yes' and for 'no'"),
+    ('[readout]\nkind = "choice"', "", "contexts: wordings of questions need a \\[readout\\]"),
+    ("wording = [", "cross = [", "contexts.wording: missing"),
+    ("Hire [X]", "Hire", "wording\\[1\\]: expected \\[X\\]"),
+    ("in? [options] Answer: [Y]", "in?", "expected \\[Y\\] once"),
+    (
+        'Answer: [Y]",',
+        'Answer: [Y] now",',
+        "wording\\[1\\]: expected \\[Y\\], where the reply begins, at the end",
+    ),
+    ("Is [X] in?", "Hire [X]?", "listed twice"),
+    (
+        "Hire [X]?",
+        "{mood} hire [X]?",
+        "\\{mood\\} is not a factor; add \\[contexts.mood\\]",
+    ),
+    ('"choice"', '"rating"', "the categories of a rating are its numbers"),
+    ('[attributes]\nyes = ["Yes", "Sure"]\nno = ["No"]\n', "", "attributes: missing"),
+]
 BAD = [
-    ("no kind", without(topic_text(), 'kind = "choice"'), "readout.kind: expected words"),
-    ("unknown kind", without(topic_text(), '"choice"', '"choise"'), "did you mean choice"),
-    ("kind is a number", without(topic_text(), '"choice"', "3"), "readout.kind: expected words"),
-    ("unknown key", topic_text('label = "letters"'), "readout.label: unknown key.*labels"),
-    ("unknown labels", topic_text('labels = "roman"'), "readout.labels: expected 'letters'"),
-    ("unknown normalisation", topic_text('normalise = "mean"'), "readout.normalise: expected"),
-    ("length 0", topic_text("length = 0"), "readout.length: expected at least 1"),
-    ("length in words", topic_text('length = "ten"'), "readout.length: expected a whole number"),
-    ("favourable", topic_text('favourable = "maybe"'), "readout.favourable: expected a category"),
+    (topic_text('label = "letters"'), "readout.label: unknown key.*labels"),
+    (topic_text('labels = "roman"'), "readout.labels: expected 'letters'"),
+    (topic_text('normalise = "mean"'), "readout.normalise: expected"),
+    (topic_text("length = 0"), "readout.length: expected at least 1"),
+    (topic_text('length = "ten"'), "readout.length: expected a whole number"),
+    (topic_text('favourable = "maybe"'), "readout.favourable: expected a category"),
+    (topic_text("a = 1").replace("choice", "words"), "readout.a: leave it out"),
+    (topic_text(top='reference = "groupmean"'), "reference: expected .*did you mean group-mean"),
     (
-        "one text, two options",
-        without(topic_text(), 'no = ["No"]', 'no = ["sure"]'),
-        "'sure' stands for 'yes' and for 'no'",
-    ),
-    (
-        "words with settings",
-        without(topic_text("a = 1"), "choice", "words"),
-        "readout.a: leave it out",
-    ),
-    (
-        "a reference nobody knows",
-        topic_text(top='reference = "groupmean"'),
-        "reference: expected .*did you mean group-mean",
-    ),
-    (
-        "contexts without a readout",
-        without(topic_text(), '[readout]\nkind = "choice"'),
-        "contexts: wordings of questions need a \\[readout\\]",
-    ),
-    ("no wording", without(topic_text(), "wording = [", "cross = ["), "contexts.wording: missing"),
-    (
-        "wordings that are none",
         topic_text().split("[contexts]")[0] + "[contexts]\nwording = []",
         "contexts.wording: expected at least one",
     ),
-    ("no person", without(topic_text(), "Hire [X]", "Hire"), "wording\\[1\\]: expected \\[X\\]"),
-    ("no slot", without(topic_text(), "in? [options] Answer: [Y]", "in?"), "expected \\[Y\\] once"),
     (
-        "slot in the middle",
-        without(topic_text(), 'Answer: [Y]",', 'Answer: [Y] now",'),
-        "wording\\[1\\]: expected \\[Y\\], where the reply begins, at the end",
-    ),
-    (
-        "a wording twice",
-        without(topic_text(), "Is [X] in?", "Hire [X]?"),
-        "listed twice",
-    ),
-    (
-        "unknown factor",
-        without(topic_text(), "Hire [X]?", "{mood} hire [X]?"),
-        "\\{mood\\} is not a factor; add \\[contexts.mood\\]",
-    ),
-    (
-        "a factor of one level",
         topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'),
         "contexts.mood: expected at least two levels",
     ),
+    (topic_text(contexts='mood = ["glad", "sad"]'), "contexts.mood: expected a table"),
+    (topic_text(contexts='cross = ["wording", "mood"]'), "cross"),
+    (topic_text(contexts='cross = ["order"]'), "expected wording"),
+    (topic_text("scale = 1").replace("choice", "rating"), "readout.scale: expected at least 2"),
+    (text_readout('by = "judge"\nrubric = "Is it? [reply]"'), "readout.model: missing"),
     (
-        "a factor that is a list",
-        topic_text(contexts='mood = ["glad", "sad"]'),
-        "contexts.mood: expected a table",
-    ),
-    ("crossing what is not there", topic_text(contexts='cross = ["wording", "mood"]'), "cross"),
-    ("crossing without wording", topic_text(contexts='cross = ["order"]'), "expected wording"),
-    (
-        "rating with attributes",
-        without(topic_text(), '"choice"', '"rating"'),
-        "the categories of a rating are its numbers",
-    ),
-    (
-        "rating of one step",
-        without(topic_text("scale = 1"), '"choice"', '"rating"'),
-        "readout.scale: expected at least 2",
-    ),
-    (
-        "judge without a model",
-        without(topic_text('by = "judge"\nrubric = "Is it? [reply]"'), '"choice"', '"text"'),
-        "readout.model: missing",
-    ),
-    (
-        "rubric without the reply",
-        without(
-            topic_text('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'), '"choice"', '"text"'
-        ),
+        text_readout('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'),
         "readout.rubric: expected \\[reply\\] once",
     ),
     (
-        "function without a module",
-        without(topic_text('by = "function"\nfunction = "mine"'), '"choice"', '"text"'),
+        text_readout('by = "function"\nfunction = "mine"'),
         'readout.function: expected "module:name"',
     ),
+    (text_readout('model = "smollm2"'), 'readout.model: by = "words" has no use for it'),
     (
-        "model that nobody asks",
-        without(topic_text('model = "smollm2"'), '"choice"', '"text"'),
-        'readout.model: by = "words" has no use for it',
-    ),
-    (
-        "label of a classifier for no category",
-        without(
-            topic_text('by = "classifier"\nmodel = "m"\nnames = {POSITIVE = "good"}'),
-            '"choice"',
-            '"text"',
-        ),
+        text_readout('by = "classifier"\nmodel = "m"\nnames = {POSITIVE = "good"}'),
         "readout.names.POSITIVE: expected a category",
     ),
-    (
-        "no attributes",
-        without(topic_text(), '[attributes]\nyes = ["Yes", "Sure"]\nno = ["No"]\n'),
-        "attributes: missing",
-    ),
 ]
+BAD += [(topic_text().replace(part, instead), said) for part, instead, said in REPLACED]
 
 
-@pytest.mark.parametrize(("text", "message"), [b[1:] for b in BAD], ids=[b[0] for b in BAD])
+@pytest.mark.parametrize(("text", "message"), BAD)
 def test_a_bad_topic_is_one_line(text: str, message: str) -> None:
     with pytest.raises(TopicError, match=message) as caught:
         parse_topic(text, where="t.toml")

@@ -12,9 +12,8 @@ from clinometer.display.text import Plain
 from clinometer.errors import TopicError
 from clinometer.storage.untrusted import open_text, parse_json
 
-Role = Literal["stereotype", "against", "unknown"]
 #: What an option says: what the stereotype does, its opposite, or that it cannot be known.
-ROLES: tuple[Role, ...] = ("stereotype", "against", "unknown")
+Role = Literal["stereotype", "against", "unknown"]
 OPTIONS = ("ans0", "ans1", "ans2")
 LETTERS = ("A", "B", "C")
 _NEEDED = (
@@ -67,27 +66,25 @@ class BbqItem:
 
 def read_bbq(path: Path) -> tuple[BbqItem, ...]:
     """The items of a BBQ file: .jsonl, also packed as .gz or .zst."""
-    items: list[BbqItem] = []
-    seen: set[str] = set()
+    items: dict[str, BbqItem] = {}
     try:
         with open_text(path) as stream:
             for number, line in enumerate(stream, start=1):
                 if line.strip():
-                    item = _item(_object(line, path, number), f"{path}: line {number}")
-                    if item.id in seen:
+                    where = f"{path}: line {number}"
+                    item = _item(_object(line, where), where)
+                    if items.setdefault(item.id, item) is not item:
                         raise TopicError(
-                            f"{path}: line {number}: example_id of {item.category} "
+                            f"{where}: example_id of {item.category} "
                             f"{item.id.rpartition('-')[2]} is listed twice; keep one of them"
                         )
-                    seen.add(item.id)
-                    items.append(item)
     except FileNotFoundError as error:
         raise TopicError(f"{path}: no such file; give a .jsonl file of BBQ") from error
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise TopicError(f"{path}: cannot be read: {error}") from error
     if not items:
         raise TopicError(f"{path}: expected items of BBQ, found none")
-    return tuple(items)
+    return tuple(items.values())
 
 
 def digest(items: Sequence[BbqItem]) -> str:
@@ -96,15 +93,15 @@ def digest(items: Sequence[BbqItem]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def _object(line: str, path: Path, number: int) -> dict[str, Any]:
+def _object(line: str, where: str) -> dict[str, Any]:
     try:
         row = parse_json(line)
     except ValueError as error:
-        raise TopicError(f"{path}: line {number}: expected a JSON object: {error}") from error
+        raise TopicError(f"{where}: expected a JSON object: {error}") from error
     if not isinstance(row, dict):
-        raise TopicError(f"{path}: line {number}: expected a JSON object, found {line[:40]!r}")
+        raise TopicError(f"{where}: expected a JSON object, found {line[:40]!r}")
     if missing := [name for name in _NEEDED if name not in row]:
-        raise TopicError(f"{path}: line {number}: expected an item of BBQ, found no {missing[0]!r}")
+        raise TopicError(f"{where}: expected an item of BBQ, found no {missing[0]!r}")
     return row
 
 
@@ -123,11 +120,8 @@ def _item(row: Mapping[str, Any], where: str) -> BbqItem:
         raise TopicError(
             f"{where}: expected three options, one of them unknown, and a label from 0 to 2"
         )
-    of_group = [
-        i
-        for i in range(len(OPTIONS))
-        if i not in unknown and (labels[i] in groups or names[i] in groups)
-    ]
+    stereotyped_options = (i for i in range(3) if labels[i] in groups or names[i] in groups)
+    of_group = [i for i in stereotyped_options if i not in unknown]
     negative = row["question_polarity"] == "neg"
     roles: list[Role] = []
     if len(of_group) == 1:

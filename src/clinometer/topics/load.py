@@ -102,32 +102,21 @@ def topic_text(topic: Topic) -> str:
     >>> parse_topic(topic_text(gender)).sha256 == gender.sha256
     True
     """
-    lines = [
-        f"{key} = {_text(value)}"
-        for key, value in {
-            "name": topic.name,
-            "title": topic.title,
-            "language": topic.language,
-            "source": topic.source,
-            "notes": topic.notes,
-            "shared": topic.shared,
-        }.items()
-    ]
-    if isinstance(topic.reference, str):
-        lines += [f"reference = {_text(topic.reference)}"]
+    keys = ["name", "title", "language", "source", "notes", "shared"]
+    keys += ["reference"] if isinstance(topic.reference, str) else []
+    lines = [f"{key} = {_value(getattr(topic, key))}" for key in keys]
     lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
+    tables: dict[str, Mapping[str, object]] = {}
     if not isinstance(topic.readout, RatingTable):  # the numbers of a rating are its attributes
-        lines += ["", "[attributes]"]
-        lines += [f"{_text(name)} = {_list(words)}" for name, words in topic.attributes.items()]
+        tables["attributes"] = topic.attributes
     if topic.readout is not None:
-        keys = topic.readout.model_dump(exclude_none=True)
-        lines += ["", "[readout]", *(f"{_text(key)} = {_value(v)}" for key, v in keys.items())]
+        tables["readout"] = topic.readout.model_dump(exclude_none=True)
     if isinstance(topic.reference, tuple):
-        shares = zip(topic.categories, topic.reference, strict=True)
-        lines += ["", "[reference]", *(f"{_text(name)} = {share!r}" for name, share in shares)]
+        tables["reference"] = dict(zip(topic.categories, topic.reference, strict=True))
     if topic.articles is not None:
-        lines += ["", "[articles]"]
-        lines += [f"a = {_list(topic.articles.a)}", f"an = {_list(topic.articles.an)}"]
+        tables["articles"] = {"a": topic.articles.a, "an": topic.articles.an}
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *(f"{_value(k)} = {_value(v)}" for k, v in table.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -183,26 +172,25 @@ def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -
     ['black nurse', 'black cook', 'white nurse', 'white cook']
     """
     order = _placeholders(pattern, list(factors), where="groups")
-    lists = [
-        [
-            g if isinstance(g, Group) else Group(g)
-            for g in _listed_factor(factors[key], f"groups.{key}")
-        ]
-        for key in order
-    ]
+    lists = [_listed_factor(factors[key], f"groups.{key}") for key in order]
     begins = pattern.lstrip().startswith("{")
-    return tuple(
-        Group(
-            name=_fill(pattern, {k: g.name for k, g in zip(order, chosen, strict=True)}),
-            text=_fill(pattern, {k: g.text for k, g in zip(order, chosen, strict=True)}),
-            weight=math.prod(g.weight for g in chosen),
-            article=chosen[0].article if begins else None,
-            factors=chosen[-1].factors,
-            about=chosen[-1].about,
-            parts={k: g.name for k, g in zip(order, chosen, strict=True)},
+    groups = []
+    for entries in itertools.product(*lists):
+        chosen = [entry if isinstance(entry, Group) else Group(entry) for entry in entries]
+        names = dict(zip(order, (group.name for group in chosen), strict=True))
+        texts = dict(zip(order, (group.text for group in chosen), strict=True))
+        first, last = chosen[0], chosen[-1]
+        groups.append(
+            replace(
+                last,
+                name=_fill(pattern, names),
+                text=_fill(pattern, texts),
+                weight=math.prod(group.weight for group in chosen),
+                article=first.article if begins else None,
+                parts=names,
+            )
         )
-        for chosen in itertools.product(*lists)
-    )
+    return tuple(groups)
 
 
 def product_attributes(
@@ -259,9 +247,6 @@ def _fill(pattern: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values[match[1]], pattern)
 
 
-# --- The schema of a topic file ------------------------------------------------------------------
-
-
 class _TopicTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -291,14 +276,14 @@ def _either(expected: str) -> Discriminator:
     return Discriminator(_shape, custom_error_type="shape", custom_error_message=expected)
 
 
-def _named(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
-
-
-GroupEntries = list[Annotated[GroupTable, BeforeValidator(_named)]]
+_Name = Annotated[str, Tag("<name>")]
+_Shares = Annotated[dict[str, float], Tag("<table>")]
+_Numbers = Annotated[list[float], Tag("<list>")]
+_Words = Annotated[dict[str, list[str]], Tag("<table>")]
+_Named = BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value)
+_Groups = Annotated[list[Annotated[GroupTable, _Named]], Tag("<list>")]
 GroupsSource = Annotated[
-    Annotated[str, Tag("<name>")] | Annotated[GroupEntries, Tag("<list>")],
-    _either("expected a list of groups or the name of a built-in list"),
+    _Name | _Groups, _either("expected a list of groups or the name of a built-in list")
 ]
 
 
@@ -348,9 +333,7 @@ class TopicFile(_TopicTable):
     source: str = ""
     notes: str = ""
     groups: Annotated[
-        Annotated[str, Tag("<name>")]
-        | Annotated[GroupEntries, Tag("<list>")]
-        | Annotated[GroupsProduct, Tag("<product>")],
+        _Name | _Groups | Annotated[GroupsProduct, Tag("<product>")],
         _either(
             "expected a list of groups, the name of a built-in list, "
             "or a table with a pattern and its lists"
@@ -358,9 +341,7 @@ class TopicFile(_TopicTable):
     ]
     attributes: (
         Annotated[
-            Annotated[str, Tag("<name>")]
-            | Annotated[dict[str, list[str]], Tag("<table>")]
-            | Annotated[AttributesProduct, Tag("<product>")],
+            _Name | _Words | Annotated[AttributesProduct, Tag("<product>")],
             _either(
                 "expected a table of categories and words, the name of a built-in topic, "
                 "or a table with a pattern and its attributes"
@@ -369,17 +350,11 @@ class TopicFile(_TopicTable):
         | None
     ) = None
     weights: (
-        Annotated[
-            Annotated[str, Tag("<name>")] | Annotated[list[float], Tag("<list>")],
-            _either("expected the name of a factor or a list of numbers"),
-        ]
+        Annotated[_Name | _Numbers, _either("expected the name of a factor or a list of numbers")]
         | None
     ) = None
     reference: (
-        Annotated[
-            Annotated[str, Tag("<name>")] | Annotated[dict[str, float], Tag("<table>")],
-            _either('expected "uniform", "group-mean" or a table of shares'),
-        ]
+        Annotated[_Name | _Shares, _either('expected "uniform", "group-mean" or a table of shares')]
         | None
     ) = None
     readout: dict[str, Any] | None = None
@@ -402,9 +377,6 @@ def read_file(content: dict[str, Any]) -> TopicFile:
 def _known_keys(place: Sequence[str | int]) -> Mapping[str, object]:
     model = TopicFile if len(place) == 1 else _TABLES.get(str(place[0]), TopicFile)
     return model.model_fields
-
-
-# --- From the file to the topic, and back --------------------------------------------------------
 
 
 def _load(path: Path, *, shown: str) -> Topic:
@@ -433,9 +405,7 @@ def _build(file: TopicFile) -> Topic:
         language=file.language,
         reference=_reference(file.reference, tuple(attributes)),
         shared=file.shared,
-        articles=None
-        if file.articles is None
-        else Articles(tuple(file.articles.a), tuple(file.articles.an)),
+        articles=file.articles and Articles(tuple(file.articles.a), tuple(file.articles.an)),
         source=file.source,
         notes=file.notes,
         readout=readout,
@@ -470,16 +440,7 @@ def _groups(file: TopicFile) -> tuple[Group, ...]:
 def _listed(source: str | list[GroupTable]) -> tuple[Group, ...]:
     if isinstance(source, str):
         return load_list(source)
-    return tuple(
-        Group(
-            name=table.name,
-            text=table.text,
-            weight=1.0 if table.weight is None else table.weight,
-            article=table.article,
-            factors=dict(table.factors),
-        )
-        for table in source
-    )
+    return tuple(Group(**table.model_dump(exclude_none=True)) for table in source)
 
 
 def _gives_weights(source: str | list[GroupTable] | GroupsProduct) -> bool:
@@ -543,28 +504,19 @@ def _reference(
 
 
 def _group_text(group: Group) -> str:
-    article = "" if group.article is None else f", article = {_text(group.article)}"
-    named = f"name = {_text(group.name)}, text = {_text(group.text)}"
+    article = "" if group.article is None else f", article = {_value(group.article)}"
+    named = f"name = {_value(group.name)}, text = {_value(group.text)}"
     return f"{{{named}, weight = {float(group.weight)!r}{article}}}"
 
 
 def _value(value: object) -> str:
-    """A value of [readout]: a package's own kind may have any that TOML has."""
-    if isinstance(value, str):
-        return _text(value)
+    """A value as TOML writes it; a package's own kind of [readout] may have any."""
+    if isinstance(value, str):  # TOML escapes as JSON does, and the character DEL as well
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_text(k)} = {_value(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{_value(k)} = {_value(v)}' for k, v in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)
-
-
-def _list(texts: tuple[str, ...]) -> str:
-    return f"[{', '.join(map(_text, texts))}]"
-
-
-def _text(text: str) -> str:
-    """A basic string: TOML escapes as JSON does, and the character DEL as well."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

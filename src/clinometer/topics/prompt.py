@@ -12,7 +12,7 @@ from clinometer.errors import ContextError, TopicError
 from clinometer.readouts.protocol import ShownQuestion
 
 X, Y = "[X]", "[Y]"
-_ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])([Aa])n? $")
+_ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])[Aa]n? $")
 _SENTENCE_END = re.compile(r"[.?!] $")
 _THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
 #: Beginnings of words that take "an", or "a", though their first letter says otherwise.
@@ -75,40 +75,31 @@ def render(
     >>> render("[X]说[Y]", "医生")
     Prompt(before='医生说', after='', space=False)
     """
-    parts = _parse(template)
-    head = parts.head
+    head, article_before, tail = _parse(template)
     if article == "":
         head = _THE_BEFORE_X.sub("", head)
-    elif parts.letter and article is not None:
-        head = f"{head}{parts.letter}{article[1:]} "
-    elif parts.letter:
-        head += parts.article
+    elif article_before and article is not None:
+        head = f"{head}{article_before[0]}{article[1:]} "
+    else:
+        head += article_before
     if not head or (sentences and _SENTENCE_END.search(head)):
         text = text[:1].upper() + text[1:]
-    before, _, after = f"{head}{text}{parts.tail}".partition(Y)
+    before, _, after = f"{head}{text}{tail}".partition(Y)
     stripped = before.rstrip()
     return Prompt(stripped, after, space=len(stripped) < len(before))
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    head: str  # before the article of [X]
-    letter: str  # "a" or "A", empty where no article stands before [X]
-    article: str  # the article as the template writes it, with its space
-    tail: str
-
-
 @lru_cache(maxsize=65_536)
-def _parse(template: str) -> _Parts:
-    """Split a template at [X] once, for all groups."""
+def _parse(template: str) -> tuple[str, str, str]:
+    """What stands before the article of [X], "a " or "an " if there is one, and what follows [X];
+    once for all groups."""
     for slot in (X, Y):
         if (times := template.count(slot)) != 1:
             raise ContextError(f"template {template!r}: expected {slot} once, found {times} times")
     head, _, tail = " ".join(template.split()).partition(X)
     match = _ARTICLE_BEFORE_X.search(head)
-    if match is None:
-        return _Parts(head, "", "", tail)
-    return _Parts(head[: match.start()], match[1], match[0], tail)
+    at = match.start() if match else len(head)
+    return head[:at], head[at:], tail
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -150,8 +151,12 @@ class Topic:
         object.__setattr__(self, "left_out", tuple(self.left_out))
         if self.readout is not None:
             self.readout.check(self.attributes)
-        if self.shared == "drop":
-            self._check_drop()
+        for category, words in self.attributes.items() if self.shared == "drop" else ():
+            if all(word in self.shared_words for word in words):
+                raise TopicError(
+                    f"attributes.{category}: every word is shared with another category, and "
+                    'shared = "drop" leaves none; add a word or write shared = "split"'
+                )
 
     def __hash__(self) -> int:
         return hash(self.sha256)
@@ -167,10 +172,9 @@ class Topic:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the categories, and the first of the groups."""
-        shares: Sequence[object] = [1 / len(self.categories)] * len(self.categories)
-        if isinstance(self.reference, str):
-            shares = [self.reference] * len(self.categories)
-        elif self.reference is not None:
+        n = len(self.categories)
+        shares: Sequence[object] = [self.reference or 1 / n] * n
+        if isinstance(self.reference, tuple):
             shares = self.reference
         rows = [
             [category, len(words), f"{share:.3f}" if isinstance(share, float) else share]
@@ -300,14 +304,6 @@ class Topic:
             return self.articles
         return Articles() if self.language.lower().split("-")[0] == "en" else None
 
-    def _check_drop(self) -> None:
-        for category, words in self.attributes.items():
-            if all(word in self.shared_words for word in words):
-                raise TopicError(
-                    f"attributes.{category}: every word is shared with another category, and "
-                    'shared = "drop" leaves none; add a word or write shared = "split"'
-                )
-
 
 def placebo_groups(language: str) -> tuple[Group, ...]:
     """Neutral words, a pronoun and first names, in English.
@@ -366,11 +362,8 @@ def _check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tupl
             raise TopicError(
                 f"{where}: expected at least one word, found none; add words or remove the category"
             )
-        seen: set[str] = set()
-        for word in cleaned:
-            if word in seen:
-                raise TopicError(f"{where}: the word {word!r} is listed twice; keep one of them")
-            seen.add(word)
+        if repeated := [word for word, n in Counter(cleaned).items() if n > 1]:
+            raise TopicError(f"{where}: the word {repeated[0]!r} is listed twice; keep one of them")
         checked[category] = cleaned
     return checked
 
