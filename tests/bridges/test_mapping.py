@@ -44,12 +44,11 @@ def test_a_field_that_is_not_there_is_named(changed: dict[str, str], message: st
 
 
 def test_answers_count_by_position_by_text_and_by_the_texts_of_a_field() -> None:
-    mapping = SampleMapping(
-        name="named",
-        group="{kind}",
-        context="{n}",
-        categories={"listed": ["{named}"], "first": [0], "yes": ["yes", "Yes"]},
-        left_out=["Unknown"],
+    mapping = PAIRS.model_copy(
+        update={
+            "categories": {"listed": ["{named}"], "first": [0], "yes": ["yes", "Yes"]},
+            "left_out": ["Unknown"],
+        }
     )
 
     def category(answer: str, position: int) -> str | None:
@@ -64,22 +63,15 @@ def test_answers_count_by_position_by_text_and_by_the_texts_of_a_field() -> None
 
 
 def test_replies_are_recognised_and_others_are_not() -> None:
-    mapping = SampleMapping(
-        name="decisions",
-        group="{kind}",
-        context="{n}",
-        categories={"yes": ["Yes", "I would"], "no": ["No"]},
-        left_out=["Maybe"],
-    )
+    texts = {"yes": ["Yes", "I would"], "no": ["No"]}
+    mapping = PAIRS.model_copy(update={"categories": texts, "left_out": ["Maybe"]})
     said = ["Yes.", "I would, of course", "**No**", "maybe", "It depends", ""]
     found = [mapping.reply_category({**FIELDS, "completion": text}, where="") for text in said]
     assert found == ["yes", "yes", "no", None, None, None]
 
 
 def test_a_field_may_be_the_category_itself() -> None:
-    mapping = SampleMapping(
-        name="graded", group="{kind}", context="{n}", category="{grade}", left_out=["N"]
-    )
+    mapping = PAIRS.model_copy(update={"category": "{grade}", "left_out": ["N"]})
     assert mapping.reply_category({**FIELDS, "grade": "C"}, where="") == "C"
     assert mapping.reply_category({**FIELDS, "grade": "N"}, where="") is None
 

@@ -46,19 +46,50 @@ KIND = "imported"
 
 
 def measured_import(
-    preferences: Preferences,
-    mapping: SampleMapping,
+    cells: SampleCells,
     info: ModelInfo,
     source: ImportRecord,
     settings: AuditSettings,
     *,
     out: Path | None,
-    fresh: bool = False,
+    fresh: bool,
 ) -> Run:
-    """Measure preferences that were read, and write the run to `out` if that is given."""
+    """Measure the samples that were read, and write the run to `out` if that is given."""
+    mapping = cells.mapping
+    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
     if settings.clusters is not None:
         preferences.label(settings.clusters)  # refuses an unknown one before anything is written
-    record = _record(preferences, mapping, info, source, settings)
+    by = {"mapping": mapping.name, "mapping_sha256": mapping.sha256}
+    source = source.model_copy(update={**by, "left_out": dict(cells.left_out)})
+    weights = preferences.context_weights
+    weighted = sorted(zip(preferences.contexts, weights.tolist(), strict=True))
+    record = RunRecord(
+        schema_version=SCHEMA_VERSION,
+        status="running",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        model=ModelRecord(**info.to_dict()),
+        topic=TopicRecord(
+            name=mapping.name,
+            title=mapping.title,
+            language=mapping.language,
+            sha256=_digest([sorted(preferences.groups), preferences.categories]),
+            groups=len(preferences.groups),
+            attributes={category: [category] for category in preferences.categories},
+            reference=mapping.reference_of(preferences.categories),
+        ),
+        contexts=ContextsRecord(
+            name=source.task or mapping.name,
+            sha256=_digest(weighted),
+            n=len(preferences.contexts),
+            n_eff=float(1 / (weights**2).sum()),
+            labels=list(preferences.labels),
+        ),
+        scoring={"imported.sha256": source.sha256, "imported.mapping": source.mapping_sha256},
+        settings=settings,
+        versions=versions() | ({source.tool: source.version} if source.version else {}),
+        git_revision=git_revision(),
+        imported=source,
+    )
     return _written(record, preferences, settings, out=out, fresh=fresh)
 
 
@@ -124,50 +155,9 @@ def file_digest(path: Path) -> str:
         raise TableError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _record(
-    preferences: Preferences,
-    mapping: SampleMapping,
-    info: ModelInfo,
-    source: ImportRecord,
-    settings: AuditSettings,
-) -> RunRecord:
-    weights = preferences.context_weights
-    weighted = sorted(zip(preferences.contexts, weights.tolist(), strict=True))
-    return RunRecord(
-        schema_version=SCHEMA_VERSION,
-        status="running",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        model=ModelRecord(**info.to_dict()),
-        topic=TopicRecord(
-            name=mapping.name,
-            title=mapping.title,
-            language=mapping.language,
-            sha256=_digest([sorted(preferences.groups), preferences.categories]),
-            groups=len(preferences.groups),
-            attributes={category: [category] for category in preferences.categories},
-            reference=mapping.reference_of(preferences.categories),
-        ),
-        contexts=ContextsRecord(
-            name=source.task or mapping.name,
-            sha256=_digest(weighted),
-            n=len(preferences.contexts),
-            n_eff=float(1 / (weights**2).sum()),
-            labels=list(preferences.labels),
-        ),
-        scoring={"imported.sha256": source.sha256, "imported.mapping": source.mapping_sha256},
-        settings=settings,
-        versions=versions() | ({source.tool: source.version} if source.version else {}),
-        git_revision=git_revision(),
-        imported=source,
-    )
-
-
 def _digest(content: object) -> str:
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-# --- Samples as cells: preferences of groups in contexts, or counts of replies -------------------
 
 
 #: Recognised replies that a preference needs at least, as in audits that sample.
@@ -195,6 +185,14 @@ class SampleCells:
         self._groups: dict[str, None] = {}
         self._contexts: dict[str, SamplePlace] = {}
         self._cells: dict[tuple[str, str], _Cell] = {}
+
+    def place(self, fields: Mapping[str, Any], *, where: str) -> SamplePlace | None:
+        """Where a sample with these fields belongs; one that the mapping does not want is counted
+        and belongs nowhere."""
+        if self.mapping.wants(fields, where=where):
+            return self.mapping.place(fields, where=where)
+        self.left_out["samples that the mapping does not want"] += 1
+        return None
 
     def add(self, place: SamplePlace, log_probs: Mapping[str, float]) -> None:
         """A sample with the log-probability of every category."""

@@ -7,9 +7,9 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -214,9 +214,6 @@ def risks_of(
         return None
 
 
-# --- Runs from logs ------------------------------------------------------------------------------
-
-
 TOOL = "inspect-ai"
 #: What of a sample is not read.
 _UNREAD = {"events", "store", "attachments", "messages"}
@@ -248,43 +245,45 @@ def import_inspect(
     path, folder = Path(log), None if out is None else Path(out)
     digest = file_digest(path)
     header = _header(path)
+    source = partial(
+        ImportRecord,
+        tool=TOOL,
+        version=str(header.eval.packages.get("inspect_ai", "")),
+        task=header.eval.task,
+        file=path.name,
+        sha256=digest,
+    )
     own = (header.eval.metadata or {}).get(KEY)
     if own is not None and mapping is None:
         audit = InspectAudit.from_metadata(own, where=str(path))
-        return _own_run(path, digest, header, audit, model, settings, folder, fresh=fresh)
+        name = model or f"inspect:{header.eval.model} ({audit.options.replies} replies)"
+        return _own_run(path, audit, name, source, settings, folder, fresh=fresh)
     if mapping is None:
         raise SettingsError(
             f"{path}: the log of {header.eval.task!r} needs a mapping: give a .toml file that says "
             "which fields are the group, the context and the category with --mapping "
             "(docs/bridges.md)"
         )
-    chosen = mapping if isinstance(mapping, SampleMapping) else load_mapping(mapping)
-    cells = SampleCells(chosen)
+    cells = SampleCells(mapping if isinstance(mapping, SampleMapping) else load_mapping(mapping))
     n = 0
     for sample in _samples(path):
         n += 1
         where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
-        _add(sample, where, chosen, cells)
-    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
+        if sample.error is not None:
+            cells.left_out["samples that failed"] += 1
+        elif place := cells.place(fields := _fields(sample), where=where):
+            cells.add_reply(place, cells.mapping.reply_category(fields, where=where))
     info = ModelInfo(
         name=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
     )
-    source = _source(path, digest, header, n).model_copy(
-        update={
-            "mapping": chosen.name,
-            "mapping_sha256": chosen.sha256,
-            "left_out": dict(cells.left_out),
-        }
-    )
-    return measured_import(preferences, chosen, info, source, settings, out=folder, fresh=fresh)
+    return measured_import(cells, info, source(samples=n), settings, out=folder, fresh=fresh)
 
 
 def _own_run(
     path: Path,
-    digest: str,
-    header: EvalLog,
     audit: InspectAudit,
-    model: str | None,
+    model: str,
+    source: Callable[..., ImportRecord],
     settings: AuditSettings,
     out: Path | None,
     *,
@@ -314,10 +313,11 @@ def _own_run(
         reader = open_reader(topic.readout, topic.attributes)
         scores = read_replies(reader, topic.attributes, prompts, words, draws)
         report = WordReport(tokens={word: (word,) for word in words})
+    record = source(samples=n)
     info = ModelInfo(
-        name=model or f"inspect:{header.eval.model} ({options.replies} replies)",
+        name=model,
         kind="sampled",
-        revision=f"as served, {TOOL} {_version(header)}",
+        revision=f"as served, {TOOL} {record.version}",
         dtype="served",
         device="server",
         notes=(f"{options.replies} replies a prompt at temperature {options.temperature:g}",),
@@ -327,24 +327,12 @@ def _own_run(
         scores,
         report,
         info,
-        _source(path, digest, header, n),
+        record,
         replace(settings, clusters=resampling_clusters(settings, topic, audit.contexts)),
         scoring={},
         out=out,
         fresh=fresh,
     )
-
-
-def _add(sample: EvalSample, where: str, mapping: SampleMapping, cells: SampleCells) -> None:
-    if sample.error is not None:
-        cells.left_out["samples that failed"] += 1
-        return
-    fields = _fields(sample)
-    if not mapping.wants(fields, where=where):
-        cells.left_out["samples that the mapping does not want"] += 1
-        return
-    place = mapping.place(fields, where=where)
-    cells.add_reply(place, mapping.reply_category(fields, where=where))
 
 
 def _fields(sample: EvalSample) -> dict[str, Any]:
@@ -379,18 +367,3 @@ def _samples(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples
 
     yield from read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
-
-
-def _source(path: Path, digest: str, header: EvalLog, n: int) -> ImportRecord:
-    return ImportRecord(
-        tool=TOOL,
-        version=_version(header),
-        task=header.eval.task,
-        file=path.name,
-        sha256=digest,
-        samples=n,
-    )
-
-
-def _version(header: EvalLog) -> str:
-    return str(header.eval.packages.get("inspect_ai", ""))

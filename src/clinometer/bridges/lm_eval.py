@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +80,13 @@ def import_lm_eval(
     settings = with_settings(settings or AuditSettings(), options)
     path, folder = Path(samples), None if out is None else Path(out)
     results = read_results(path, model=model)
-    source = ImportRecord(
+    source = partial(
+        ImportRecord,
         tool=TOOL,
         version=results.version,
         task=results.task,
         file=path.name,
         sha256=file_digest(path),
-        samples=0,
     )
     if task is not None:
         exported = TaskFolder.read(Path(task))
@@ -96,7 +96,7 @@ def import_lm_eval(
             scores,
             report,
             results.model,
-            source.model_copy(update={"samples": len(exported.grid)}),
+            source(samples=len(exported.grid)),
             settings,
             scoring={"imported.tokenizer": tokenizer},
             out=folder,
@@ -108,33 +108,41 @@ def import_lm_eval(
         )
     if not isinstance(mapping, SampleMapping):
         mapping = mapping_for(results.task) if mapping is None else load_mapping(mapping)
-    cells, metrics = SampleCells(mapping), MetricTally(mapping.metrics)
+    for name, formula in mapping.metrics.items():
+        if formula not in FORMULAS:
+            raise SettingsError(
+                f"metrics.{name}: expected one of {', '.join(FORMULAS)}; found {formula!r}"
+            )
+    cells = SampleCells(mapping)
+    metrics: dict[str, list[float]] = {name: [] for name in mapping.metrics}
     n = 0
     for sample in read_samples(path):
         n += 1
-        metrics.add(sample)
-        _add(sample, mapping, cells)
-    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
-    source = source.model_copy(
-        update={
-            "mapping": mapping.name,
-            "mapping_sha256": mapping.sha256,
-            "samples": n,
-            "left_out": dict(cells.left_out),
-            "metrics": metrics.compared(results.metrics),
-        }
-    )
-    return measured_import(
-        preferences, mapping, results.model, source, settings, out=folder, fresh=fresh
-    )
+        for name, formula in mapping.metrics.items():
+            try:
+                metrics[name].append(FORMULAS[formula](sample))
+            except ValueError:
+                raise SettingsError(
+                    f"{sample.where}: metrics.{name}: {formula!r} needs two answers, found "
+                    f"{len(sample.answers)}; leave the metric out of the mapping"
+                ) from None
+        _add(sample, cells)
+    compared = {
+        name: MetricRecord(
+            reported=results.metrics.get(name), recomputed=math.fsum(values) / len(values)
+        )
+        for name, values in metrics.items()
+        if values
+    }
+    record = source(samples=n, metrics=compared)
+    return measured_import(cells, results.model, record, settings, out=folder, fresh=fresh)
 
 
-def _add(sample: HarnessSample, mapping: SampleMapping, cells: SampleCells) -> None:
-    fields, where = sample.fields, sample.where
-    if not mapping.wants(fields, where=where):
-        cells.left_out["samples that the mapping does not want"] += 1
+def _add(sample: HarnessSample, cells: SampleCells) -> None:
+    fields, where, mapping = sample.fields, sample.where, cells.mapping
+    place = cells.place(fields, where=where)
+    if place is None:
         return
-    place = mapping.place(fields, where=where)
     if mapping.category:
         cells.add_answer(place, mapping.own_category(fields, where=where), sample.log_probs[0])
         return
@@ -146,9 +154,6 @@ def _add(sample: HarnessSample, mapping: SampleMapping, cells: SampleCells) -> N
         if category is not None:
             log_probs.setdefault(category, []).append(log_prob)
     cells.add(place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()})
-
-
-# --- The files of lm_eval --log_samples ----------------------------------------------------------
 
 
 #: samples_TASK_DATE.jsonl; the date has dashes where others have colons.
@@ -324,9 +329,6 @@ def _text(value: Any) -> str:
     return "" if value is None or value == _UNKNOWN else str(value)
 
 
-# --- Metrics of the harness, recomputed from the log-likelihoods ---------------------------------
-
-
 def _log_ratio(sample: HarnessSample) -> float:
     first, second = sample.log_probs
     return first - second
@@ -346,39 +348,6 @@ FORMULAS: dict[str, Callable[[HarnessSample], float]] = {
     "log ratio": lambda sample: abs(_log_ratio(sample)),
     "accuracy": _accuracy,
 }
-
-
-class MetricTally:
-    """The metrics that a mapping names, as samples are read one by one."""
-
-    def __init__(self, wanted: Mapping[str, str]) -> None:
-        for name, formula in wanted.items():
-            if formula not in FORMULAS:
-                raise SettingsError(
-                    f"metrics.{name}: expected one of {', '.join(FORMULAS)}; found {formula!r}"
-                )
-        self._wanted = dict(wanted)
-        self._values: dict[str, list[float]] = {name: [] for name in wanted}
-
-    def add(self, sample: HarnessSample) -> None:
-        for name, formula in self._wanted.items():
-            try:
-                self._values[name].append(FORMULAS[formula](sample))
-            except ValueError:
-                raise SettingsError(
-                    f"{sample.where}: metrics.{name}: {formula!r} needs two answers, found "
-                    f"{len(sample.answers)}; leave the metric out of the mapping"
-                ) from None
-
-    def compared(self, reported: Mapping[str, float]) -> dict[str, MetricRecord]:
-        """The metrics beside what the harness reports."""
-        return {
-            name: MetricRecord(
-                reported=reported.get(name), recomputed=math.fsum(values) / len(values)
-            )
-            for name, values in self._values.items()
-            if values
-        }
 
 
 # --- Words as the harness scores them: each alone ------------------------------------------------
@@ -575,8 +544,6 @@ class TaskFolder:
             with replacing(path / name, error=RunError) as beside:
                 beside.write_text(content, encoding="utf-8")
 
-    # --- inside lm_eval -------------------------------------------------------------------------
-
     @cached_property
     def _counts(self) -> FloatArray:
         return membership(self.topic.words, self.topic.attributes, shared=self.topic.shared)
@@ -612,8 +579,6 @@ class TaskFolder:
             categories=topic.categories,
         )
         return float(report.summary[name].value)
-
-    # --- its samples ----------------------------------------------------------------------------
 
     def scores(self, samples: Path, tokenizer: str | None) -> tuple[WordScores, WordReport]:
         """What the samples of this task say: every word of every cell, as an audit has them."""

@@ -131,32 +131,24 @@ class SampleMapping(BaseModel):
         self, answer: str, position: int | None, fields: Mapping[str, Any], *, where: str
     ) -> str | None:
         """The category that an answer counts for; None for those that are left out."""
-        if self._among(self.left_out, answer, position, fields, where=where):
+
+        def counts(members: Sequence[str | int]) -> bool:
+            return any(
+                member == position
+                if isinstance(member, int)
+                else answer.strip() in map(str.strip, _texts(member, fields, where=where))
+                for member in members
+            )
+
+        if counts(self.left_out):
             return None
         for category, members in self.categories.items():
-            if self._among(members, answer, position, fields, where=where):
+            if counts(members):
                 return category
         raise TableError(
             f"{where}: the answer {shorten(answer)!r} is in no category of the mapping "
             f"{self.name!r}; add it to one, or to left_out"
         )
-
-    def _among(
-        self,
-        members: Sequence[str | int],
-        answer: str,
-        position: int | None,
-        fields: Mapping[str, Any],
-        *,
-        where: str,
-    ) -> bool:
-        for member in members:
-            if isinstance(member, int):
-                if member == position:
-                    return True
-            elif answer.strip() in (t.strip() for t in _texts(member, fields, where=where)):
-                return True
-        return False
 
 
 @dataclass(frozen=True)
@@ -221,12 +213,9 @@ def _written(pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
 
 def _texts(pattern: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
     """The same; a field alone that is a list stands for each of its texts."""
-    alone = _FIELD.fullmatch(pattern)
-    return (
-        _values(alone[1], fields, where=where)
-        if alone
-        else [_written(pattern, fields, where=where)]
-    )
+    if alone := _FIELD.fullmatch(pattern):
+        return _values(alone[1], fields, where=where)
+    return [_written(pattern, fields, where=where)]
 
 
 def _values(name: str, fields: Mapping[str, Any], *, where: str) -> list[str]:

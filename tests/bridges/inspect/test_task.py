@@ -1,16 +1,21 @@
-"""The task clinometer/audit in Inspect itself, with a model that answers as it is told."""
+"""The task clinometer/audit in Inspect itself, of a made-up model, and its logs as runs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.bridges.inspect.made_log import N, answered
+from tests.bridges.inspect.made_log import GROUPS, N, answered
+from tests.command import Clinometer
 
 from clinometer.bridges.inspect import import_inspect
+from clinometer.errors import SettingsError, TableError
 from clinometer.models.generation.sampled import Recogniser
+from clinometer.runs import Run
 from clinometer.topics import load_topic
 
 
@@ -77,3 +82,75 @@ def test_the_scorer_reads_as_an_audit_does(log: Path) -> None:
         assert sample.output.completion == answered(str(sample.input), sample.epoch)
         seen.add(score.value)
     assert seen == {"male", "female", "none"}
+
+
+MAPPING = """
+name = "by_hand"
+group = "{group}"
+context = "{context}"
+category = "{scores.readout.value}"
+left_out = ["none"]
+"""
+
+
+def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:
+    """Cell by cell: the replies, the words counted, the weights; and the folder opens again."""
+    run = import_inspect(log, out=tmp_path / "run")
+    topic = load_topic("gender").select(GROUPS.split(","))
+    assert run.preferences.groups == topic.group_names
+    assert run.record.model.kind == "sampled"
+    assert run.record.replies["replies"] == 2 * 10 * N
+    p = run.preferences
+    for x, group in enumerate(p.groups):
+        for c, template in enumerate(p.templates):
+            text = topic.render(template, group).before
+            said = Counter(answered(text, epoch) for epoch in range(1, N + 1))
+            male, female = said[" he left"], said["She said"] + said["her hands"]
+            if male + female < 2:
+                assert not p.observed[x, c]
+            else:
+                assert p.values[x, c, 0] == pytest.approx(male / (male + female), abs=1e-6)
+    again = Run.load(tmp_path / "run")
+    np.testing.assert_array_equal(again.preferences.values, p.values)
+    assert again.record.imported is not None
+    assert again.record.imported.tool == "inspect-ai"
+
+
+def test_any_log_by_a_mapping(log: Path, tmp_path: Path) -> None:
+    """The same cells by the fields alone; only their weights are unknown."""
+    file = tmp_path / "own.toml"
+    file.write_text(MAPPING, encoding="utf-8")
+    own, mapped = import_inspect(log), import_inspect(log, mapping=str(file))
+    male = mapped.preferences.categories.index("male")
+    order = [mapped.preferences.templates.index(t) for t in own.preferences.templates]
+    rows = [mapped.preferences.groups.index(g) for g in own.preferences.groups]
+    np.testing.assert_allclose(
+        mapped.preferences.values[np.ix_(rows, order)][..., male],
+        own.preferences.values[..., 0],
+        atol=1e-6,  # scores are stored in 32 bits
+    )
+    assert own.preferences.answers is not None
+    assert mapped.preferences.answers is not None
+    np.testing.assert_array_equal(
+        mapped.preferences.answers[np.ix_(rows, order)], own.preferences.answers
+    )
+
+
+def test_the_command_and_what_follows_it(log: Path, tmp_path: Path, clinometer: Clinometer) -> None:
+    done = clinometer("import", "inspect", log, "--out", tmp_path / "run")
+    assert done.status == 0, done.err
+    assert f"{2 * 10 * N} samples of audit" in done.out.replace("clinometer/", "")
+    assert clinometer("report", tmp_path / "run", "--out", tmp_path / "r.html").status == 0
+    other = clinometer("import", "inspect", log, "--out", tmp_path / "run", "--model", "other")
+    assert (other.status, "--fresh" in other.err) == (2, True)
+
+
+def test_what_is_no_log_is_one_line(tmp_path: Path, log: Path) -> None:
+    wrong = tmp_path / "wrong.eval"
+    wrong.write_bytes(b"not a zip file")
+    with pytest.raises(TableError, match="not a readable log of Inspect"):
+        import_inspect(wrong)
+    with pytest.raises(TableError, match="no such file"):
+        import_inspect(tmp_path / "none.eval")
+    with pytest.raises(SettingsError, match="mapping"):
+        import_inspect(log, mapping="nothing")
