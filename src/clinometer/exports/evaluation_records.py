@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION = "0.3.0"
+#: Kinds of models that run where the audit does.
+LOCAL = ("causal", "masked", "seq2seq", "permutation", "vllm")
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 
 
@@ -81,7 +83,7 @@ def to_record(run: Run, evaluator: Evaluator, *, now: float | None = None) -> di
             "name": record.model.id,
             "id": record.model.id,
             "additional_details": {
-                "deployment_type": _deployment(run),
+                "deployment_type": "self_deployed" if record.model.kind in LOCAL else "unknown",
                 "model_availability": "unknown",
                 "kind": record.model.kind,
                 "revision": record.model.revision,
@@ -136,12 +138,6 @@ def _uncertainty(run: Run, estimate: Estimate) -> dict[str, Any]:
         },
         "num_samples": run.risks.n_contexts,
     }
-
-
-def _deployment(run: Run) -> str:
-    kind = run.record.model.kind
-    local = ("causal", "masked", "seq2seq", "permutation", "vllm")
-    return "self_deployed" if kind in local else "unknown"
 
 
 # --- Hugging Face Hub: a section of the model card, and result files ------------------------------

@@ -10,6 +10,7 @@ from clinometer.exports.facts import basis, flat_metrics, flat_settings
 from clinometer.extras import require
 from clinometer.runs import Run
 
+#: What experiments of MLflow and projects of W&B are called unless given.
 EXPERIMENT = "clinometer"
 
 
@@ -32,10 +33,10 @@ def log_to_mlflow(
     key = str(logged.info.run_id)
     status = "FAILED"
     try:
-        for name, value in flat_settings(run).items():
-            client.log_param(key, name, value)
-        for name, number_ in flat_metrics(run).items():
-            client.log_metric(key, name, number_)
+        for name, text in flat_settings(run).items():
+            client.log_param(key, name, text)
+        for name, value in flat_metrics(run).items():
+            client.log_metric(key, name, value)
         with TemporaryDirectory() as folder:
             for file in _artifacts(run, Path(folder)):
                 client.log_artifact(key, str(file))
@@ -55,11 +56,8 @@ def _artifacts(run: Run, folder: Path) -> list[Path]:
     return [groups, record, run.write_report(folder / "report.html")]
 
 
-PROJECT = "clinometer"
-
-
 def log_to_wandb(
-    run: Run, *, project: str = PROJECT, offline: bool = False, folder: Path | None = None
+    run: Run, *, project: str = EXPERIMENT, offline: bool = False, folder: Path | None = None
 ) -> Path:
     """Log the run; returns the folder that W&B keeps of it.
 

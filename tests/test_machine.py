@@ -1,14 +1,19 @@
-"""Each program is looked for in order, and one that is missing hides no other."""
+"""Programs and packages of this machine: one that is missing hides no other."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clinometer import machine as programs
-from clinometer.machine import find_axe, find_browser, find_postgres
+from clinometer.extras import DISTRIBUTION, EXTRAS
+from clinometer.machine import find_axe, find_browser, find_postgres, survey
 
 
 @pytest.fixture
@@ -93,3 +98,40 @@ def test_axe_comes_from_its_package() -> None:
     found = find_axe().found
     assert found is not None
     assert "axe v4" in Path(found).read_text(encoding="utf-8")[:100]
+
+
+def test_every_extra_that_users_install_is_listed() -> None:
+    declared = set(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
+    assert declared - set(EXTRAS) == {"all", "bench", "dev", "docs"}
+
+
+def test_installed_packages_are_found() -> None:
+    found = survey()
+    extras = {finding.name: finding for finding in found["extras"]}
+    assert extras["models"]
+    assert extras["web"]
+    assert not extras["vllm"]
+    assert extras["vllm"].command == f"pip install '{DISTRIBUTION}[vllm]'"
+    assert all(finding for finding in found["models"] if finding.name != "hub cache")
+
+
+def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = metadata.version
+    monkeypatch.setattr(
+        metadata, "version", lambda name: "0.1" if name == "altair" else installed(name)
+    )
+    extras = {finding.name: finding for finding in survey()["extras"]}
+    for name in ("report", "web"):  # web builds on report
+        assert not extras[name]
+        assert "altair>=5.5" in extras[name].enables
+    assert extras["models"]
+
+
+def test_the_command_prints_the_survey(clinometer: Callable[..., Any]) -> None:
+    shown = clinometer("doctor")
+    assert shown.status == 0
+    for words in ("Python", "extras", "models", "programs", "pip install 'clinometer[vllm]'"):
+        assert words in shown.out
+    told = json.loads(clinometer("doctor", "--json").out)
+    assert {f["name"] for f in told["programs"]} == {"browser", "axe-core", "PostgreSQL"}
+    assert all(set(f) == {"name", "found", "enables", "command"} for f in told["extras"])
