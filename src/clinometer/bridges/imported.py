@@ -201,11 +201,11 @@ class SampleCells:
 
     def add_answer(self, place: SamplePlace, category: str, log_prob: float) -> None:
         """A sample with one answer; those of a cell that share a category are added up."""
-        cell = self._at(place)
-        if not cell.log_probs:
-            cell.log_probs.append({})
-        known = cell.log_probs[0]
-        known[category] = float(np.logaddexp(known.get(category, -np.inf), log_prob))
+        samples = self._at(place).log_probs
+        if not samples:
+            samples.append({})
+        sums = samples[0]
+        sums[category] = float(np.logaddexp(sums.get(category, -np.inf), log_prob))
         self._categories.setdefault(category)
 
     def add_reply(self, place: SamplePlace, category: str | None) -> None:
@@ -215,11 +215,11 @@ class SampleCells:
             self._categories.setdefault(category)
 
     def _at(self, place: SamplePlace) -> _Cell:
-        known = self._contexts.setdefault(place.context, place)
-        if known.labels != place.labels:
+        first = self._contexts.setdefault(place.context, place)
+        if first.labels != place.labels:
             raise TableError(
                 f"mapping {self.mapping.name!r}: context {place.context!r} has two labels "
-                f"({dict(known.labels)} and {dict(place.labels)}); give it one"
+                f"({dict(first.labels)} and {dict(place.labels)}); give it one"
             )
         self._groups.setdefault(place.group)
         return self._cells.setdefault((place.group, place.context), _Cell())
@@ -279,7 +279,7 @@ class SampleCells:
         self, samples: Sequence[Mapping[str, float]], categories: Sequence[str]
     ) -> tuple[float, FloatArray]:
         """Coverage and preferences of a cell: the mean over its samples."""
-        found, total = [], []
+        shares, total = [], []
         for log_probs in samples:
             if any(category not in log_probs for category in categories):
                 self.left_out["samples without an answer of every category"] += 1
@@ -289,11 +289,11 @@ class SampleCells:
             if not np.isfinite(whole):
                 self.left_out["samples without probability"] += 1
                 continue
-            found.append(np.exp(logs - whole))
+            shares.append(np.exp(logs - whole))
             total.append(min(1.0, float(np.exp(whole))))
-        if not found:
+        if not shares:
             return np.nan, np.full(len(categories), np.nan)
-        mean = np.mean(found, axis=0)
+        mean = np.mean(shares, axis=0)
         return float(np.mean(total)), np.asarray(mean / mean.sum())
 
     def _weights(self, counts: FloatArray, contexts: Sequence[str]) -> FloatArray:

@@ -82,22 +82,12 @@ class InspectAudit:
     @classmethod
     def from_metadata(cls, plain: Mapping[str, Any], *, where: str) -> Self:
         """The audit that `metadata` describes."""
+        sampling = ("replies", "temperature", "reply_tokens", "seed")
         try:
-            contexts = plain["contexts"]
             return cls(
                 parse_topic(plain["topic"], where=where),
-                ContextSet(
-                    contexts["name"],
-                    contexts["templates"],
-                    contexts["counts"],
-                    extra=contexts.get("extra", {}),
-                ),
-                SampleOptions(
-                    replies=plain["replies"],
-                    temperature=plain["temperature"],
-                    reply_tokens=plain["reply_tokens"],
-                    seed=plain["seed"],
-                ),
+                ContextSet(**plain["contexts"]),
+                SampleOptions(**{key: plain[key] for key in sampling}),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise SettingsError(

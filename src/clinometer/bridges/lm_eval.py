@@ -228,6 +228,11 @@ def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
     config = _object(plain.get("config"))
     called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
     parameters = config.get("model_num_parameters")
+    metrics: dict[str, float] = {}
+    for metric, value in _object(_object(plain.get("results")).get(task)).items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            # "acc,none" is acc under the filter none
+            metrics.setdefault(metric.partition(",")[0], float(value))
     return HarnessResults(
         task=task,
         model=ModelInfo(
@@ -239,17 +244,8 @@ def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
             parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
         ),
         version=_text(plain.get("lm_eval_version")),
-        metrics=_metrics(_object(_object(plain.get("results")).get(task))),
+        metrics=metrics,
     )
-
-
-def _metrics(plain: Mapping[str, Any]) -> dict[str, float]:
-    """Metrics of a task by name: "acc,none" is acc under the filter none."""
-    metrics: dict[str, float] = {}
-    for name, value in plain.items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            metrics.setdefault(name.partition(",")[0], float(value))
-    return metrics
 
 
 def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
@@ -334,11 +330,6 @@ def _log_ratio(sample: HarnessSample) -> float:
     return first - second
 
 
-def _accuracy(sample: HarnessSample) -> float:
-    best = max(range(len(sample.log_probs)), key=sample.log_probs.__getitem__)
-    return float(str(best) == sample.target)
-
-
 #: What a mapping may say of a metric; each is a mean over the samples.
 #: first likelier: 1 where the first of two answers is the likelier one
 #: log ratio: how far the log-likelihoods of two answers are apart
@@ -346,7 +337,7 @@ def _accuracy(sample: HarnessSample) -> float:
 FORMULAS: dict[str, Callable[[HarnessSample], float]] = {
     "first likelier": lambda sample: float(_log_ratio(sample) > 0),
     "log ratio": lambda sample: abs(_log_ratio(sample)),
-    "accuracy": _accuracy,
+    "accuracy": lambda sample: float(str(np.argmax(sample.log_probs)) == sample.target),
 }
 
 

@@ -1,18 +1,6 @@
 """Context sets: templates with the slots [X] and [Y], and how often each was seen."""
 
-from clinometer.contexts.context_set import (
-    ContextSet,
-    SetMetadata,
-    clean_template,
-    template_problem,
-)
+from clinometer.contexts.context_set import ContextSet, SetMetadata
 from clinometer.contexts.load import builtin_contexts, load_contexts
 
-__all__ = [
-    "ContextSet",
-    "SetMetadata",
-    "builtin_contexts",
-    "clean_template",
-    "load_contexts",
-    "template_problem",
-]
+__all__ = ["ContextSet", "SetMetadata", "builtin_contexts", "load_contexts"]

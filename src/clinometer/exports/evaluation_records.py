@@ -99,9 +99,16 @@ def to_record(run: Run, evaluator: Evaluator, *, now: float | None = None) -> di
 def _result(run: Run, measure: str, estimate: Estimate) -> dict[str, Any]:
     record = run.record
     score: dict[str, Any] = {"score": estimate.value, "details": {"basis": basis(run)}}
-    uncertainty = _uncertainty(run, estimate)
-    if uncertainty:
-        score["uncertainty"] = uncertainty
+    if None not in (estimate.low, estimate.high, estimate.level):
+        score["uncertainty"] = {
+            "confidence_interval": {
+                "lower": estimate.low,
+                "upper": estimate.high,
+                "confidence_level": estimate.level,
+                "method": f"{estimate.method}; over contexts ({record.settings.population})",
+            },
+            "num_samples": run.risks.n_contexts,
+        }
     return {
         "evaluation_result_id": f"{record.topic.name}.{record.contexts.name}.{measure}",
         "evaluation_name": f"clinometer {record.topic.name}",
@@ -123,20 +130,6 @@ def _result(run: Run, measure: str, estimate: Estimate) -> dict[str, Any]:
             "max_score": 1.0 if run.risks.normalized else "Infinity",
         },
         "score_details": score,
-    }
-
-
-def _uncertainty(run: Run, estimate: Estimate) -> dict[str, Any]:
-    if estimate.low is None or estimate.high is None or estimate.level is None:
-        return {}
-    return {
-        "confidence_interval": {
-            "lower": estimate.low,
-            "upper": estimate.high,
-            "confidence_level": estimate.level,
-            "method": f"{estimate.method}; over contexts ({run.record.settings.population})",
-        },
-        "num_samples": run.risks.n_contexts,
     }
 
 
@@ -247,10 +240,14 @@ def _card(run: Run, file: Path) -> str:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RunError(f"{file}: cannot be read as a model card: {first}") from error
     data = cast(ModelCardData, card.data)
+
+    def subject(result: EvalResult) -> tuple[str, str, str]:
+        """Measure, topic and contexts: an earlier result of the same is replaced."""
+        return result.metric_type, result.dataset_type, result.dataset_name
+
     results = card_results(run)
-    others: list[EvalResult] = [
-        old for old in data.eval_results or [] if not any(_same(old, new) for new in results)
-    ]
+    measured = set(map(subject, results))
+    others = [result for result in data.eval_results or [] if subject(result) not in measured]
     data.eval_results = [*others, *results]
     data.model_name = data.model_name or run.model
     section = card_section(run)
@@ -260,15 +257,6 @@ def _card(run: Run, file: Path) -> str:
     else:
         card.text = f"{body.rstrip()}\n\n{section}" if body.strip() else section
     return str(card)
-
-
-def _same(old: EvalResult, new: EvalResult) -> bool:
-    """Whether an earlier result is of the same measure, topic and contexts."""
-    return (old.metric_type, old.dataset_type, old.dataset_name) == (
-        new.metric_type,
-        new.dataset_type,
-        new.dataset_name,
-    )
 
 
 def _code(text: str) -> str:

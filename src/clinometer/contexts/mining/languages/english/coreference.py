@@ -133,17 +133,16 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
     drop_if(_speech_between(subject, y), "a quotation begins between subject and [Y]")
     gender = GENDERED_PRONOUNS.get(y.lower_)
     kind = person_kind(subject, parsed, persons)
-    gender_of_subject = _gender_of_subject(subject)
-    if gender_of_subject and gender and gender_of_subject != gender:
-        raise Dropped("subject and [Y] differ in gender")
+    differs = gender and _gender_of_subject(subject) not in (None, gender)
+    drop_if(differs, "subject and [Y] differ in gender")
     if any(t.i < subject.i and GENDERED_PRONOUNS.get(t.lower_) == gender for t in subject.subtree):
         raise Dropped("another person in the subject")  # "His father died when he …"
     embedded = link.path[0].dep_ == "ccomp" and link.path[-1].dep_ == "conj"
     drop_if(embedded and kind != "pronoun", "two subjects before [Y]")
     rivals = _rivals(link, parsed, persons, gender)
     nouns = sum(t.tag_ == "NN" for t in rivals)
-    if kind != "pronoun" and any(_leads(t) for t in rivals):
-        raise Dropped("another person stands between subject and [Y]")
+    leading = any(map(_leads, rivals))
+    drop_if(kind != "pronoun" and leading, "another person stands between subject and [Y]")
     return LinkFacts(
         kind,
         full=kind == "name" and has_dep(subject.lefts, "compound"),
@@ -151,7 +150,7 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
         nouns=nouns,
         hidden=len(_hidden(link, parsed, gender)),
         earlier=_another_before(subject, parsed, persons, gender),
-        leading=any(_leads(t) for t in rivals),
+        leading=leading,
         depth=max(len(link.path) - 2, 0),
         word=y.dep_ not in SUBJECTS,
     )
@@ -176,9 +175,8 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
     if subject.tag_ in ("NNS", "NNPS") or has_dep(subject.children, "conj", "cc"):
         raise Dropped("subject is not one person")
     if subject.tag_ == "NN":
-        if is_person(word, persons):
-            return "person noun"
-        raise Dropped("subject is not a person")
+        drop_if(not is_person(word, persons), "subject is not a person")
+        return "person noun"
     if subject.tag_ == "NNP" or subject.pos_ == "PROPN":
         if word in ("god", "heaven", "lord") or not subject.text[0].isupper():
             raise Dropped("subject is not a person")  # "n't", "'T was said"

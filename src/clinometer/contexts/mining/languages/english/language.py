@@ -33,9 +33,9 @@ from clinometer.contexts.mining.languages.english.grammar import (
 from clinometer.contexts.mining.languages.english.people import (
     NO_ONE,
     Mention,
-    People,
     has_people,
     identity_nouns,
+    is_described,
     mentioned_in,
     names_people,
 )
@@ -168,7 +168,7 @@ class English:
     ) -> Iterator[Decision]:
         """The decisions on a sentence that has been parsed; `subject` is that of its article."""
         if self.strategy == "predicate":
-            yield from self._predicates(parsed, People(self.topic, subject) if self.own else None)
+            yield from self._predicates(parsed, subject)
             return
         for token in parsed.doc:
             for kind in self.links:
@@ -196,9 +196,8 @@ class English:
             return Decision(sentence, None, UNSURE, evidence, reference.confidence)
         return Decision(sentence, template, "", evidence, reference.confidence)
 
-    def _predicates(self, parsed: Parsed, people: People | None) -> Iterator[Decision]:
-        """ "The [X], who played a role, is [Y]": one decision for every predicate of a person,
-        or of one of the topic's `people`."""
+    def _predicates(self, parsed: Parsed, subject: Mention) -> Iterator[Decision]:
+        """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
         skeleton = Skeleton(parsed.entity, self.persons, alone=True)
         for verb in parsed.doc:
             subjects = [c for c in verb.lefts if c.dep_ in SUBJECTS]
@@ -208,7 +207,7 @@ class English:
             evidence = f"{subjects[-1].text}@{subjects[-1].i} < {verb.text}@{verb.i}"
             try:
                 check_sentence(parsed.doc, verb)
-                self._check_person(verb, subjects[-1], parsed, people)
+                self._check_person(verb, subjects[-1], parsed, subject)
                 fronted = has_dep(verb.lefts, "dobj", "attr", "acomp", "oprd")
                 drop_if(fronted, "object before its verb")
                 words = ["The", "[X],", "who", *skeleton.whole(verb)]
@@ -220,22 +219,23 @@ class English:
                 yield Decision(parsed.doc.text, template, "", evidence)
 
     def _check_person(
-        self, verb: Token, clause_subject: Token, parsed: Parsed, people: People | None
+        self, verb: Token, clause_subject: Token, parsed: Parsed, of_article: Mention
     ) -> None:
-        """The subject of a predicate must be one person, and one of the people if given."""
+        """The subject of a predicate must be one person, and one of the topic's own if they are
+        wanted: the subject of the article, or one whom the sentence describes."""
         relative = verb.dep_ == "relcl" and clause_subject.text != "who"
         subject, persons = subject_of(verb), self.persons
         if subject is None:
             raise Dropped("subject is not a person")
-        if people is not None:
-            if people.mentioned(subject):
+        if self.own:
+            if self.topic in of_article.topics and of_article.means(subject):
                 drop_if(relative, "predicate of a relative clause")
                 return
-            drop_if(not people.described(subject), "not of the topic's people")
+            drop_if(not is_described(subject, self.topic), "not of the topic's people")
             persons = persons | {noun.lower() for noun in identity_nouns()}
         drop_if(subject.lower_ in ("he", "she"), "subject is not a person")
         kind = person_kind(subject, parsed, persons)
-        other = clause_subject.text != "who" and kind != "person noun" and people is None
+        other = clause_subject.text != "who" and kind != "person noun" and not self.own
         drop_if(other, "subject is not an occupation or person noun")
         drop_if(relative, "predicate of a relative clause")
 

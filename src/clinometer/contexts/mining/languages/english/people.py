@@ -119,25 +119,14 @@ def mentioned_in(text: str, persons: frozenset[str]) -> Mention:
     return Mention(pronoun, mention.names, frozenset(topics)) if topics else NO_ONE
 
 
-@dataclass(frozen=True)
-class People:
-    """The people of a topic in a sentence; `subject` is that of its article."""
-
-    topic: str
-    subject: Mention
-
-    def mentioned(self, person: Token) -> bool:
-        """Whether a name, he or she is the subject of the article and one of them."""
-        return self.topic in self.subject.topics and self.subject.means(person)
-
-    def described(self, person: Token) -> bool:
-        """Whether the sentence itself says that a person is one of them."""
-        nouns = [person, *(c for c in person.rights if c.dep_ == "appos")]
-        texts = [" ".join(_modifiers(noun)).replace(" - ", "-") for noun in nouns]
-        for clause in (c for c in person.rights if c.dep_ == "relcl" and c.lower_ in listed("be")):
-            who = any(c.text == "who" for c in clause.lefts)
-            texts += [c.text for c in clause.rights if c.dep_ == "acomp" and who]
-        return any(map(_patterns()[self.topic].word.search, texts))
+def is_described(person: Token, topic: str) -> bool:
+    """Whether the sentence itself says that a person is one of the topic's people."""
+    nouns = [person, *(c for c in person.rights if c.dep_ == "appos")]
+    texts = [" ".join(_modifiers(noun)).replace(" - ", "-") for noun in nouns]
+    for clause in (c for c in person.rights if c.dep_ == "relcl" and c.lower_ in listed("be")):
+        who = any(c.text == "who" for c in clause.lefts)
+        texts += [c.text for c in clause.rights if c.dep_ == "acomp" and who]
+    return any(map(_patterns()[topic].word.search, texts))
 
 
 def identity_nouns() -> frozenset[str]:
