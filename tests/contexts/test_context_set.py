@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet, SetMetadata
@@ -42,12 +42,9 @@ def test_weights_and_n_eff() -> None:
     assert len(THREE) == 3
 
 
-def test_sha256_is_taken_over_the_sorted_lines() -> None:
+def test_a_set_and_its_templates_are_identified_by_hashes() -> None:
     lines = f"{FELT}\t1\n{SAID}\t2\n{SAW}\t1\n"
     assert THREE.sha256 == hashlib.sha256(lines.encode()).hexdigest()
-
-
-def test_ids_are_the_first_digits_of_the_template_hash() -> None:
     assert THREE.ids[0] == hashlib.sha256(SAID.encode()).hexdigest()[:12]
     assert len(set(THREE.ids)) == 3
 
@@ -71,8 +68,9 @@ def test_repeated_templates_are_merged_and_counted() -> None:
     assert merged.merged == 1
 
 
-def test_whitespace_is_collapsed() -> None:
+def test_whitespace_is_collapsed_and_other_brackets_are_text() -> None:
     assert ContextSet("m", ["\tThe [X]\n said  that [Y] "], [1]).templates == (SAID,)
+    assert len(ContextSet("a", ["The [X] [sic] said [Y]"], [1])) == 1
 
 
 @pytest.mark.parametrize(
@@ -92,10 +90,6 @@ def test_whitespace_is_collapsed() -> None:
 def test_invalid_templates_are_refused(template: str, message: str) -> None:
     with pytest.raises(ContextError, match=rf"context set 'a': template 2: .*{message}"):
         ContextSet("a", [SAID, template], [1, 1])
-
-
-def test_other_brackets_are_text() -> None:
-    assert len(ContextSet("a", ["The [X] [sic] said [Y]"], [1])) == 1
 
 
 @pytest.mark.parametrize("count", [0, -1, math.nan, math.inf, "3", None, True])
@@ -140,16 +134,8 @@ def test_invalid_sample_sizes_are_refused(n: int) -> None:
         THREE.draw(n, seed=0)
     with pytest.raises(ContextError, match="top: n: expected a whole number of at least 1"):
         THREE.top(n)
-
-
-def test_invalid_seeds_are_refused() -> None:
     with pytest.raises(ContextError, match="seed: "):
         THREE.draw(1, seed=-1)
-
-
-def test_sampling_all_or_more_returns_the_set_itself() -> None:
-    assert THREE.draw(3, seed=0) is THREE
-    assert THREE.draw(10, seed=0) is THREE
 
 
 def test_a_sample_records_its_origin() -> None:
@@ -211,6 +197,8 @@ def test_articles_are_draws_of_the_corpus() -> None:
 
 
 @given(rows, st.integers(1, 40), st.integers(0, 2**32))
+@example({"say": 2, "feel": 1, "see": 1}, 3, 0)
+@example({"say": 2, "feel": 1, "see": 1}, 10, 0)
 def test_a_sample_has_n_contexts(verb_counts: dict[str, float], n: int, seed: int) -> None:
     contexts = set_of(verb_counts)
     drawn = contexts.draw(n, seed=seed)
@@ -250,12 +238,9 @@ def test_weights_sum_to_one_and_n_eff_is_between_one_and_n(verb_counts: dict[str
     assert 1 - 1e-9 <= contexts.n_eff <= len(contexts) + 1e-9
 
 
-def test_sets_can_be_pickled_and_hashed() -> None:
+def test_sets_can_be_pickled_hashed_and_printed() -> None:
     assert pickle.loads(pickle.dumps(THREE)) == THREE  # noqa: S301
     assert len({THREE, THREE.top(3), THREE.top(1)}) >= 2
-
-
-def test_repr_is_short() -> None:
     assert repr(THREE) == "ContextSet('three', 3 contexts, n_eff 2.7)"
 
 

@@ -107,11 +107,8 @@ def test_articles_in_a_template_follow_the_group(template: str, before: str) -> 
     assert topic(Group("engineer")).render(template, "engineer").before == before
 
 
-def test_an_is_corrected_to_a() -> None:
+def test_an_is_corrected_to_a_unless_the_group_overrides_the_rule() -> None:
     assert topic(Group("nurse")).render("An [X] met [Y]", "nurse").before == "A nurse met"
-
-
-def test_a_group_can_override_the_rule() -> None:
     herb = Group("herbalist", article="an")
     assert topic(herb).render("a [X] and [Y]", "herbalist").before == "an herbalist and"
 
@@ -124,11 +121,8 @@ def test_other_languages_have_no_article_rule() -> None:
     assert topic(nurse, language="en-GB").render("a [X] [Y]", nurse).before == "an infermiera"
 
 
-def test_a_prefix_under_both_is_refused() -> None:
+def test_a_prefix_under_both_and_an_empty_one_are_refused() -> None:
     with pytest.raises(TopicError, match="'uni' is listed under both"):
         Articles(a=("uni",), an=("Uni",))
-
-
-def test_an_empty_prefix_is_refused() -> None:
     with pytest.raises(TopicError, match=r"articles\.an: expected a list of prefixes"):
         Articles(an=("",))

@@ -107,7 +107,7 @@ def audited_elsewhere(
 ) -> Run:
     """Measure scores of every cell of the grid, in its order, and write the run to `out`.
 
-    `scoring` is what, beside the file that was read, makes it another run.
+    `scoring` tells runs of the same file apart.
     """
     record = new_record(info, grid.topic, grid.contexts, settings)
     record.chunk_size = grid.chunk_size

@@ -205,7 +205,7 @@ def risks_of(
 
 
 TOOL = "inspect-ai"
-#: What of a sample is not read.
+#: Fields of a sample that are not read.
 _UNREAD = {"events", "store", "attachments", "messages"}
 
 

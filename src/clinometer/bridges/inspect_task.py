@@ -14,6 +14,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
+from clinometer.display.numbers import MEASURES
 from clinometer.models.inspect import asked_text, sampling_config
 from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings
@@ -21,9 +22,8 @@ from clinometer.runs.settings import select_contexts
 from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.load import topic_text
 
-#: The value of a reply that is no category.
+#: The value of a reply that is not one of the categories.
 NONE = "none"
-_MEASURES = ("R", "R_bias", "R_volatility")
 
 
 @task
@@ -117,7 +117,7 @@ def risks(
             for one in scores
         ]
         report = risks_of(replies, categories, reference)
-        risks = {} if report is None else {name: report.summary[name] for name in _MEASURES}
+        risks = {} if report is None else {name: report.summary[name] for name in MEASURES}
         read = sum(category is not None for _, category in replies) / len(replies)
         ends = {
             f"{name}_{end}": value

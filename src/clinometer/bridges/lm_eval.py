@@ -27,6 +27,7 @@ from clinometer.bridges.imported import (
 )
 from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for
 from clinometer.contexts import ContextSet, load_contexts
+from clinometer.display.numbers import MEASURES
 from clinometer.errors import (
     ClinometerError,
     ContextError,
@@ -67,7 +68,7 @@ def import_lm_eval(
     """The run that a file samples_TASK_DATE.jsonl of `lm_eval --log_samples` holds.
 
     Args:
-        samples: the file; results_DATE.json beside it names the model and its metrics.
+        samples: the file; results_DATE.json next to it names the model and its metrics.
         mapping: a ready mapping by name, or a .toml file; without one, that of the task.
         task: instead of a mapping, the folder of `clinometer export lm-eval`, for its own samples.
         tokenizer: with `task`, the model's (a folder, a packaged model, a hub id): it tells which
@@ -212,19 +213,19 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
 
 
 def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
-    """What is known of a file of samples: from its name and from the results beside it.
+    """What the name of a file of samples and the results next to it say about the run.
 
     `model` overrides the name that the harness gives it.
     """
     name = _NAME.fullmatch(path.name)
     task = name["task"] if name else path.name.partition(".")[0].removeprefix("samples_")
-    beside = path.with_name(f"results_{name['date']}.json") if name else None
+    file = path.with_name(f"results_{name['date']}.json") if name else None
     plain: dict[str, Any] = {}
-    if beside is not None and beside.is_file():
+    if file is not None and file.is_file():
         try:
-            plain = _object(parse_json(read_bytes(beside), loose=True))
+            plain = _object(parse_json(read_bytes(file), loose=True))
         except (OSError, ValueError) as error:
-            raise TableError(f"{beside}: cannot be read: {error}") from error
+            raise TableError(f"{file}: cannot be read: {error}") from error
     config = _object(plain.get("config"))
     called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
     parameters = config.get("model_num_parameters")
@@ -341,9 +342,6 @@ FORMULAS: dict[str, Callable[[HarnessSample], float]] = {
 }
 
 
-# --- Words as the harness scores them: each alone ------------------------------------------------
-
-
 class HarnessWords:
     """The words of a topic, by a tokenizer or as far as texts tell.
 
@@ -397,9 +395,6 @@ def _nearest(word: str, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(w for w in longer if not any(w.startswith(f"{other} ") for other in longer))
 
 
-# --- An audit as a task of the harness -----------------------------------------------------------
-
-
 PREFIX = "clinometer_"
 _TOPIC, _CONTEXTS = "topic.toml", "contexts.csv"
 
@@ -416,17 +411,13 @@ doc_to_target: 0
 target_delimiter: ""
 process_results: !function utils.process_results
 metric_list:
-  - metric: R
-    aggregation: !function utils.R
-    higher_is_better: false
-  - metric: R_bias
-    aggregation: !function utils.R_bias
-    higher_is_better: false
-  - metric: R_volatility
-    aggregation: !function utils.R_volatility
-    higher_is_better: false
-metadata:
+{metrics}metadata:
   version: 1.0
+"""
+_METRIC = """\
+  - metric: {0}
+    aggregation: !function utils.{0}
+    higher_is_better: false
 """
 
 _UTILS = '''\
@@ -449,19 +440,12 @@ def cells(**_):
 
 def process_results(doc, results):
     return _task().process_results(doc, results)
-
-
-def R(items):
-    return _task().risk("R", items)
-
-
-def R_bias(items):
-    return _task().risk("R_bias", items)
-
-
-def R_volatility(items):
-    return _task().risk("R_volatility", items)
 '''
+_AGGREGATION = """
+
+def {0}(items):
+    return _task().risk("{0}", items)
+"""
 #: (cell, its preferences), as the harness keeps them for a metric.
 CellValue = tuple[int, list[float]]
 
@@ -526,10 +510,11 @@ class TaskFolder:
             )
         path.mkdir(parents=True, exist_ok=True)
         self.contexts.save(path / _CONTEXTS)
+        metrics = "".join(map(_METRIC.format, MEASURES))
         texts = {
             _TOPIC: topic_text(self.topic),
-            "utils.py": _UTILS,
-            f"{self.name}.yaml": _TASK.format(name=self.name),
+            "utils.py": _UTILS + "".join(map(_AGGREGATION.format, MEASURES)),
+            f"{self.name}.yaml": _TASK.format(name=self.name, metrics=metrics),
         }
         for name, content in texts.items():
             with replacing(path / name, error=RunError) as beside:
@@ -553,7 +538,7 @@ class TaskFolder:
         prompts = self.grid.prompts(range(doc["cell"], doc["cell"] + 1))
         scores = HarnessWords(self.topic.words).scores(log_probs, prompts)
         p = preference(scores.log_probs, self._counts).p[0].tolist()
-        return dict.fromkeys(("R", "R_bias", "R_volatility"), (int(doc["cell"]), p))
+        return dict.fromkeys(MEASURES, (int(doc["cell"]), p))
 
     def risk(self, name: str, items: Sequence[CellValue]) -> float:
         """R, R_bias or R_volatility of the cells that were asked (all, but with --limit)."""

@@ -133,9 +133,6 @@ def _result(run: Run, measure: str, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-# --- Hugging Face Hub: a section of the model card, and result files ------------------------------
-
-
 SECTION = re.compile(r"<!-- clinometer: start -->.*?<!-- clinometer: end -->\n?", re.DOTALL)
 
 
