@@ -117,9 +117,6 @@ def test_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
         pass
 
 
-# --- results on their way to the disk ---------------------------------------------------------
-
-
 def test_results_are_stored_at_once_then_by_time_and_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

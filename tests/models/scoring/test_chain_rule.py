@@ -9,16 +9,17 @@ import pytest
 from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
-from clinometer.models.tokens.word_tokens import Trie
+from clinometer.models.scoring.chain_rule import MOST_MASS, WordQuery, expand, scattered
+from clinometer.models.tokens.word_tokens import Tokens, Trie
+from clinometer.statistics.arrays import FloatArray
 
 HER, S, HIM = 1, 2, 3
-WORDS = [(HER,), (HER, S), (HIM,)]
+HERS = [(HER,), (HER, S), (HIM,)]
 
 
 def asked(first: float, second: float, tolerance: float) -> WordScores:
     """One prompt: p(her…) = first, p(him) = 1 - first, p(s | her) = second."""
-    tree = Trie.of(WORDS)
+    tree = Trie.of(HERS)
     follows = {0: {HER: first, HIM: 1 - first}, 1: {S: second}}
 
     def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
@@ -61,3 +62,170 @@ def test_chunks_are_assembled_in_order() -> None:
     np.testing.assert_array_equal(found.log_upper, values + 1)
     with pytest.raises(ValueError, match="no parts"):
         scattered(iter(()), 6)
+
+
+World = dict[Tokens, FloatArray]
+
+#: one token, several under one prefix, words that begin another, three tokens
+WORDS: list[Tokens] = [
+    (1,),
+    (2,),
+    (3,),
+    (1, 4),
+    (3, 4),
+    (5, 6),
+    (5, 7),
+    (5, 7, 8),
+    (9, 1, 2),
+    (9, 3),
+]
+MALE, FEMALE, BOTH, NEITHER = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)
+TWO = np.array([MALE, FEMALE, MALE, MALE, FEMALE, MALE, FEMALE, MALE, BOTH, FEMALE])
+
+
+def some_world(trie: Trie, rng: np.random.Generator, *, extreme: bool = False) -> World:
+    """What follows each node: shares of its children and of everything else. Prefixes of words that
+    are no words themselves are rare, as they are in text."""
+    world = {}
+    for node in trie.inner:
+        n = len(trie.children[node])
+        share = rng.dirichlet(np.full(n + 1, 0.05 if extreme else 0.5))[:n]
+        if node == 0:
+            words = [trie.prefix[c] in WORDS for c in trie.children[0]]
+            share = share * np.where(words, 1.0, 10.0 ** rng.uniform(-6, -1, n))
+        world[trie.prefix[node]] = share
+    return world
+
+
+def preferences(trie: Trie, world: World, counts: FloatArray) -> FloatArray:
+    """By definition: a word is its tokens' product less the longer words', one by one."""
+
+    def mass(tokens: Tokens) -> float:
+        total = 1.0
+        for k in range(len(tokens)):
+            node = tokens[:k]
+            place = trie.child_tokens(trie.prefix.index(node)).index(tokens[k])
+            total *= float(world[node][place])
+        return total
+
+    own = []
+    for word in WORDS:
+        longer = [w for w in WORDS if len(w) > len(word) and w[: len(word)] == word]
+        nearest = [w for w in longer if not any(v != w and w[: len(v)] == v for v in longer)]
+        own.append(mass(word) - sum(map(mass, nearest)))
+    categories = np.array(own) @ counts
+    return np.asarray(categories / categories.sum())
+
+
+def scored(
+    trie: Trie, worlds: Sequence[World], counts: FloatArray | None, tolerance: float
+) -> tuple[WordScores, set[tuple[Tokens, int]]]:
+    """The scores of some worlds, one per prompt, and which nodes were asked for which of them."""
+    seen: set[tuple[Tokens, int]] = set()
+
+    def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
+        assert len({len(trie.prefix[q.node]) for q in questions}) == 1  # models need one depth
+        answers = []
+        for q in questions:
+            prefix = trie.prefix[q.node]
+            seen.update((prefix, int(i)) for i in q.prompts)
+            with np.errstate(divide="ignore"):
+                answers.append(np.log(np.array([worlds[i][prefix] for i in q.prompts])))
+        return answers
+
+    return expand([trie], len(worlds), ask, tolerance=tolerance, counts=counts), seen
+
+
+def counted(scores: WordScores, counts: FloatArray) -> FloatArray:
+    """Preferences [P, Y] from scores."""
+    categories = np.exp(scores.log_probs) @ counts
+    return np.asarray(categories / categories.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-3, 0.02])
+@pytest.mark.parametrize("kind", ["two", "dropped", "three"])
+def test_no_world_that_agrees_with_the_answers_is_beyond_the_bound(
+    kind: str, tolerance: float
+) -> None:
+    rng = np.random.default_rng([len(kind), int(1 / tolerance)])
+    counts = {
+        "two": TWO.copy(),
+        "dropped": np.where(rng.random((10, 1)) < 0.3, NEITHER, TWO),
+        "three": np.eye(3)[rng.integers(3, size=10)],
+    }[kind]
+    counts[:3] = np.eye(counts.shape[1])[[0, 1, 0]]  # he, she, him are always counted
+    trie = Trie.of(WORDS)
+    worlds = [some_world(trie, rng) for _ in range(40)]
+    quick, seen = scored(trie, worlds, counts, tolerance)
+    found, bound = counted(quick, counts), quick.skipped / np.exp(quick.log_coverage)
+    assert (bound <= tolerance * (1 + 1e-9)).all()
+    assert (bound > 0).any()
+    reached = 0.0
+    for i, world in enumerate(worlds):
+        for extreme in [False, True] * 10:
+            other = some_world(trie, rng, extreme=extreme)
+            same = {node: v if (node, i) in seen else other[node] for node, v in world.items()}
+            far = np.abs(preferences(trie, same, counts) - found[i]).max()
+            assert far <= bound[i] + 1e-12
+            reached = max(reached, far / bound[i] if bound[i] else 0.0)
+    assert reached > 0.5  # some world comes near: the bound is not idle
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-3, 0.02])
+def test_knowing_the_categories_asks_less_within_the_same_bound(tolerance: float) -> None:
+    rng = np.random.default_rng(1)
+    trie = Trie.of(WORDS)
+    worlds = [some_world(trie, rng) for _ in range(100)]
+    blind, asked_blind = scored(trie, worlds, None, tolerance)
+    quick, asked = scored(trie, worlds, TWO, tolerance)
+    assert len(asked) < len(asked_blind)
+    exact, _ = scored(trie, worlds, TWO, 0.0)
+    truth = counted(exact, TWO)
+    np.testing.assert_allclose(truth, [preferences(trie, w, TWO) for w in worlds], atol=1e-12)
+    for found in (blind, quick):
+        bound = found.skipped / np.exp(found.log_coverage)
+        assert (np.abs(counted(found, TWO) - truth).max(axis=1) <= bound + 1e-12).all()
+        assert (bound <= tolerance * (1 + 1e-9)).all()
+    # whatever the words are counted for later, little of them is missing
+    p, q = np.exp(exact.log_probs), np.exp(quick.log_probs)
+    missing = np.maximum(p - q, 0.0).sum(axis=1)
+    assert (missing <= MOST_MASS * tolerance * np.exp(quick.log_coverage) + 1e-12).all()
+
+
+def test_a_longer_word_of_the_same_category_is_asked_only_if_it_has_much_mass() -> None:
+    """boy, girl, boyfriend: its mass is boy's, whichever of the two it is."""
+    trie = Trie.of([(1,), (2,), (1, 3)])
+    counts = np.array([MALE, FEMALE, MALE])
+    for first, asks in ((0.005, False), (0.5, True)):
+        world = {(): np.array([first, 1 - first]), (1,): np.array([0.4])}
+        scores, seen = scored(trie, [world], counts, 1e-3)
+        assert (((1,), 0) in seen) == asks
+        assert scores.skipped[0] == 0.0
+
+
+def test_exact_scores_do_not_depend_on_the_categories() -> None:
+    trie, rng = Trie.of(WORDS), np.random.default_rng(2)
+    worlds = [some_world(trie, rng) for _ in range(5)]
+    plain, seen = scored(trie, worlds, None, 0.0)
+    known, asked = scored(trie, worlds, TWO, 0.0)
+    np.testing.assert_array_equal(plain.log_probs, known.log_probs)
+    assert seen == asked
+
+
+def test_several_trees_share_one_tolerance() -> None:
+    """A tree for each length, as masked models have them."""
+    rng = np.random.default_rng(3)
+    words: list[list[Tokens]] = [[(1,), (2,)], [(3, 4), (5, 6), (5, 7)]]
+    trees = [Trie.of(some) for some in words]
+    counts = np.array([MALE, FEMALE, MALE, FEMALE, BOTH])
+    for _ in range(50):
+        worlds = [some_world(t, rng) for t in trees]
+
+        def ask(questions: Sequence[WordQuery], worlds: list[World] = worlds) -> list[FloatArray]:
+            return [np.log(worlds[q.tree][trees[q.tree].prefix[q.node]])[None] for q in questions]
+
+        exact = counted(expand(trees, 1, ask), counts)
+        quick = expand(trees, 1, ask, tolerance=0.01, counts=counts)
+        bound = quick.skipped / np.exp(quick.log_coverage)
+        assert (np.abs(counted(quick, counts) - exact) <= bound + 1e-12).all()
+        assert (bound <= 0.01 * (1 + 1e-9)).all()
