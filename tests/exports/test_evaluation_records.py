@@ -22,6 +22,11 @@ from clinometer.exports.evaluation_records import Evaluator, to_record, write_hu
 from clinometer.runs import Run
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return made_run(tmp_path_factory.mktemp("run") / "run", groups=4, contexts=60, replicates=100)
+
+
 def texts(value: Any, *names: str) -> Iterator[Any]:
     """Values of all objects under these names: the schema takes nothing but texts in them."""
     if isinstance(value, dict):
@@ -34,12 +39,9 @@ def texts(value: Any, *names: str) -> Iterator[Any]:
             yield from texts(inner, *names)
 
 
-def test_every_measure_has_its_interval(clinometer: Clinometer, tmp_path: Path) -> None:
-    run = made_run(tmp_path / "run", groups=4, contexts=60, replicates=100)
+def test_every_measure_has_its_interval(clinometer: Clinometer, run: Run, tmp_path: Path) -> None:
     out = tmp_path / "record.json"
-    done = clinometer(
-        "export", "every-eval-ever", tmp_path / "run", "--organization", "Us", "--out", out
-    )
+    done = clinometer("export", "every-eval-ever", run.path, "--organization", "Us", "--out", out)
     assert done.status == 0, done.err
     found = json.loads(out.read_text(encoding="utf-8"))
     assert set(found) == {
@@ -79,11 +81,6 @@ def test_without_intervals_there_is_no_uncertainty() -> None:
 def test_the_relationship_is_one_of_theirs() -> None:
     with pytest.raises(SettingsError, match="expected one of first_party"):
         Evaluator(organization="Us", relationship="friend")
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return made_run(tmp_path_factory.mktemp("run") / "run", groups=4, contexts=60, replicates=100)
 
 
 def test_the_hubs_reader_finds_the_results(
