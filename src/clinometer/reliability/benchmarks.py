@@ -51,7 +51,7 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
         name, _, part = source.removeprefix("hf:").partition("#")
         folder = fetch_dataset(name)
         known = format or (recognise(folder) if part == "" else None)
-        if known in {"winobias", "winogender", "redditbias"}:
+        if known in _BY_FILES:
             return FORMATS[known](folder)
         path = table_in(folder, name, part or None)
     else:
@@ -72,14 +72,7 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
 def recognise(path: Path) -> str | None:
     """The format of a file or folder, detected from its content; None if no format matches."""
     if path.is_dir():
-        for name, pattern in (
-            ("winobias", WINOBIAS_FILES),
-            ("redditbias", REDDITBIAS_FILES),
-            ("winogender", "all_sentences.tsv"),
-        ):
-            if any(path.glob(pattern)):
-                return name
-        return None
+        return next((name for name, files in _BY_FILES.items() if any(path.glob(files))), None)
     if path.suffix == ".json":
         return "stereoset"
     if path.suffix == ".parquet":
@@ -92,15 +85,7 @@ def recognise(path: Path) -> str | None:
         columns = set(first.replace('"', "").split("\t" if ".tsv" in path.name else ","))
     else:
         return None
-    if {"sent_more", "sent_less"} <= columns:
-        return "crows-pairs"
-    if {"sentences", "bias_type", "context"} <= columns:
-        return "stereoset"
-    if "sentid" in columns:
-        return "winogender"
-    if "comments_processed" in columns:
-        return "redditbias"
-    return "table"
+    return next((name for name, own in _BY_COLUMNS.items() if own <= columns), "table")
 
 
 _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
@@ -288,7 +273,7 @@ def read_crows_pairs(path: Path) -> list[Statement]:
     need_columns(path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
     statements = []
     for i, row in enumerate(rows):
-        pair = (row["sent_more"], row["sent_less"])
+        pair = row["sent_more"], row["sent_less"]
         side = 1 if row["stereo_antistereo"] == "antistereo" else 0
         term = target_term(merge(*pair), side=side)
         statements.append(
@@ -439,8 +424,15 @@ _PAIR = {"male": "female", "female": "male", "neutral": "male"}
 
 def read_winogender(path: Path) -> list[Statement]:
     """Every sentence: 240 schemas with three pronouns each."""
+    file = path / "all_sentences.tsv" if path.is_dir() else path
+    rows = read_rows(file)
+    need_columns(file, rows, ("sentid", "sentence"))
+    schemas: dict[str, dict[str, str]] = {}  # technician.customer.1 -> gender -> sentence
+    for row in rows:
+        key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
+        schemas.setdefault(key, {})[gender] = row["sentence"]
     statements = []
-    for key, sentences in _schemas(path).items():
+    for key, sentences in schemas.items():
         genders = [g for g in _PAIR if g in sentences]
         merged = merge(*(sentences[g] for g in genders))
         for i, gender in enumerate(genders):
@@ -460,18 +452,18 @@ def read_winogender(path: Path) -> list[Statement]:
     return statements
 
 
-def _schemas(path: Path) -> dict[str, dict[str, str]]:
-    """Sentences by schema (technician.customer.1) and gender."""
-    file = path / "all_sentences.tsv" if path.is_dir() else path
-    rows = read_rows(file)
-    need_columns(file, rows, ("sentid", "sentence"))
-    schemas: dict[str, dict[str, str]] = {}
-    for row in rows:
-        key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
-        schemas.setdefault(key, {})[gender] = row["sentence"]
-    return schemas
-
-
+#: What a folder or a table of each format contains.
+_BY_FILES = {
+    "winobias": WINOBIAS_FILES,
+    "redditbias": REDDITBIAS_FILES,
+    "winogender": "all_sentences.tsv",
+}
+_BY_COLUMNS = {
+    "crows-pairs": {"sent_more", "sent_less"},
+    "stereoset": {"sentences", "bias_type", "context"},
+    "winogender": {"sentid"},
+    "redditbias": {"comments_processed"},
+}
 #: The readers by the name of their format.
 FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "crows-pairs": read_crows_pairs,

@@ -83,9 +83,8 @@ def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int
     y = y[np.isfinite(y)]
     if not len(y):
         raise SettingsError("mean: expected at least one statement with a score, found none")
-    if replicates < 1 or len(y) < 2:
-        return Estimate(float(y.mean()))
-    counts = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    times = replicates if len(y) > 1 else 0
+    counts = resampled_counts(np.ones(len(y)), times, np.random.default_rng(seed))
     return percentile_estimate(
         float(y.mean()), counts @ y / len(y), level=level, method="bootstrap over statements"
     )

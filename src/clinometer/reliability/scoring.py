@@ -373,9 +373,6 @@ def _text(
     )
 
 
-# --- tau (Eq. 2) of every text under every model: score what is missing, store every score -------
-
-
 #: Texts pooled at a time, by device.
 _POOL = {"cpu": 256, "cuda": 10_240}
 
@@ -386,7 +383,6 @@ NOT_SCORED = "not_scored"
 class ModelTaus:
     """Scores of one model: a TextScores with a row for every text of the run."""
 
-    name: str
     model: ModelRecord
     scores: TextScores
 
@@ -442,7 +438,7 @@ def model_taus(
             folder.write_record(record, status="running")
         _score(scorer, texts, missing, settings, columns, folder=folder, progress=progress)
         known = opened
-    return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
+    return ModelTaus(known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
 
 
 def _score(
@@ -462,10 +458,6 @@ def _score(
     marked = ([texts.texts[i].marked for i in pool] for pool in pools)
     total = sum(not t.left_out for t in texts.texts)
 
-    def store(scored: list[Scored]) -> None:
-        if folder:
-            folder.write_scores(scorer.info.name, scored)
-
     def scored() -> Iterator[Scored]:
         chunks = score_chunks(scorer, marked, settings.text_options)
         for rows, scores in zip(pools, chunks, strict=True):
@@ -474,7 +466,7 @@ def _score(
 
     store_as_they_come(
         scored(),
-        store,
+        partial(folder.write_scores, scorer.info.name) if folder else lambda _: None,
         done=total - len(missing),
         total=total,
         progress=progress,
@@ -488,9 +480,6 @@ def _put(columns: dict[str, Any], rows: NDArray[np.int64], scores: TextScores) -
         column[rows] = getattr(scores, name)
 
 
-# --- From the models' answers to the tables of a run ----------------------------------------------
-
-
 def _measure(
     record: ReliabilityRecord,
     texts: TextsToScore,
@@ -499,7 +488,7 @@ def _measure(
     embed: Embed | None,
 ) -> dict[str, pa.Table]:
     """Write the results into the record; the tables of the run."""
-    names = [answer.name for answer in answers]
+    names = [answer.model.id for answer in answers]
     taus = np.stack([answer.taus(texts, per_word=settings.per_word) for answer in answers])
     own, versions = _by_statement(texts, taus)
     by_model = {"tau": own, "cv": context_variance(own, versions)}
@@ -521,7 +510,7 @@ def _measure(
     counts: dict[str, Any] = {
         **texts.counts(),
         **{f"flag_{k}": n for k, n in Counter(columns["flag"]).items()},
-        "by_model": {answer.name: answer.counts() for answer in answers},
+        "by_model": {answer.model.id: answer.counts() for answer in answers},
     }
     record.counts = CountsRecord(**counts)
     if embed is not None:
@@ -578,14 +567,12 @@ def _statement_columns(
     tau, versions = own.mean(axis=0), by_model.mean(axis=0)
     cv = context_variance(tau, versions)
     distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
-    low = high = first = last = np.full(len(tau), np.nan)
-    if settings.replicates:
-        low, high = distribution.intervals(level=settings.level)
-        rank, first, last = distribution.ranks(
-            level=settings.level, draws=settings.replicates, seed=settings.seed
-        )
-    else:
-        rank, *_ = distribution.ranks(level=settings.level, draws=1)
+    low, high = distribution.intervals(level=settings.level)
+    rank, first, last = distribution.ranks(
+        level=settings.level, draws=settings.replicates or 1, seed=settings.seed
+    )
+    if not settings.replicates:
+        low = high = first = last = np.full(len(tau), np.nan)
     scored = np.isfinite(versions).sum(axis=1)
     columns = {
         "words": np.array([texts.texts[i].words for i in texts.originals]),

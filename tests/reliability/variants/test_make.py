@@ -46,7 +46,7 @@ def filler() -> Any:
 
 def makers(settings: VariantSettings, filler: Any, writer: Any = None) -> Makers:
     made = Makers(settings)
-    made._filler, made._writer = filler, writer
+    made.filler, made.writer = filler, writer
     return made
 
 

@@ -143,11 +143,9 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
             )
     need_columns(path, rows, columns)
     need_unique_ids(path, ids)
-    table = {id: {c: row[c] for c in columns} for id, row in zip(ids, rows, strict=True)}
-    others = {
-        id: {k: v for k, v in row.items() if k not in columns}
-        for id, row in zip(ids, rows, strict=True)
-    }
+    by_id = dict(zip(ids, rows, strict=True))
+    table = {id: {c: row[c] for c in columns} for id, row in by_id.items()}
+    others = {id: {k: v for k, v in row.items() if k not in columns} for id, row in by_id.items()}
     return Ratings.of(table, annotators=columns, rows=others)
 
 

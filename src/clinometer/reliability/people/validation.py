@@ -21,9 +21,7 @@ from clinometer.reliability.statement import count_words
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.rank import RankCorrelation, spearman
 
-# --- Logistic regressions of a judgement on scores: multinomial, and ordinal (proportional odds)
-
-
+#: Logistic regressions of a judgement on scores; ordinal: proportional odds.
 Kind = Literal["multinomial", "ordinal"]
 
 
@@ -91,9 +89,7 @@ def fit(
     """
     codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
     if kind == "multinomial":  # odds against a rare category are noisy
-        order = np.concatenate(
-            [[counts.argmax()], np.delete(np.arange(len(codes)), counts.argmax())]
-        )
+        order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
         codes, y = codes[order], np.argsort(order)[y]
     names = [categories[int(k)] for k in codes]
     if len(names) < 2:
@@ -181,9 +177,6 @@ def _terms(
         p = float(chi2.sf(z * z, 1))
         found.append(Term(factor, outcome, b, se, z, p, b - width * se, b + width * se))
     return found
-
-
-# --- Does a score agree with human judgement? (COBIAS, section 4.4) ------------------------------
 
 
 LENGTH = "length"
