@@ -383,6 +383,7 @@ NOT_SCORED = "not_scored"
 class ModelTaus:
     """Scores of one model: a TextScores with a row for every text of the run."""
 
+    name: str
     model: ModelRecord
     scores: TextScores
 
@@ -438,7 +439,7 @@ def model_taus(
             folder.write_record(record, status="running")
         _score(scorer, texts, missing, settings, columns, folder=folder, progress=progress)
         known = opened
-    return ModelTaus(known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
+    return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
 
 
 def _score(
@@ -488,7 +489,7 @@ def _measure(
     embed: Embed | None,
 ) -> dict[str, pa.Table]:
     """Write the results into the record; the tables of the run."""
-    names = [answer.model.id for answer in answers]
+    names = [answer.name for answer in answers]
     taus = np.stack([answer.taus(texts, per_word=settings.per_word) for answer in answers])
     own, versions = _by_statement(texts, taus)
     by_model = {"tau": own, "cv": context_variance(own, versions)}
@@ -510,7 +511,7 @@ def _measure(
     counts: dict[str, Any] = {
         **texts.counts(),
         **{f"flag_{k}": n for k, n in Counter(columns["flag"]).items()},
-        "by_model": {answer.model.id: answer.counts() for answer in answers},
+        "by_model": {answer.name: answer.counts() for answer in answers},
     }
     record.counts = CountsRecord(**counts)
     if embed is not None:
