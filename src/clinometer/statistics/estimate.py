@@ -72,18 +72,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON; the note only where there is one."""
-        noted = {} if self.note is None else {"note": self.note}
-        return {
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "level": self.level,
-            "method": self.method,
-            **noted,
-        }
-
-
-# --- Percentile bootstrap over items -------------------------------------------------------------
+        return {k: v for k, v in vars(self).items() if k != "note" or v is not None}
 
 
 def resampled_counts(

@@ -16,8 +16,6 @@ from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import FloatArray, as_labels, as_real
 from clinometer.statistics.significance import holm
 
-# --- The algebra under `regress`: standard errors of a weighted fit, and variance beyond them ----
-
 
 def fit_weighted(design: FloatArray, y: FloatArray, w: FloatArray, **how: Any) -> Any:
     """statsmodels' results of minimising the sum of w (y - Z b)²."""
@@ -88,9 +86,6 @@ def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) ->
     return float(brentq(excess, least, top, xtol=1e-15 * scale, rtol=1e-14))
 
 
-# --- Is a risk related to a social factor? Weighted least squares with robust errors (4.4, C.2)
-
-
 Robust = Literal["HC0", "HC1", "HC3"]
 
 
@@ -159,10 +154,10 @@ class Regression:
 
     def __getitem__(self, name: str) -> Coefficient:
         """The coefficient of a factor."""
-        for coefficient in self.coefficients:
-            if coefficient.name == name:
-                return coefficient
-        raise SettingsError(f"factor: expected one of the regression, found {name!r}")
+        by_name = {coefficient.name: coefficient for coefficient in self.coefficients}
+        if name not in by_name:
+            raise SettingsError(f"factor: expected one of the regression, found {name!r}")
+        return by_name[name]
 
     def table(self) -> list[dict[str, Any]]:
         """One plain row per coefficient, with the n it rests on."""
@@ -293,13 +288,13 @@ def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
 
 def _reasons(given: Sequence[tuple[str, FloatArray]]) -> list[str]:
     """Why each row is left out; "" if it is not."""
-    found = []
+    reasons = []
     for i in range(given[0][1].size):
         missing = [name for name, values in given if np.isnan(values[i])]
         weightless = any(name == "weights" and values[i] == 0 for name, values in given)
         text = f"no {', '.join(missing)}" if missing else ""
-        found.append(text or ("weight 0" if weightless else ""))
-    return found
+        reasons.append(text or ("weight 0" if weightless else ""))
+    return reasons
 
 
 def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> None:

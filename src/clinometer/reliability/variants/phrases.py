@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -251,8 +250,7 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
         return list(lists["time"])
     if before is None or (after is not None and after.text[0] not in _ENDS):
         return []
-    names = Sentence.of(before).lists()
-    return list(dict.fromkeys(p for name in names for p in lists[name]))
+    return list(dict.fromkeys(p for name in _lists_after(before) for p in lists[name]))
 
 
 def _is_predicate(token: Token) -> bool:
@@ -318,77 +316,50 @@ def _class_of(noun: Token) -> str:
     return "people" if not found and word.endswith(_PEOPLE_ENDINGS) else found
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """What a sentence says, as far as it decides what may follow it.
+def _lists_after(last: Token) -> list[str]:
+    """Names of the lists that may follow the clause that ends with this word."""
+    sentence: Span = last.sent
+    root, words = sentence.root, [t for t in sentence if t.i <= last.i]
+    lower = {t.lower_ for t in words}
+    has_time = bool(lower & _TIMES) or any(t.isdigit() and len(t) == 4 for t in lower)
+    tense = _tense(sentence, root, words)
+    if tense in ("question", "request", ""):
+        return [] if has_time or not tense else [tense]
+    aspect, subject = _aspect(root), _subject(root, tense)
+    simple = sum(t.tag_ in _FINITE for t in words) < 2  # one verb only
+    names = [] if has_time else _times(tense, aspect, subject, simple)
+    if lower & _SPEAKER:
+        return names
+    names.append("hearsay")
+    if tense in ("present", "modal") and aspect != "now":
+        names.append("opinion")
+        if subject in ("kind", "example"):
+            names.append("general")
+        has_place = any(t.lower_ in _PLACES for t in words if t.pos_ in ("ADP", "ADV", "SCONJ"))
+        if subject == "kind" and simple and not has_place:
+            names.append("region")
+    elif tense == "past":
+        names.append("fiction")
+    return names
 
-    tense     past, present, perfect, future, modal, mixed, question, request, or "" without a verb
-    aspect    state, event or now (in progress)
-    subject   kind (women, everyone), example (a nurse is), person (she, the nurse, Susie) or ""
-    simple    one verb only
-    """
 
-    tense: str
-    aspect: str
-    subject: str
-    has_time: bool
-    has_place: bool
-    by_speaker: bool
-    simple: bool
-
-    @classmethod
-    def of(cls, last: Token) -> Sentence:
-        """The clause that ends with this word."""
-        sentence: Span = last.sent
-        words = [t for t in sentence if t.i <= last.i]
-        root = sentence.root
-        lower = {t.lower_ for t in words}
-        tense = _tense(sentence, root, words)
-        return cls(
-            tense,
-            _aspect(root),
-            _subject(root, tense),
-            bool(lower & _TIMES) or any(t.isdigit() and len(t) == 4 for t in lower),
-            any(t.lower_ in _PLACES for t in words if t.pos_ in ("ADP", "ADV", "SCONJ")),
-            bool(lower & _SPEAKER),
-            sum(t.tag_ in _FINITE for t in words) < 2,
-        )
-
-    def lists(self) -> list[str]:
-        """Names of the lists that suit."""
-        if self.tense in ("question", "request"):
-            return [] if self.has_time else [self.tense]
-        if not self.tense:
-            return []
-        found = [] if self.has_time else self._times()
-        if self.by_speaker:
-            return found
-        found.append("hearsay")
-        if self.tense in ("present", "modal") and self.aspect != "now":
-            found.append("opinion")
-            if self.subject in ("kind", "example"):
-                found.append("general")
-            if self.subject == "kind" and self.simple and not self.has_place:
-                found.append("region")
-        elif self.tense == "past":
-            found.append("fiction")
-        return found
-
-    def _times(self) -> list[str]:
-        if self.tense in ("perfect", "future"):
-            return [self.tense] if self.simple else []
-        if self.tense == "past" and self.aspect == "state":
-            lasting = self.simple and self.subject == "person"
-            return ["past_state", "past_person"] if lasting else ["past_state"]
-        if self.tense == "past":
-            return ["past_now" if self.aspect == "now" else "past_event"]
-        if self.tense == "present":
-            habit = "present_habit" if self.simple else "present_state"
-            return [{"now": "present_now", "state": "present_state"}.get(self.aspect, habit)]
-        return []
+def _times(tense: str, aspect: str, subject: str, simple: bool) -> list[str]:
+    """Names of the lists that say when."""
+    if tense in ("perfect", "future"):
+        return [tense] if simple else []
+    if tense == "past" and aspect == "state":
+        lasting = simple and subject == "person"
+        return ["past_state", "past_person"] if lasting else ["past_state"]
+    if tense == "past":
+        return ["past_now" if aspect == "now" else "past_event"]
+    if tense == "present":
+        habit = "present_habit" if simple else "present_state"
+        return [{"now": "present_now", "state": "present_state"}.get(aspect, habit)]
+    return []
 
 
 def _subject(root: Token, tense: str) -> str:
+    """kind (women, everyone), example (a nurse is), person (she, the nurse, Susie) or ""."""
     noun = next((t for t in root.lefts if t.dep_ in ("nsubj", "nsubjpass")), None)
     if noun is None:
         return ""
@@ -405,6 +376,7 @@ def _subject(root: Token, tense: str) -> str:
 
 
 def _tense(sentence: Span, root: Token, words: list[Token]) -> str:
+    """past, present, perfect, future, modal, mixed, question, request, or "" without a verb."""
     if sentence.text.rstrip(" \"'”’").endswith("?"):
         return "question"
     helpers = [t for t in root.lefts if t.dep_ in ("aux", "auxpass")]
@@ -431,6 +403,7 @@ def _is_state(verb: str) -> bool:
 
 
 def _aspect(root: Token) -> str:
+    """state, event or now (in progress)."""
     helpers = [t for t in root.lefts if t.dep_ in ("aux", "auxpass")]
     if root.tag_ == "VBG" and any(t.pos_ == "AUX" for t in helpers):
         return "now"
