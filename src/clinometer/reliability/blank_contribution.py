@@ -92,8 +92,8 @@ def blank_contributions(
     )
     scored = run.statements.set_index("id")[["cv", "cobias_low", "cobias_high"]]
     table = pd.DataFrame(rows)
-    alone = scored.loc[table["id"] + "#" + table["blank"].astype(str)].reset_index(drop=True)
-    whole = scored.loc[table["id"] + "#all"].reset_index(drop=True)
+    alone = scored.loc[[f"{row['id']}#{row['blank']}" for row in rows]].reset_index(drop=True)
+    whole = scored.loc[[f"{row['id']}#all" for row in rows]].reset_index(drop=True)
     total = alone["cv"].groupby(table["id"]).transform(lambda cv: cv.sum(skipna=False))
     table = table.assign(
         cv=alone["cv"],

@@ -156,4 +156,5 @@ def _rho(values: FloatArray) -> FloatArray:
     a, b = (z[0] * z[2]).sum(axis=-1), (z[1] * z[2]).sum(axis=-1)
     left = (1 - a * a) * (1 - b * b)
     size = np.sqrt(np.maximum(left, 0))
-    return np.divide(r - a * b, size, out=np.full_like(r, np.nan), where=left > 1e-12)
+    missing = np.full_like(r, np.nan)
+    return np.asarray(np.divide(r - a * b, size, out=missing, where=left > 1e-12))

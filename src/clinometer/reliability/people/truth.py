@@ -124,7 +124,7 @@ def truth_test(
     values = {name: column for name, (_, column) in columns.items()}
     # The order of the first run: the bootstrap samples by place.
     table = pd.DataFrame(values | {_RATING: means}).reindex(next(iter(values.values())).index)
-    table = table[np.isfinite(table).all(axis=1)]
+    table = table.loc[np.isfinite(table.to_numpy()).all(axis=1)]
     if len(table) < 4:
         raise TableError(
             f"truth test: expected at least four statements with a rating and a score in every "
@@ -148,8 +148,8 @@ def truth_test(
             TruthRow(
                 name,
                 role,
-                rho and rho.rho,
-                partial and partial.rho,
+                None if rho is None else rho.rho,
+                None if partial is None else partial.rho,
                 spearman_difference(first, x, y, given=given, **options) if rows else None,
             )
         )
