@@ -17,9 +17,8 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks import read_rows
 from clinometer.web.annotation import store as store_module
-from clinometer.web.annotation.export import write_export
 from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.store import Store, write_export
 from clinometer.web.annotation.task import Item, Task, read_task
 from clinometer.web.app import MOST_FORM
 

@@ -106,21 +106,20 @@ def pair_scores(
     shuffled = rng.permuted(np.tile(y, (replicates, 1)), axis=1)
     estimate = partial(percentile_estimate, level=level, method="bootstrap over pairs")
     base_value, base_draws = float(y.mean()), drawn @ y / len(y)
-    found = []
+    scores = []
     for name, weights in treatments.items():
         value = float(weights @ y / weights.sum())
         totals = drawn @ weights
         draws = np.divide(
             drawn @ (weights * y), totals, out=np.full(replicates, np.nan), where=totals > 0
         )
-        first = name == "all pairs"
-        change = None if first else estimate(value - base_value, draws - base_draws)
-        by_chance = None
-        if not first:
+        change = by_chance = None
+        if name != "all pairs":
+            change = estimate(value - base_value, draws - base_draws)
             moved = shuffled @ weights / weights.sum() - base_value
             by_chance = percentile_estimate(
                 float(moved.mean()), moved, level=level, method="random pairs"
             )
-        kept = int((weights > 0).sum())
-        found.append(PairScore(name, kept, estimate(value, draws), change, by_chance))
-    return found
+        pairs = int((weights > 0).sum())
+        scores.append(PairScore(name, pairs, estimate(value, draws), change, by_chance))
+    return scores

@@ -17,14 +17,6 @@ from clinometer.statistics.arrays import FloatArray, as_labels, as_real
 from clinometer.statistics.significance import holm
 
 
-def fit_weighted(design: FloatArray, y: FloatArray, w: FloatArray, **how: Any) -> Any:
-    """statsmodels' results of minimising the sum of w (y - Z b)²."""
-    require("a regression", "statsmodels")
-    from statsmodels.regression.linear_model import WLS
-
-    return WLS(y, design, weights=w).fit(use_t=True, **how)
-
-
 def standard_errors(fit: Any, *, importance: FloatArray | None) -> FloatArray:
     """Standard errors [k] of a fit, 0 where it is perfect.
 
@@ -201,6 +193,9 @@ def regress(
     >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
     (0.9, 0.264575, 4)
     """
+    require("a regression", "statsmodels")
+    from statsmodels.regression.linear_model import WLS
+
     LEVEL.check("level", level)
     if robust not in ("HC0", "HC1", "HC3", None):
         raise SettingsError(f"robust: expected 'HC3', 'HC1', 'HC0' or None, found {robust!r}")
@@ -234,7 +229,7 @@ def regress(
                 "leave y_se out"
             )
         w = w / variance
-    fit = fit_weighted(design, response, w, cov_type=robust or "nonrobust")
+    fit = WLS(response, design, weights=w).fit(use_t=True, cov_type=robust or "nonrobust")
     se = standard_errors(fit, importance=importance if known else None)
     return Regression(
         _coefficients(fit, se, names, level),

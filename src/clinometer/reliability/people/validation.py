@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from clinometer.display.text import plain, to_plain
+from clinometer.display.text import Plain, plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.extras import require
 from clinometer.reliability.people.agreement import Agreement, agreement
@@ -29,8 +29,9 @@ Kind = Literal["multinomial", "ordinal"]
 class Term:
     """One coefficient: the change in log-odds per standard deviation of the factor.
 
-    `outcome`: in a multinomial fit, the category whose odds against the most frequent one it is; in
-    an ordinal fit "" (the odds of a higher category, at every threshold).
+    `odds_ratio` is its exponential. `outcome`: in a multinomial fit, the category whose odds
+    against the most frequent one it is; in an ordinal fit "" (the odds of a higher category, at
+    every threshold).
     """
 
     factor: str
@@ -41,14 +42,11 @@ class Term:
     p: float
     low: float
     high: float
-
-    @property
-    def odds_ratio(self) -> float:
-        return float(np.exp(self.value))
+    odds_ratio: float
 
 
 @dataclass(frozen=True)
-class RegressionFit:
+class RegressionFit(Plain):
     """A fitted regression.
 
     chi2, df, p   likelihood ratio against the intercept-only model
@@ -68,11 +66,6 @@ class RegressionFit:
     base: str
     terms: tuple[Term, ...]
     problem: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: None for a missing number."""
-        terms = [to_plain(t) | {"odds_ratio": plain(t.odds_ratio)} for t in self.terms]
-        return to_plain(self) | {"terms": terms}
 
 
 def fit(
@@ -134,7 +127,7 @@ def _fitted(kind: Kind, y: NDArray[np.int64], X: FloatArray) -> tuple[Any, str]:
     from statsmodels.miscmodels.ordinal_model import OrderedModel
     from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         try:
             if kind == "multinomial":
@@ -147,10 +140,10 @@ def _fitted(kind: Kind, y: NDArray[np.int64], X: FloatArray) -> tuple[Any, str]:
             raise SettingsError(
                 f"{kind} regression: the factors are collinear; leave one of them out"
             ) from error
-    bad = [w for w in said if issubclass(w.category, ConvergenceWarning | PerfectSeparationWarning)]
-    if any(issubclass(w.category, PerfectSeparationWarning) for w in bad):
+    if any(issubclass(w.category, PerfectSeparationWarning) for w in raised):
         return result, "the factors separate the categories completely"
-    return result, "the fit did not converge" if bad else ""
+    converged = not any(issubclass(w.category, ConvergenceWarning) for w in raised)
+    return result, "" if converged else "the fit did not converge"
 
 
 def _terms(
@@ -170,13 +163,14 @@ def _terms(
         ]
     else:
         places = [(f, "", (j,)) for j, f in enumerate(factors)]
-    found = []
+    terms = []
     for factor, outcome, at in places:
         b, se = float(values[at]), float(errors[at])
         z = b / se if se > 0 else float("nan")
         p = float(chi2.sf(z * z, 1))
-        found.append(Term(factor, outcome, b, se, z, p, b - width * se, b + width * se))
-    return found
+        ends = b - width * se, b + width * se
+        terms.append(Term(factor, outcome, b, se, z, p, *ends, odds_ratio=float(np.exp(b))))
+    return terms
 
 
 LENGTH = "length"
