@@ -85,13 +85,13 @@ def resampled_counts(
     return generator.multinomial(total, there / total, size=replicates)
 
 
-def central_interval(replicates: FloatArray, level: float, *, axis: int = 0) -> FloatArray:
-    """[2, ...] the ends between which the central `level` of the replicates lies.
+def central_interval(replicates: FloatArray, level: float) -> FloatArray:
+    """[2, ...] the ends between which the central `level` of the replicates [B, ...] lies.
 
     >>> central_interval(np.arange(101.0), 0.9).round(9).tolist()
     [5.0, 95.0]
     """
-    ends = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=axis)
+    ends = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.asarray(ends, dtype=np.float64)
 
 
