@@ -388,7 +388,10 @@ def read_winobias(path: Path) -> list[Statement]:
     files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
     if not files:
         raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
-    lines = {file.name: _lines(file) for file in files}
+    lines: dict[str, list[str]] = {}
+    for file in files:
+        with open_text(file) as stream:
+            lines[file.name] = [line.partition(" ")[2].strip() for line in stream if line.strip()]
     statements = []
     for name, sentences in lines.items():
         pro = name.startswith("pro_")
@@ -409,11 +412,6 @@ def read_winobias(path: Path) -> list[Statement]:
                 )
             )
     return statements
-
-
-def _lines(file: Path) -> list[str]:
-    with open_text(file) as stream:
-        return [line.partition(" ")[2].strip() for line in stream if line.strip()]
 
 
 # --- Winogender schemas (Rudinger et al. 2018): all_sentences.tsv ---------------------------------

@@ -98,7 +98,9 @@ def propose_points(
             writer = open_writer(settings.model, load=settings.load)
         by_rule = rule_points(missing, parser=settings.parser)
         new = (
-            _given(s) if keep_given and s.points else _row(s, rules, writer, settings)
+            {**statement_row(s), "proposer": GIVEN, "answers": []}
+            if keep_given and s.points
+            else _row(s, rules, writer, settings)
             for s, rules in zip(missing, by_rule, strict=True)
         )
         rows = lines.take(new, [s.id for s in statements], progress)
@@ -132,10 +134,6 @@ def _row(
                 break
     row = statement_row(statement)
     return {**row, "context_points": points, "proposer": proposer, "answers": answers}
-
-
-def _given(statement: Statement) -> dict[str, Any]:
-    return {**statement_row(statement), "proposer": GIVEN, "answers": []}
 
 
 def _is_stale(statement: Statement, row: dict[str, Any] | None, keep_given: bool) -> bool:

@@ -264,7 +264,8 @@ def random_words(
             for op, _, _, start, stop in matcher.get_opcodes():
                 if op in ("insert", "replace"):
                     for k in range(start, stop):
-                        words[k] = _exchanged(words[k], str(rng.choice(pool)))
+                        bare, other = words[k].strip(_SIGNS), str(rng.choice(pool))
+                        words[k] = words[k].replace(bare, other, 1) if bare else words[k]
             made.append(" ".join(words))
         found.append(tuple(made))
     return found
@@ -272,9 +273,3 @@ def random_words(
 
 def _bare(word: str) -> str:
     return word.strip(_SIGNS).casefold()
-
-
-def _exchanged(word: str, other: str) -> str:
-    """Another word between the same punctuation."""
-    bare = word.strip(_SIGNS)
-    return word.replace(bare, other, 1) if bare else word

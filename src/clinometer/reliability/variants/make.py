@@ -350,11 +350,10 @@ def word_diversity(fills: Sequence[Fills]) -> tuple[int, float | None]:
     >>> word_diversity([("young", ""), ("the young", ""), ("old", "today")])
     (1, 0.75)
     """
-    added = [_content(" ".join(some)) for some in fills]
+    added = [
+        [w for w in re.findall(r"[\w'’-]+", " ".join(some).casefold()) if w not in FUNCTION_WORDS]
+        for some in fills
+    ]
     distinct = {frozenset(words) for words in added} - {frozenset()}
     words = [word for some in added for word in some]
     return len(added) - len(distinct), len(set(words)) / len(words) if words else None
-
-
-def _content(text: str) -> list[str]:
-    return [w for w in re.findall(r"[\w'’-]+", text.casefold()) if w not in FUNCTION_WORDS]

@@ -107,7 +107,7 @@ class PhraseFiller:
     ) -> FloatArray:
         """[V] log-probability of each phrase and what follows it; minus infinity for those that do
         not even suit what precedes them, if the model reads from left to right."""
-        rest = _first_words(after, _AFTER)
+        rest = " ".join(after.split()[:_AFTER])
         tail = f" {rest}" if rest[:1].isalnum() else rest
         chosen = np.arange(len(words))
         if self.info.kind == "causal":
@@ -138,12 +138,6 @@ def _repeats(phrase: str, known: set[str]) -> bool:
     """Whether a word of content is already in the sentence, or its plural is."""
     words = [w.casefold() for w in re.findall(r"\w+", phrase) if len(w) > 3]
     return any({w, f"{w}s", w.removesuffix("s")} & known for w in words)
-
-
-def _first_words(text: str, n: int) -> str:
-    """The first words of a text, without the space before them."""
-    words = text.strip().split()
-    return " ".join(words[:n])
 
 
 def _sampled(
@@ -231,7 +225,8 @@ def kind_of(doc: Doc, place: int) -> str:
         return ADJUNCT
     if after.pos_ in _NOUNS or (after.dep_ == "amod" and after.head.i > after.i):
         return MODIFIER
-    if before is not None and before.pos_ in _NOUNS and _is_predicate(after):
+    predicate = after.pos_ in ("VERB", "AUX") or after.dep_ in ("neg", "advmod")
+    if before is not None and before.pos_ in _NOUNS and predicate:
         return AFTER_NOUN
     if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
         return ADVERB
@@ -253,18 +248,13 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
     return list(dict.fromkeys(p for name in _lists_after(before) for p in lists[name]))
 
 
-def _is_predicate(token: Token) -> bool:
-    return token.pos_ in ("VERB", "AUX") or token.dep_ in ("neg", "advmod")
-
-
 def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: Token) -> list[str]:
     noun = after
     while noun.dep_ in ("compound", "amod") and noun.head.i > noun.i:
         noun = noun.head
-    if _class_of(after) == "countries" and (before is None or before.pos_ != "ADP"):
-        return []
     if _class_of(after) == "countries":
-        return list(lists["countries"]) if noun is after else []
+        suits = noun is after and before is not None and before.pos_ == "ADP"
+        return list(lists["countries"]) if suits else []
     if after.pos_ not in _NOUNS and not after.text[:1].isupper():  # "the ___ tall man"
         return []
     article = "" if before is None else before.lower_
@@ -396,16 +386,12 @@ def _tense(sentence: Span, root: Token, words: list[Token]) -> str:
     )
 
 
-def _is_state(verb: str) -> bool:
-    """Whether a form of a verb names a state: "wants", "wanted", "lived"."""
-    forms = (verb, verb.removesuffix("s"), verb.removesuffix("ed"), verb.removesuffix("d"))
-    return any(form in _STATES for form in forms)
-
-
 def _aspect(root: Token) -> str:
     """state, event or now (in progress)."""
     helpers = [t for t in root.lefts if t.dep_ in ("aux", "auxpass")]
     if root.tag_ == "VBG" and any(t.pos_ == "AUX" for t in helpers):
         return "now"
+    verb = root.lower_  # "wants", "wanted", "lived"
+    forms = {verb, verb.removesuffix("s"), verb.removesuffix("ed"), verb.removesuffix("d")}
     passive = any(t.dep_ == "auxpass" for t in helpers)
-    return "state" if _is_state(root.lower_) or passive or root.pos_ == "AUX" else "event"
+    return "state" if forms & _STATES or passive or root.pos_ == "AUX" else "event"
