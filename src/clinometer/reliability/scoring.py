@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.models import LoadOptions, Scorer, open_model
+from clinometer.models import LoadOptions, open_model
 from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.folder import (
@@ -424,12 +424,19 @@ def model_taus(
         "unknown": np.zeros(n, dtype=np.int64),
         "problem": np.full(n, NOT_SCORED, dtype=object),
     }
+
+    def put(rows: NDArray[np.int64], scores: TextScores) -> None:
+        for name, column in columns.items():
+            column[rows] = getattr(scores, name)
+
     for rows, scores in folder.read_scores(model) if folder else ():
-        _put(columns, rows, scores)
-    unscored = columns["problem"] == NOT_SCORED
-    missing = np.flatnonzero(unscored & [not t.left_out for t in texts.texts])
+        put(rows, scores)
+    counted = np.array([not t.left_out for t in texts.texts])
+    missing = np.flatnonzero((columns["problem"] == NOT_SCORED) & counted)
     known = record.model(model)
     if len(missing) or known is None:
+        from clinometer.models.texts.likelihood import score_chunks  # loads torch
+
         scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
         opened = ModelRecord(**scorer.info.to_dict())
         if known is not None:
@@ -437,48 +444,27 @@ def model_taus(
         record.keep_model(opened)
         if folder:
             folder.write_record(record, status="running")
-        _score(scorer, texts, missing, settings, columns, folder=folder, progress=progress)
         known = opened
+        size = _POOL.get(scorer.info.device.split(":")[0], _POOL["cpu"])
+        pools = np.split(missing, range(size, len(missing), size))
+
+        def scored() -> Iterator[Scored]:
+            marked = ([texts.texts[i].marked for i in pool] for pool in pools)
+            chunks = score_chunks(scorer, marked, settings.text_options)
+            for rows, scores in zip(pools, chunks, strict=True):
+                put(rows, scores)
+                yield rows, scores
+
+        store_as_they_come(
+            scored(),
+            partial(folder.write_scores, scorer.info.name) if folder else lambda _: None,
+            done=int(counted.sum()) - len(missing),
+            total=int(counted.sum()),
+            progress=progress,
+            size=lambda rows_scores: len(rows_scores[0]),
+            every_s=FLUSH_S,
+        )
     return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
-
-
-def _score(
-    scorer: Scorer,
-    texts: TextsToScore,
-    missing: NDArray[np.int64],
-    settings: ReliabilitySettings,
-    columns: dict[str, Any],
-    *,
-    folder: ReliabilityFolder | None,
-    progress: Progress | None,
-) -> None:
-    from clinometer.models.texts.likelihood import score_chunks
-
-    size = _POOL.get(scorer.info.device.split(":")[0], _POOL["cpu"])
-    pools = np.split(missing, range(size, len(missing), size))
-    marked = ([texts.texts[i].marked for i in pool] for pool in pools)
-    total = sum(not t.left_out for t in texts.texts)
-
-    def scored() -> Iterator[Scored]:
-        chunks = score_chunks(scorer, marked, settings.text_options)
-        for rows, scores in zip(pools, chunks, strict=True):
-            _put(columns, rows, scores)
-            yield rows, scores
-
-    store_as_they_come(
-        scored(),
-        partial(folder.write_scores, scorer.info.name) if folder else lambda _: None,
-        done=total - len(missing),
-        total=total,
-        progress=progress,
-        size=lambda rows_scores: len(rows_scores[0]),
-        every_s=FLUSH_S,
-    )
-
-
-def _put(columns: dict[str, Any], rows: NDArray[np.int64], scores: TextScores) -> None:
-    for name, column in columns.items():
-        column[rows] = getattr(scores, name)
 
 
 def _measure(
