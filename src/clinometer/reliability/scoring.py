@@ -481,11 +481,7 @@ def _measure(
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
     columns, record.sureness = _statement_columns(texts, answers, own, versions, settings)
-    options: dict[str, Any] = {
-        "replicates": settings.replicates,
-        "level": settings.level,
-        "seed": settings.seed,
-    }
+    options = {name: getattr(settings, name) for name in ("replicates", "level", "seed")}
     adjusted = length_adjusted(columns["cobias"], columns["words"])
     scored = np.isfinite(columns["cobias"]).any()
     record.summary = {

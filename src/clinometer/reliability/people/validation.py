@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -154,18 +155,12 @@ def _terms(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the standard errors of a failed fit; `problem` says so
         values, errors = np.asarray(result.params), np.asarray(result.bse)
-    places: list[tuple[str, str, tuple[int, ...]]]
-    if kind == "multinomial":
-        places = [
-            (f, names[k + 1], (j + 1, k))
-            for j, f in enumerate(factors)
-            for k in range(values.shape[1])
-        ]
-    else:
-        places = [(f, "", (j,)) for j, f in enumerate(factors)]
+    # Constants come first, thresholds last.
+    first, outcomes = (1, names[1:]) if kind == "multinomial" else (0, [""])
+    values, errors = (a.reshape(-1, len(outcomes))[first:] for a in (values, errors))
     terms = []
-    for factor, outcome, at in places:
-        b, se = float(values[at]), float(errors[at])
+    for (j, factor), (k, outcome) in product(enumerate(factors), enumerate(outcomes)):
+        b, se = float(values[j, k]), float(errors[j, k])
         z = b / se if se > 0 else float("nan")
         p = float(chi2.sf(z * z, 1))
         ends = b - width * se, b + width * se
