@@ -8,15 +8,17 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from starlette.exceptions import HTTPException
 
 from clinometer.errors import RunError
 from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.report.explorer import explorer_data
 from clinometer.report.reliability import is_reliability_run
-from clinometer.runs import RunFolder
+from clinometer.report.summary import RunSummary
+from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.recover import LoadedRun, open_run, progress
 from clinometer.storage.record import SCHEMA_VERSION
@@ -54,6 +56,29 @@ class Entry:
     stability: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class OpenedRun:
+    """A run folder as far as it could be read, and what its pages show, each computed once."""
+
+    loaded: LoadedRun
+
+    @property
+    def run(self) -> Run:
+        """The whole run; 404 if it could not be read."""
+        if self.loaded.run is None:
+            raise HTTPException(404, self.loaded.notice)
+        return self.loaded.run
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        return RunSummary(self.loaded, self.run)
+
+    @cached_property
+    def data(self) -> str:
+        """What the explorer draws from."""
+        return explorer_data(self.summary)
+
+
 class RunsIndex:
     """Runs under a root by their path below it ("pocket/bert"; "." for the root itself)."""
 
@@ -62,7 +87,7 @@ class RunsIndex:
             raise RunError(f"{root}: no such folder")
         self.root = root.resolve()
         self._entries: dict[str, tuple[Signature, Entry]] = {}
-        self._opened = lru_cache(maxsize=_KEPT)(lambda path, _signature: open_run(path))
+        self._opened: dict[str, tuple[Signature, OpenedRun]] = {}  # the latest last
 
     def entries(self) -> list[Entry]:
         """Every run, the newest first."""
@@ -90,10 +115,17 @@ class RunsIndex:
         names = sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
         return [(name, self._signature(self._place(name))) for name in names]
 
-    def open(self, name: str) -> LoadedRun:
-        """The run of this name; `LoadedRun` says what could not be read."""
+    def open(self, name: str) -> OpenedRun:
+        """The run of this name, opened again if it has changed."""
         path = self.resolve(name)
-        return self._opened(path, self._signature(path))
+        signature = self._signature(path)
+        kept = self._opened.pop(name, None)
+        if kept is None or kept[0] != signature:
+            kept = (signature, OpenedRun(open_run(path)))
+        self._opened[name] = kept
+        for oldest in list(self._opened)[:-_KEPT]:
+            self._opened.pop(oldest, None)
+        return kept[1]
 
     def resolve(self, name: str) -> Path:
         """The folder of a run; 404 for anything that is not one below the root, also by a link."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,20 +20,18 @@ from clinometer.errors import ClinometerError
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import tables
 from clinometer.report.document import asset
-from clinometer.report.explorer import answer_words, explorer_data
+from clinometer.report.explorer import answer_words
 from clinometer.report.page import render_report
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 from clinometer.report.sentences import lede, sentences
-from clinometer.report.summary import RunSummary, chips
+from clinometer.report.summary import chips
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
-from clinometer.runs.folder.recover import LoadedRun
 from clinometer.web.app import Pages, add_static, link, new_app
-from clinometer.web.runs_index import Entry, RunsIndex
+from clinometer.web.runs_index import Entry, OpenedRun, RunsIndex
 
 Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()
-_CACHED = 4  # runs whose summary and data stay in memory
 
 
 def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
@@ -49,9 +46,6 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         ("viewer.js", "viewer.css"),
         {name: asset(name) for name in ("explorer.js", "explorer.css")},
     )
-    # A changed folder is opened again, and has a summary and data of its own.
-    summarise = lru_cache(maxsize=_CACHED)(RunSummary)
-    explorer_json = lru_cache(maxsize=_CACHED)(explorer_data)
     pages.compile()
     index.entries()  # read once before the first request
 
@@ -79,8 +73,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             story = reliability_story([statements])
             live = index.version(id)
             return pages("reliability_run.html", story=story, name=id, id=id, live=live)
-        opened = index.open(id)
-        summary = None if opened.run is None else summarise(opened, opened.run)
+        viewed = index.open(id)
+        opened = viewed.loaded
+        summary = None if opened.run is None else viewed.summary
         return pages(
             "run.html",
             opened=opened,
@@ -97,19 +92,17 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
     @app.get("/data")
     def data(id: str) -> Response:
-        opened = index.open(id)
-        summary = summarise(opened, _whole(opened))
-        return Response(explorer_json(summary), media_type="application/json")
+        return Response(index.open(id).data, media_type="application/json")
 
     @app.get("/words")
     def words(id: str, x: int, c: int) -> JSONResponse:
-        return JSONResponse(answer_words(*_cell(_whole(index.open(id)), x, c)))
+        return JSONResponse(answer_words(*_cell(index.open(id).run, x, c)))
 
     @app.get("/peers")
     def peers(id: str, x: int = -1, c: int = -1) -> JSONResponse:
         """The other runs of the same topic, in the order after this one; with x and c, the shares
         of the same sentence in each."""
-        run = _whole(index.open(id))
+        run = index.open(id).run
         cell = None if x < 0 else _cell(run, x, c)
         return JSONResponse(
             [
@@ -128,7 +121,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         names = list(dict.fromkeys(run))
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
-        runs = [_whole(index.open(name)) for name in names]
+        runs = [index.open(name).run for name in names]
         problem, compared = "", []
         try:
             compared = tables.comparison_tables(compare_runs(*runs, align="common"))
@@ -144,7 +137,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         if statements is not None:
             page = render_reliability([statements])
         else:
-            opened = index.open(id)
+            opened = index.open(id).loaded
             if not opened.showable:
                 raise HTTPException(404, opened.notice)
             page = render_report([opened.run if opened.run is not None else index.resolve(id)])
@@ -196,9 +189,9 @@ def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
     return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
 
 
-def _shares(opened: LoadedRun, run: Run, x: int, c: int) -> list[float] | None:
+def _shares(opened: OpenedRun, run: Run, x: int, c: int) -> list[float] | None:
     """The shares of the same group and context in another run."""
-    if opened.run is None:
+    if opened.loaded.run is None:
         return None
     p, other = run.preferences, opened.run.preferences
     try:
@@ -227,9 +220,3 @@ def _reliability(index: RunsIndex, name: str) -> ReliabilityRun | None:
         return ReliabilityRun.load(path)
     except ClinometerError as error:
         raise HTTPException(404, str(error).replace(str(path), path.name)) from error
-
-
-def _whole(opened: LoadedRun) -> Run:
-    if opened.run is None:
-        raise HTTPException(404, opened.notice)
-    return opened.run
