@@ -111,9 +111,6 @@ def test_undo_does_not_follow_the_clock(store: Store, monkeypatch: pytest.Monkey
     assert [j.place for j in store.answers(person)] == [0, 5, 3]
 
 
-# --- spreadsheets ---------------------------------------------------------------------------------
-
-
 def cells(path: Path) -> list[str]:
     with path.open(encoding="utf-8", newline="") as stream:
         return [cell for row in csv.reader(stream) for cell in row]

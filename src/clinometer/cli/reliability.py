@@ -354,9 +354,6 @@ def score_command(
     _check_stability(run, fail_below, fail_on)
 
 
-# --- Statements in, tables out --------------------------------------------------------------------
-
-
 def read_statements(
     sources: Sequence[str], *, format: str | None, limit: int | None, seed: int
 ) -> list[Statement]:
@@ -438,9 +435,6 @@ def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str
         fail(below("stability", stability, fail_below, fail_on))
 
 
-# --- audit --until --------------------------------------------------------------------------------
-
-
 def _print_prepared(
     prepared: PreparedBenchmark, verified: Sequence[Statement] | None, *, json_output: bool
 ) -> None:
@@ -511,9 +505,6 @@ def _written(value: Any) -> str:
     if isinstance(value, dict):
         return "(" + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in value.items()) + ")"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-# --- score --each-blank, score --pairs ------------------------------------------------------------
 
 
 def _print_blanks(

@@ -122,9 +122,6 @@ def validate_command(
             _print_validation(result)
 
 
-# --- Do the annotators agree, and what do they accept? --------------------------------------------
-
-
 def _agreement(
     ratings: Ratings,
     rule: Rule,
@@ -231,9 +228,6 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
     if estimate is None:
         return "–", ""
     return risk(estimate.value), between(estimate.low, estimate.high)
-
-
-# --- Does a score agree with them? ----------------------------------------------------------------
 
 
 def _truth(

@@ -127,9 +127,6 @@ def table_in(folder: Path, name: str, choice: str | None) -> Path:
     return chosen[0]
 
 
-# --- Tables as rows of strings (csv, tsv, jsonl, parquet), with one-line errors -------------------
-
-
 Row = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
 
@@ -191,14 +188,11 @@ def need_unique_ids(path: Path, ids: Sequence[str]) -> None:
         rows[id] = number
 
 
-# --- Your own table, or the COBIAS dataset, which has the same columns ----------------------------
-
-
 COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 
 def read_table_of_statements(path: Path) -> list[Statement]:
-    """One statement per row."""
+    """Your own table, or the COBIAS dataset, which has the same columns: one statement per row."""
     rows = read_rows(path)
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
         rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
@@ -264,11 +258,9 @@ def _string(row: Row, *names: str) -> str | None:
     return None
 
 
-# --- CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, and its French translation -----
-
-
 def read_crows_pairs(path: Path) -> list[Statement]:
-    """One statement per pair."""
+    """CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, or its French translation; one
+    statement per pair."""
     rows = read_rows(path)
     need_columns(path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
     statements = []
@@ -290,14 +282,12 @@ def read_crows_pairs(path: Path) -> list[Statement]:
     return statements
 
 
-# --- RedditBias (Barikeri et al. 2021): a folder with reddit_comments_*_biased_*_reduced.csv ------
-
-
 REDDITBIAS_FILES = "reddit_comments_*.csv"
 
 
 def read_redditbias(path: Path) -> list[Statement]:
-    """Every row of every file in the folder."""
+    """RedditBias (Barikeri et al. 2021): every row of every reddit_comments_*_biased_*_reduced.csv
+    in the folder."""
     files = sorted(path.glob(REDDITBIAS_FILES)) if path.is_dir() else [path]
     if not files:
         raise TableError(
@@ -321,15 +311,13 @@ def read_redditbias(path: Path) -> list[Statement]:
     return statements
 
 
-# --- StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub --------------
-
-
 TASKS = ("intrasentence", "intersentence")
 _HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
 
 
 def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
-    """Items of the given tasks; intrasentence by default, as in COBIAS."""
+    """StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub. Items of the
+    given tasks; intrasentence by default, as in COBIAS."""
     statements: list[Statement] = []
     for task, items in _items(path).items():
         if task in tasks:
@@ -376,15 +364,13 @@ def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Stateme
         raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
 
 
-# --- WinoBias (Zhao et al. 2018): a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test} ---
-
-
 WINOBIAS_FILES = "*_stereotyped_type*.txt.*"
 _MARKED = re.compile(r"\[([^\]]*)\]")
 
 
 def read_winobias(path: Path) -> list[Statement]:
-    """Every sentence in the folder, paired with the same line of the other file."""
+    """WinoBias (Zhao et al. 2018), a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test}:
+    every sentence, paired with the same line of the other file."""
     files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
     if not files:
         raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
@@ -414,14 +400,12 @@ def read_winobias(path: Path) -> list[Statement]:
     return statements
 
 
-# --- Winogender schemas (Rudinger et al. 2018): all_sentences.tsv ---------------------------------
-
-
 _PAIR = {"male": "female", "female": "male", "neutral": "male"}
 
 
 def read_winogender(path: Path) -> list[Statement]:
-    """Every sentence: 240 schemas with three pronouns each."""
+    """Winogender schemas (Rudinger et al. 2018), all_sentences.tsv: 240 schemas with three pronouns
+    each."""
     file = path / "all_sentences.tsv" if path.is_dir() else path
     rows = read_rows(file)
     need_columns(file, rows, ("sentid", "sentence"))

@@ -162,9 +162,6 @@ def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-# --- A model's answer -----------------------------------------------------------------------------
-
-
 _REQUEST = """\
 I will give you a sentence. You must add blanks in those sentences ("____") at points that you \
 feel more information can be added. There can be multiple blanks, and you are not supposed to \

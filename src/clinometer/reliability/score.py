@@ -71,9 +71,6 @@ def _mean(values: FloatArray) -> FloatArray:
     return np.asarray(sums / np.where(counts > 0, counts, np.nan))
 
 
-# --- Sets of statements ---------------------------------------------------------------------------
-
-
 def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int = 0) -> Estimate:
     """Mean over statements with a score, with a percentile bootstrap over statements.
 

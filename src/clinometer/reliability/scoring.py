@@ -245,9 +245,6 @@ def score_reliability(
     return ReliabilityRun(record, tables, None if folder is None else folder.path)
 
 
-# --- The texts to score ---------------------------------------------------------------------------
-
-
 #: The index of the statement itself among its versions.
 ORIGINAL = -1
 

@@ -99,9 +99,6 @@ class Refused(ValueError):
         self.reason = reason
 
 
-# --- Statements and their versions ----------------------------------------------------------------
-
-
 Span = tuple[int, int]
 
 

@@ -205,17 +205,14 @@ def _raters(ratings: Ratings) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-# --- The baseline that context has to beat: random words in its place ----------------------------
-
-
 _SIGNS = ".,;:!?\"'()[]“”’…-"
 
 
 def random_control(
     run: ReliabilityRun, *, seed: int = 0, progress: Progress | None = None
 ) -> ReliabilityRun:
-    """The run again with random words for its context, scored by the same models and kept in its
-    folder, if it has one."""
+    """The baseline that context has to beat: the run again with random words for its context,
+    scored by the same models and kept in its folder, if it has one."""
     frame = run.statements
     versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
     statements = [

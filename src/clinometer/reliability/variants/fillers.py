@@ -84,16 +84,13 @@ def open_filler(scorer: Scorer) -> Filler:
     )
 
 
-# --- Masked models: a blank is replaced by masks, which are sampled one by one -------------------
-
-
 _NUCLEUS = 0.75
 #: Prefixes by which tokenizers mark the start of a word.
 _SPACES = ("Ġ", "▁")
 
 
 class MaskedFiller:
-    """A masked model (`pocket:bert`)."""
+    """A masked model (`pocket:bert`): masks in the place of a blank are sampled one by one."""
 
     def __init__(self, scorer: MaskedScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
@@ -176,9 +173,6 @@ def _words(tokenizer: Any) -> dict[int, str]:
         if begins and word.isascii() and word.isalpha() and long_enough and number not in special:
             found[number] = word
     return found
-
-
-# --- Causal models --------------------------------------------------------------------------------
 
 
 #: Candidate continuations per blank, in addition to one per version; and tokens of each.

@@ -297,9 +297,6 @@ def _made_by(file: Path) -> str:
         return ""
 
 
-# --- Which versions are accepted, and how different they are --------------------------------------
-
-
 #: Reasons to reject a version.
 CHANGED, BAD_FILL, LONG_FILL = "text_changed", "fill_is_no_phrase", "fill_too_long"
 ORIGINAL, REPEATED = "original", "repeated"
