@@ -142,12 +142,9 @@ class ReliabilitySettings:
     @property
     def text_options(self) -> TextOptions:
         """The options for scoring texts."""
-        options = VARIANTS[self.variant][0]
-        if self.masking is not None:
-            options = replace(options, masking=self.masking)
-        if self.special_tokens is not None:
-            options = replace(options, special_tokens=self.special_tokens)
-        return options
+        own: dict[str, Any] = {"masking": self.masking, "special_tokens": self.special_tokens}
+        changed = {name: value for name, value in own.items() if value is not None}
+        return replace(VARIANTS[self.variant][0], **changed)
 
     @property
     def per_word(self) -> bool:
