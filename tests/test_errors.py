@@ -26,9 +26,13 @@ INSIDE = {
     "AttributeError": {"__init__.py"},
     "BrokenPipeError": {"cli/printing.py"},
     "EOFError": {"contexts/mining/corpora.py", "storage/untrusted.py"},
-    "HTTPException": {"web/annotation/pages.py", "web/app.py", "web/viewer.py"},
+    "HTTPException": {
+        "web/annotation/pages.py",
+        "web/app.py",
+        "web/runs_index.py",
+        "web/viewer.py",
+    },
     "IsADirectoryError": {"storage/untrusted.py"},
-    "KeyError": {"web/runs_index.py"},
     "OSError": {"contexts/mining/corpora.py", "storage/untrusted.py"},
     "RuntimeError": {
         "contexts/mining/run.py",

@@ -9,8 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-
-from clinometer.cli import main
+from tests.command import Clinometer
 
 STATEMENTS = """id,sentence,target_term,context_points,category,other,direction
 1,Women talk a lot.,women,Women ___ talk a lot ___.,gender,Men talk a lot.,stereo
@@ -33,81 +32,75 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(["reliability", *map(str, arguments)])
-    done = capsys.readouterr()
-    return int(caught.value.code or 0), done.out, done.err
-
-
-def test_score_and_pairs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_and_pairs(files: Path, clinometer: Clinometer) -> None:
     source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
-    score = ["score", source, "--variants", versions, "--out", out, "--replicates", 100]
-    status, text, _ = call(capsys, *score, "--table", files / "scores.csv")
-    assert status == 0
-    assert "stability" in text
-    assert "[bold]Nurses[/bold] sing." in text  # shown, not obeyed
-    assert "versions target changed 1" in text
+    score = ["reliability", "score", source, "--variants", versions]
+    score += ["--out", out, "--replicates", 100]
+    done = clinometer(*score, "--table", files / "scores.csv")
+    assert done.status == 0
+    assert "stability" in done.out
+    assert "[bold]Nurses[/bold] sing." in done.out  # shown, not obeyed
+    assert "versions target changed 1" in done.out
     with (files / "scores.csv").open() as stream:
         assert [row["id"] for row in csv.DictReader(stream)] == ["1", "2", "3"]
-    status, text, _ = call(capsys, *score, "--json")
-    found = json.loads(text)
-    assert status == 0
+    done = clinometer(*score, "--json")
+    found = json.loads(done.out)
+    assert done.status == 0
     assert found["summary"]["stability"]["value"] == pytest.approx(
         1 - found["summary"]["cobias"]["value"]
     )
     assert len(found["statements"]) == 3
-    status, _, err = call(capsys, *score, "--fail-below", 0.999)
-    assert status == 1
-    assert "is below 0.999" in err
+    done = clinometer(*score, "--fail-below", 0.999)
+    assert done.status == 1
+    assert "is below 0.999" in done.err
 
     pairs = ["--pairs", "pocket:bert", "--dissimilarity", "all-MiniLM-L6-v2"]
-    status, text, _ = call(capsys, *score, *pairs, "--json")
-    found = json.loads(text)
-    assert status == 0
+    done = clinometer(*score, *pairs, "--json")
+    found = json.loads(done.out)
+    assert done.status == 0
     assert found["pairs"]["summary"][0]["pairs"] == 3
     assert all(0 < row["dissimilarity"] < 1 for row in found["statements"])
-    status, text, _ = call(capsys, *score, *pairs[:2], "--metric", "differing")
-    assert "percentage of pairs" in text
+    done = clinometer(*score, *pairs[:2], "--metric", "differing")
+    assert "percentage of pairs" in done.out
 
 
-def test_each_blank_is_scored(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_blank_is_scored(files: Path, clinometer: Clinometer) -> None:
     source, versions = files / "statements.csv", files / "versions.jsonl"
-    blanks = ["score", source, "--variants", versions, "--each-blank"]
-    status, text, _ = call(capsys, *blanks, "--json", "--table", files / "blanks.parquet")
-    found = json.loads(text)
-    assert status == 0
+    blanks = ["reliability", "score", source, "--variants", versions, "--each-blank"]
+    done = clinometer(*blanks, "--json", "--table", files / "blanks.parquet")
+    found = json.loads(done.out)
+    assert done.status == 0
     assert [row["id"] for row in found["blanks"]].count("1") == 2
     assert found["summary"]["statements_without_points"] == 1
-    assert "___" in call(capsys, *blanks)[1]
-    status, _, err = call(capsys, *blanks, "--pairs", "pocket:bert")
-    assert (status, "expected without --pairs" in err) == (2, True)
+    assert "___" in clinometer(*blanks).out
+    done = clinometer(*blanks, "--pairs", "pocket:bert")
+    assert (done.status, "expected without --pairs" in done.err) == (2, True)
 
 
 def test_an_audit_stops_after_a_step_and_resumes(
-    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: Path, tmp_path: Path, clinometer: Clinometer
 ) -> None:
-    audit = ["audit", files / "statements.csv", "--out", tmp_path / "a"]
-    status, text, _ = call(capsys, *audit, "--until", "statements", "--json")
-    assert status == 0
-    assert json.loads(text)["summary"]["pairs"] == 3
+    audit = ["reliability", "audit", files / "statements.csv", "--out", tmp_path / "a"]
+    done = clinometer(*audit, "--until", "statements", "--json")
+    assert done.status == 0
+    assert json.loads(done.out)["summary"]["pairs"] == 3
     with (tmp_path / "a" / "statements.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert rows[0]["merged"] == "(Women | Men) talk a lot."
-    assert "without target" in call(capsys, *audit, "--until", "statements")[1]
+    assert "without target" in clinometer(*audit, "--until", "statements").out
     assert not (tmp_path / "a" / "points.jsonl").exists()
-    status, text, _ = call(capsys, *audit, "--until", "points", "--json")
-    found = json.loads(text)
+    done = clinometer(*audit, "--until", "points", "--json")
+    found = json.loads(done.out)
     assert [row["proposer"] for row in found["statements"]] == ["given", "given", "rules"]
-    assert "by rules: 1" in call(capsys, *audit, "--until", "points")[1]
-    status, text, _ = call(capsys, *audit, "--until", "points", "--measure", "--fresh", "--json")
-    found = json.loads(text)
+    assert "by rules: 1" in clinometer(*audit, "--until", "points").out
+    done = clinometer(*audit, "--until", "points", "--measure", "--fresh", "--json")
+    found = json.loads(done.out)
     assert {row["proposer"] for row in found["statements"]} == {"rules"}
     assert 0 < found["summary"]["against_given_points"]["recall"] <= 1
     make = ["--until", "versions", "-n", 2, "--filler", "pocket:bert"]
-    status, text, _ = call(capsys, *audit, *make)
-    assert status == 0
-    assert "versions by filler: 6" in text
+    done = clinometer(*audit, *make)
+    assert done.status == 0
+    assert "versions by filler: 6" in done.out
     assert not (tmp_path / "a" / "run").exists()
 
 
@@ -126,27 +119,25 @@ def test_an_audit_stops_after_a_step_and_resumes(
     ],
 )
 def test_wrong_input_is_one_line(
-    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    files: Path, clinometer: Clinometer, arguments: list[str], message: str
 ) -> None:
-    status, _, err = call(capsys, *(a.format(files) for a in arguments))
-    assert status == 2
-    assert message in err
-    assert len(err.strip().splitlines()) == 1
+    done = clinometer("reliability", *(a.format(files) for a in arguments))
+    assert done.status == 2
+    assert message in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
-def test_variants_of_other_statements_are_refused(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_variants_of_other_statements_are_refused(files: Path, clinometer: Clinometer) -> None:
     other = files / "other.jsonl"
     other.write_text('{"id": "9", "variants": ["Hi."]}')
-    status, text, err = call(capsys, "score", files / "statements.csv", "--variants", other)
-    assert status == 2
-    assert "expected at least one statement with a score" in err
-    assert "statements without versions 3" in text
+    done = clinometer("reliability", "score", files / "statements.csv", "--variants", other)
+    assert done.status == 2
+    assert "expected at least one statement with a score" in done.err
+    assert "statements without versions 3" in done.out
 
 
 def test_the_steps_of_the_page_run_as_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
 ) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
     steps = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)[1]
@@ -162,8 +153,7 @@ def test_the_steps_of_the_page_run_as_printed(
         if line[0] == "cd":
             monkeypatch.chdir(line[1])
             continue
-        with pytest.raises(SystemExit) as caught:
-            main(line[1:])
-        assert (caught.value.code or 0, capsys.readouterr().err) == (0, ""), line
+        done = clinometer(*line[1:])
+        assert (done.status, done.err) == (0, ""), line
     with Path("weights.csv").open() as stream:
         assert [row["id"] for row in csv.DictReader(stream)] == ["cs_0", "cs_1"]

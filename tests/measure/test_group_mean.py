@@ -22,7 +22,10 @@ from clinometer.measure.reference_models import (
 
 def slow(p: np.ndarray, w: np.ndarray, v: np.ndarray, *, share: bool) -> tuple[float, float]:
     """R and R^b by loops from the equations; w of contexts, v of groups, both summing to one."""
-    worst = (lambda s: sum(abs(one) for one in s) / 2) if share else (lambda s: max(0.0, *s))
+
+    def worst(s: list[float]) -> float:
+        return sum(abs(one) for one in s) / 2 if share else max(0.0, *s)
+
     X, C, K = p.shape
     R = R_bias = 0.0
     for x in range(X):

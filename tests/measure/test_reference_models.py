@@ -54,8 +54,8 @@ def test_skewed_reference_by_hand() -> None:
     assert reference_risks("random", categories=SKEWED) == pytest.approx((0.5, 0, 0.5), abs=1e-15)
     raw = Criterion(normalize=False)
     assert reference_risks("random", categories=SKEWED, criterion=raw) == (2, 0, 2)
-    raw = reference_risks("stereotyped", categories=SKEWED, criterion=raw)
-    assert raw == pytest.approx((4, 4, 0), rel=1e-15)
+    worst = reference_risks("stereotyped", categories=SKEWED, criterion=raw)
+    assert worst == pytest.approx((4, 4, 0), rel=1e-15)
 
 
 @pytest.mark.parametrize(

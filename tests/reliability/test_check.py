@@ -8,9 +8,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.command import Clinometer
 
 import clinometer as cm
-from clinometer.cli.app import main
 from clinometer.errors import SettingsError
 from clinometer.reliability.clarifying_questions import questions
 from clinometer.reliability.score import cobias
@@ -60,28 +60,18 @@ def test_its_json_is_valid(checked: cm.Check) -> None:
         valid({**found, "more": 1})
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    given = [
-        "reliability",
-        "check",
-        SENTENCE,
-        "--points",
-        "The women at the ___ office are arrogant.",
-        "-n",
-        "3",
-    ]
-    with pytest.raises(SystemExit) as done:
-        main([*given, "--json"])
-    assert done.value.code == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_command(clinometer: Clinometer) -> None:
+    points = "The women at the ___ office are arrogant."
+    command = ["reliability", "check", SENTENCE, "--points", points, "-n", 3]
+    done = clinometer(*command, "--json")
+    assert done.status == 0
+    found = json.loads(done.out)
     valid(found)
     assert (found["proposer"], found["questions"]) == ("given", ["At which office?"])
-    with pytest.raises(SystemExit) as done:
-        main([*given, "--fail-below", "1"])
-    assert done.value.code == 1
-    shown = capsys.readouterr()
-    assert "Ask: At which office?" in shown.out
-    assert "below 1" in shown.err
+    done = clinometer(*command, "--fail-below", 1)
+    assert done.status == 1
+    assert "Ask: At which office?" in done.out
+    assert "below 1" in done.err
 
 
 @pytest.mark.parametrize(
@@ -95,15 +85,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         ([SENTENCE, "--model", "pocket:bert"], "expected one that writes"),
     ],
 )
-def test_wrong_input_is_one_line(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as done:
-        main(["reliability", "check", *arguments])
-    assert done.value.code == 2
-    err = capsys.readouterr().err
-    assert says in err
-    assert err.count("\n") == 1
+def test_wrong_input_is_one_line(arguments: list[str], says: str, clinometer: Clinometer) -> None:
+    done = clinometer("reliability", "check", *arguments)
+    assert done.status == 2
+    assert says in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_wrong_settings_raise_settings_errors() -> None:

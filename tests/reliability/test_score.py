@@ -1,4 +1,5 @@
-"""Context variance and COBIAS: by hand, as published, and by another way."""
+"""Context variance, COBIAS, intervals and ranks: by hand, as published, by another way, and in
+simulations with a known truth."""
 
 from __future__ import annotations
 
@@ -11,17 +12,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
+from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.reliability.score import (
+    SamplingDistribution,
     cobias,
     context_variance,
     convergence,
     length_adjusted,
     mean_estimate,
+    model_spread,
     rank_agreement,
+    split_half,
     stability,
 )
+from clinometer.statistics.arrays import FloatArray
 
 
 def published(folder: Path, model: str) -> list[dict[str, Any]]:
@@ -115,9 +122,7 @@ def test_length_adjusted_against_numpy() -> None:
 def test_mean_estimate_by_hand() -> None:
     found = mean_estimate([0.2, 0.4, np.nan, 0.6], replicates=4000, level=0.9)
     assert found.value == pytest.approx(0.4)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 0.4 < found.high
+    assert present(found.low) < 0.4 < present(found.high)
     assert mean_estimate([0.5], replicates=100, level=0.9).low is None
     with pytest.raises(SettingsError):
         mean_estimate([np.nan], replicates=10, level=0.9)
@@ -132,8 +137,7 @@ def test_rank_agreement_against_scipy() -> None:
     (found,) = rank_agreement({"a": a, "b": b}, replicates=200)
     there = np.isfinite(a)
     assert found.n == 79
-    assert found.rho is not None
-    assert found.rho.value == pytest.approx(spearmanr(a[there], b[there]).statistic)
+    assert present(found.rho).value == pytest.approx(spearmanr(a[there], b[there]).statistic)
     (none,) = rank_agreement({"a": np.ones(5), "b": np.arange(5.0)})
     assert none.rho is None
 
@@ -146,5 +150,138 @@ def test_published_models_do_not_rank_alike(shared_data: Path) -> None:
         {"bert": np.array([bert[i] for i in ids]), "albert": np.array([albert[i] for i in ids])},
         replicates=0,
     )
-    assert found.rho is not None
-    assert found.rho.value == pytest.approx(0.729, abs=0.001)
+    assert present(found.rho).value == pytest.approx(0.729, abs=0.001)
+
+
+distribution = SamplingDistribution.of
+
+
+def test_intervals_by_hand() -> None:
+    """Three statements alone: c² is drawn towards 2, the value of normal changes, by 60 versions;
+    the law of the mean is gamma with shape n / (c² (1 + 0.5/n))."""
+    rng = np.random.default_rng(0)
+    tau = np.array([3.0, 2.0, 1.0])
+    versions = np.abs(tau[:, None] + rng.normal(size=(3, 30)))
+    versions[1, 5:] = np.nan
+    versions[2, 1:] = np.nan
+    low, high = distribution(tau, versions).intervals(level=0.9)
+    for i in range(2):
+        squares = np.array([100 * (v - tau[i]) ** 2 / tau[i] for v in versions[i] if v == v])
+        n, mean = len(squares), squares.mean()
+        own = squares.var(ddof=1) / mean**2
+        ratio = (60 * 2 + (n - 1) * own) / (60 + n - 1)
+        law = stats.gamma(n / (ratio * (1 + 0.5 / n)))
+        ends = [mean * law.mean() / law.ppf(q) for q in (0.95, 0.05)]
+        assert (low[i], high[i]) == pytest.approx(ends)
+    assert np.isnan([low[2], high[2]]).all()  # one version has no spread
+
+
+def test_versions_that_change_nothing_have_no_width() -> None:
+    law = distribution(np.array([2.0]), np.full((1, 4), 2.0))
+    assert [float(e[0]) for e in law.intervals(level=0.95)] == [0.0, 0.0]
+    assert np.isnan(law.ranks(level=0.95)[0]).all()
+
+
+@pytest.mark.parametrize("n", [4, 12, 20, 40])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_intervals_cover_the_truth(n: int, shift: float) -> None:
+    """E cv = 100 / 2 * 0.25 * (1 + shift²); statements of a run vary in their scale."""
+    rng = np.random.default_rng(1)
+    scale = np.exp(rng.normal(0, 0.3, (3000, 1)))
+    tau = np.full(3000, 20.0)
+    versions = tau[:, None] + scale * (shift + rng.normal(size=(3000, n)))
+    truth = 100 / 20 * scale[:, 0] ** 2 * (1 + shift**2)
+    low, high = distribution(tau, versions).intervals(level=0.95)
+    assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
+
+
+@pytest.mark.parametrize("n", [4, 12, 20, 40])
+def test_intervals_cover_the_truth_of_skewed_and_heavy_changes(n: int) -> None:
+    rng = np.random.default_rng(6)
+    tau = np.full(3000, 100.0)
+    scale = np.exp(rng.normal(0, 0.5, (3000, 1)))
+    laws = ((rng.exponential(size=(3000, n)), 2.0), (rng.standard_t(5, size=(3000, n)), 5 / 3))
+    for changes, square in laws:
+        low, high = distribution(tau, tau[:, None] + scale * changes).intervals(level=0.95)
+        truth = scale[:, 0] ** 2 * square
+        assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
+
+
+def test_halves_of_the_versions_tell_the_law_of_the_run() -> None:
+    """The squares of normal changes have c² = 2, those of exponential ones 5; versions that are
+    missing change the estimate little."""
+    rng = np.random.default_rng(7)
+    tau = np.full(3000, 100.0)
+    normal = tau[:, None] + rng.normal(size=(3000, 40))
+    assert float(np.median(distribution(tau, normal).ratio)) == pytest.approx(2.0, abs=0.2)
+    fewer = np.where(rng.random(normal.shape) < 0.3, np.nan, normal)
+    assert float(np.median(distribution(tau, fewer).ratio)) == pytest.approx(2.0, abs=0.2)
+    skewed = tau[:, None] + rng.exponential(size=(3000, 40))
+    assert float(np.mean(distribution(tau, skewed).ratio)) == pytest.approx(5.5, abs=1.0)
+
+
+def model_versions(
+    rng: np.random.Generator, n: int, models: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Changes that all models share, and their own, whose size differs by model and statement:
+    tau [M, S], versions [M, S, n], and the expected cv over sets of as many models [S]."""
+    many, own, size = 800, 0.8, 0.6
+    shared = np.exp(rng.normal(0, 0.4, many))
+    scale = own * np.exp(rng.normal(-(size**2), size, (models, many)))  # E scale² = own²
+    tau = np.full((models, many), 20.0)
+    changes = shared[:, None] * rng.normal(size=(many, n))
+    changes = changes + scale[..., None] * rng.normal(size=(models, many, n))
+    truth = 100 / 20 * (shared**2 + own**2 / models)
+    return tau, tau[..., None] + changes, truth
+
+
+@pytest.mark.parametrize(("n", "models"), [(12, 2), (40, 2), (40, 3)])
+def test_intervals_cover_other_models(n: int, models: int) -> None:
+    rng = np.random.default_rng(2)
+    own, by_model, truth = model_versions(rng, n, models)
+    tau, versions = own.mean(axis=0), by_model.mean(axis=0)
+    law = distribution(tau, versions, own=own, by_model=by_model)
+    assert law.models > 0
+    low, high = law.intervals(level=0.95)
+    covered = np.mean((low <= truth) & (high >= truth))
+    assert 0.93 <= covered <= 0.99
+    alone = distribution(tau, versions).intervals(level=0.95)
+    assert (high >= alone[1] - 1e-12).all()
+    assert model_spread(own[:1], by_model[:1]) == 0.0
+
+
+def test_ranks_cover_the_true_ranks() -> None:
+    rng = np.random.default_rng(3)
+    size = np.exp(rng.normal(0, 0.5, 200))
+    tau = np.full(200, 20.0)
+    versions = tau[:, None] + size[:, None] * rng.normal(size=(200, 20))
+    rank, low, high = distribution(tau, versions).ranks(level=0.95)
+    assert sorted(rank) == list(range(1, 201))
+    assert rank[np.argmax(context_variance(tau, versions))] == 1
+    truth = stats.rankdata(-size)
+    assert 0.9 < np.mean((low <= truth) & (truth <= high)) <= 1
+
+
+def test_split_halves_find_the_ranking_again() -> None:
+    rng = np.random.default_rng(4)
+    tau = np.full(400, 500.0)
+    noise = tau[:, None] + rng.normal(size=(400, 20))
+    assert abs(present(split_half(tau, noise))) < 0.15
+    size = np.exp(rng.normal(0, 1, 400))
+    first, again = (tau[:, None] + size[:, None] * rng.normal(size=(400, 20)) for _ in range(2))
+    expected = stats.spearmanr(context_variance(tau, first), context_variance(tau, again))
+    assert present(split_half(tau, first)) == pytest.approx(expected.statistic, abs=0.03)
+    assert split_half(tau[:2], first[:2]) is None
+
+
+def test_the_versions_needed_give_the_precision() -> None:
+    rng = np.random.default_rng(5)
+    tau = np.full(300, 20.0)
+    few = tau[:, None] + 0.5 * rng.normal(size=(300, 12))
+    need = distribution(tau, few).versions_needed(precision=0.05, level=0.95)
+    n = int(np.median(need))
+    assert n > 12
+    many = tau[:, None] + 0.5 * rng.normal(size=(300, n))
+    low, high = distribution(tau, many).intervals(level=0.95)
+    assert np.median((cobias(high) - cobias(low)) / 2) == pytest.approx(0.05, rel=0.1)
+    assert np.isnan(distribution(tau, few[:, :1]).versions_needed(precision=0.05, level=0.95)).all()

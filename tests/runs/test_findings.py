@@ -55,7 +55,7 @@ def ratings(means: Any, contexts: int, top: int = 10, spread: float = 0.3) -> Fl
     part = at - np.floor(at)
     for x, c in np.ndindex(at.shape):
         p[x, c, whole[x, c]] += 1 - part[x, c]
-        p[x, c, min(whole[x, c] + 1, top - 1)] += part[x, c]
+        p[x, c, min(int(whole[x, c]) + 1, top - 1)] += part[x, c]
     return p
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.models.server.standin import VOCABULARY, Handler, Standin
+from tests.models.server.standin import Handler, Standin
 
 from clinometer.models.server.client import MOST_REPLY
 
@@ -102,6 +102,3 @@ def drip(handler: BaseHTTPRequestHandler) -> None:
     while not server.stopped.wait(0.05):
         handler.wfile.write(b" ")
         handler.wfile.flush()
-
-
-__all__ = ["VOCABULARY", "Attack", "HostileServer", "body", "bomb", "drip", "endless", "value"]

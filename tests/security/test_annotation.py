@@ -17,9 +17,8 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks import read_rows
 from clinometer.web.annotation import store as store_module
-from clinometer.web.annotation.export import write_export
 from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.store import Store, write_export
 from clinometer.web.annotation.task import Item, Task, read_task
 from clinometer.web.app import MOST_FORM
 
@@ -110,9 +109,6 @@ def test_undo_does_not_follow_the_clock(store: Store, monkeypatch: pytest.Monkey
     store.judge(person, 3, "2")  # answered again: it is the last
     assert store.standing(person).last == 3
     assert [j.place for j in store.answers(person)] == [0, 5, 3]
-
-
-# --- spreadsheets ---------------------------------------------------------------------------------
 
 
 def cells(path: Path) -> list[str]:

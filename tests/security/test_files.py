@@ -122,9 +122,6 @@ def test_damaged_archives_are_one_line(name: str, ending: str, tmp_path: Path) -
         assert read(name, path) is not None
 
 
-# --- bombs ----------------------------------------------------------------------------------------
-
-
 def within(megabytes: int, code: str, *arguments: object) -> str:
     """What a process says that may not use more memory than this."""
     limit = megabytes << 20
@@ -196,16 +193,10 @@ def test_replicates_have_an_end(tmp_path: Path, clinometer) -> None:  # type: ig
     assert "100000" in result.err.replace(",", "")
 
 
-# --- corpora --------------------------------------------------------------------------------------
-
-
 def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")
     assert corpus(path) == ["😀"]
-
-
-# --- fuzzed files ---------------------------------------------------------------------------------
 
 
 @budget(60)

@@ -6,20 +6,13 @@ import itertools
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.command import Clinometer
-from tests.security.hostile_server import (
-    Attack,
-    HostileServer,
-    body,
-    bomb,
-    drip,
-    endless,
-    value,
-)
+from tests.security.hostile_server import Attack, HostileServer, body, bomb, drip, endless, value
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
@@ -44,13 +37,17 @@ def server() -> Iterator[HostileServer]:
     made.stop()
 
 
-def score(server: HostileServer, **options: Any) -> Any:
+@contextmanager
+def opened(server: HostileServer, **options: Any) -> Iterator[Any]:
     load = LoadOptions(server=ServerOptions(**{"timeout": 60.0, "patience": 0.001, **options}))
     scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
-    try:
+    with closing(scorer):
+        yield scorer
+
+
+def score(server: HostileServer, **options: Any) -> Any:
+    with opened(server, **options) as scorer:
         return scorer.score(PROMPT, WORDS)
-    finally:
-        scorer.close()
 
 
 def test_an_honest_server_is_believed(server: HostileServer) -> None:
@@ -62,10 +59,9 @@ def test_an_honest_server_is_believed(server: HostileServer) -> None:
 
 def every_value(reply: dict[str, Any], number: Any) -> dict[str, Any]:
     for choice in reply.get("choices", ()):
-        told = choice["logprobs"]
-        told["token_logprobs"] = [number for _ in told["token_logprobs"]]
-        told["top_logprobs"] = [dict.fromkeys(place, number) for place in told["top_logprobs"]]
-    return reply
+        own = choice["logprobs"]["token_logprobs"]
+        choice["logprobs"]["token_logprobs"] = [number for _ in own]
+    return changed_values(reply, lambda _, __: number)
 
 
 @pytest.mark.parametrize("number", [0.0, -0.1, -12.5, 0.5, 3.0])
@@ -79,44 +75,38 @@ def test_numbers_that_are_no_distribution_are_refused(server: HostileServer, num
 def test_a_server_that_lies_only_after_the_probe_is_refused(
     server: HostileServer, number: float
 ) -> None:
-    load = LoadOptions(server=ServerOptions(timeout=60.0, patience=0.001))
-    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
-    server.change = lambda reply: every_value(reply, number)
-    with pytest.raises(ModelError, match="are not log-probabilities"):
-        scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])
-    scorer.close()
+    with opened(server) as scorer:
+        server.change = lambda reply: every_value(reply, number)
+        with pytest.raises(ModelError, match="are not log-probabilities"):
+            scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])
 
 
 def changed_values(reply: dict[str, Any], change: Callable[[str, float], float]) -> dict[str, Any]:
     """Each listed token's number, as `change` makes it."""
     for choice in reply.get("choices", ()):
-        told = choice["logprobs"]
-        told["top_logprobs"] = [
+        listed = choice["logprobs"]
+        listed["top_logprobs"] = [
             {token: change(token, number) for token, number in place.items()}
-            for place in told["top_logprobs"]
+            for place in listed["top_logprobs"]
         ]
     return reply
 
 
 def test_unequal_probabilities_above_1_together_are_refused(server: HostileServer) -> None:
-    load = LoadOptions(server=ServerOptions(timeout=60.0, patience=0.001))
-    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
-    server.change = lambda reply: changed_values(reply, lambda _, number: number / 100)
-    with pytest.raises(ModelError, match="at most 1 together"):
-        scorer.score(PROMPT, WORDS)
-    scorer.close()
+    with opened(server) as scorer:
+        server.change = lambda reply: changed_values(reply, lambda _, number: number / 100)
+        with pytest.raises(ModelError, match="at most 1 together"):
+            scorer.score(PROMPT, WORDS)
 
 
 def test_a_single_probability_above_1_is_refused(server: HostileServer) -> None:
     """Of the space before every word: taken for 1, no sum would exceed 1."""
-    load = LoadOptions(server=ServerOptions(timeout=60.0, patience=0.001))
-    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
-    server.change = lambda reply: changed_values(
-        reply, lambda token, number: 0.5 if token == "token_id:0" else number
-    )
-    with pytest.raises(ModelError, match="no usable answer"):
-        scorer.score(PROMPT, WORDS)
-    scorer.close()
+    with opened(server) as scorer:
+        server.change = lambda reply: changed_values(
+            reply, lambda token, number: 0.5 if token == "token_id:0" else number
+        )
+        with pytest.raises(ModelError, match="no usable answer"):
+            scorer.score(PROMPT, WORDS)
 
 
 # --- floods, stalls and nonsense ------------------------------------------------------------------

@@ -1,8 +1,16 @@
-"""How an estimate is shown."""
+"""Estimates as they are shown, and the percentile bootstrap: samples, ends, missing replicates."""
 
 from __future__ import annotations
 
-from clinometer.statistics.estimate import Estimate
+import numpy as np
+from scipy.stats import bootstrap
+
+from clinometer.statistics.estimate import (
+    Estimate,
+    central_interval,
+    percentile_estimate,
+    resampled_counts,
+)
 
 
 def test_an_estimate_is_shown_with_its_interval() -> None:
@@ -14,3 +22,33 @@ def test_a_notebook_shows_the_level_too() -> None:
     assert Estimate(0.2)._repr_html_() == "<span>0.200</span>"
     shown = Estimate(0.2, 0.1, 0.3, 0.9)._repr_html_()
     assert shown == "<span>0.200 (0.100 to 0.300) <small>90 % interval</small></span>"
+
+
+def test_resamples_have_the_original_size() -> None:
+    drawn = resampled_counts([3, 0, 5], 200, np.random.default_rng(0))
+    assert drawn.shape == (200, 3)
+    assert (drawn.sum(axis=1) == 8).all()
+    assert (drawn[:, 1] == 0).all()
+
+
+def test_the_interval_of_a_mean_matches_scipy() -> None:
+    y = np.random.default_rng(1).gamma(2.0, size=60)
+    means = resampled_counts(np.ones(60), 20_000, np.random.default_rng(2)) @ y / 60
+    theirs = bootstrap(
+        (y,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(3)
+    ).confidence_interval
+    np.testing.assert_allclose(central_interval(means, 0.95), theirs, atol=0.02)
+
+
+def test_replicates_without_a_value_are_left_out() -> None:
+    values = np.array([np.nan, 1.0, 2.0, 3.0])
+    found = percentile_estimate(2.0, values, level=0.5, method="m")
+    assert (found.low, found.high, found.level, found.method) == (1.5, 2.5, 0.5, "m")
+    alone = percentile_estimate(2.0, values[:1], level=0.5, method="m")
+    assert (alone.low, alone.method) == (None, "plug-in")
+
+
+def test_an_interval_can_be_made_to_contain_the_value() -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    assert percentile_estimate(5.0, values, level=0.5, method="m").high == 2.5
+    assert percentile_estimate(5.0, values, level=0.5, method="m", contain=True).high == 5.0

@@ -10,17 +10,16 @@ from clinometer.errors import SettingsError
 from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
 
 
-def test_counts_become_shares() -> None:
-    assert normalize_weights([2, 0, 6], 3, name="w").tolist() == [0.25, 0.0, 0.75]
-
-
-def test_none_means_equal_weights() -> None:
-    assert normalize_weights(None, 4, name="w").tolist() == [0.25] * 4
-
-
-@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e308])
-def test_extreme_scales_neither_overflow_nor_underflow(size: float) -> None:
-    assert normalize_weights([size, size], 2, name="w").tolist() == [0.5, 0.5]
+@pytest.mark.parametrize(
+    ("weights", "shares"),
+    [
+        ([2, 0, 6], [0.25, 0.0, 0.75]),
+        (None, [0.25] * 4),
+        *(([size, size], [0.5, 0.5]) for size in (1e-320, 1e-200, 1e308)),
+    ],
+)
+def test_weights_on_any_scale_become_shares(weights: ArrayLike | None, shares: list[float]) -> None:
+    assert normalize_weights(weights, len(shares), name="w").tolist() == shares
 
 
 def test_input_is_not_changed() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.processes import until
 from tests.report.made import made_run
+from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
 from clinometer.runs import audit
@@ -36,29 +36,8 @@ def address(root: Path) -> Iterator[str]:
         yield found
 
 
-class served:  # noqa: N801  (used as a statement: with served(folder) as address)
+def served(folder: Path, **options: Any) -> AbstractContextManager[str]:
     """The viewer on a free port, in a thread."""
+    from clinometer.web import viewer
 
-    def __init__(self, folder: Path, **options: Any) -> None:
-        self.folder, self.options = folder, options
-
-    def __enter__(self) -> str:
-        import socket
-
-        import uvicorn
-
-        from clinometer.web import viewer
-
-        self.socket = socket.socket()
-        self.socket.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(viewer(self.folder, **self.options), log_level="error")
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
-        self.thread.start()
-        until(lambda: self.server.started, alive=self.thread.is_alive)
-        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-
-    def __exit__(self, *_: object) -> None:
-        self.server.should_exit = True
-        self.thread.join()
-        self.socket.close()
+    return serving(viewer(folder, **options))

@@ -69,8 +69,8 @@ def annotate_command(
     stop at any time.
     """
     from clinometer.web.annotation import Store, annotation, read_task
-    from clinometer.web.annotation.export import write_export
     from clinometer.web.annotation.pages import read_guidelines
+    from clinometer.web.annotation.store import write_export
     from clinometer.web.app import is_loopback, serve
 
     if public is not None and not public.startswith(("http://", "https://")):

@@ -158,11 +158,7 @@ def audit_command(
     Every step leaves its file in --out, to look at or to edit. Rerun the same command to resume,
     and to redo what depends on an edited file. Benchmarks contain offensive sentences.
     """
-    from clinometer.reliability.audit import (
-        BenchmarkSettings,
-        audit_benchmark,
-        prepare_benchmark,
-    )
+    from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
     from clinometer.reliability.run import data_card
     from clinometer.report.export import write_files
     from clinometer.report.reliability import write_reliability_report
@@ -185,33 +181,25 @@ def audit_command(
         keep_points=not measure,
     )
     statements = read_statements(sources, format=format, limit=limit, seed=seed)
-    embed = _embed(dissimilarity, load)
-    if until is not None:
-        with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
-            prepared = prepare_benchmark(
+    names = [] if until is not None else _scoring_models(models)
+    work: dict[str, Any] = {"settings": settings, "fresh": fresh}
+    work["embed"] = _embed(dissimilarity, load)
+    with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
+        if until is not None:
+            prepared = prepare_benchmark(statements, out, until=until, stage=watch.stage, **work)
+        else:
+            audit = audit_benchmark(
                 statements,
                 out,
-                until=until,
-                settings=settings,
-                fresh=fresh,
+                models=names,
+                variants=None if variants is None else read_variants(variants),
                 stage=watch.stage,
-                embed=embed,
+                validation=read_validation(validation),
+                **work,
             )
+    if until is not None:
         _print_prepared(prepared, statements if measure else None, json_output=json_output)
         return
-    names = _scoring_models(models)
-    with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
-        audit = audit_benchmark(
-            statements,
-            out,
-            models=names,
-            variants=None if variants is None else read_variants(variants),
-            settings=settings,
-            fresh=fresh,
-            stage=watch.stage,
-            validation=read_validation(validation),
-            embed=embed,
-        )
     scores = audit.run.statements
     weights = scores[["id", "source", "text", "stability"]].rename(columns={"stability": "weight"})
     for name, frame in {"scores": scores, "fix": audit.fix, "weights": weights}.items():
@@ -366,9 +354,6 @@ def score_command(
     _check_stability(run, fail_below, fail_on)
 
 
-# --- Statements in, tables out --------------------------------------------------------------------
-
-
 def read_statements(
     sources: Sequence[str], *, format: str | None, limit: int | None, seed: int
 ) -> list[Statement]:
@@ -450,9 +435,6 @@ def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str
         fail(below("stability", stability, fail_below, fail_on))
 
 
-# --- audit --until --------------------------------------------------------------------------------
-
-
 def _print_prepared(
     prepared: PreparedBenchmark, verified: Sequence[Statement] | None, *, json_output: bool
 ) -> None:
@@ -523,9 +505,6 @@ def _written(value: Any) -> str:
     if isinstance(value, dict):
         return "(" + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in value.items()) + ")"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-# --- score --each-blank, score --pairs ------------------------------------------------------------
 
 
 def _print_blanks(

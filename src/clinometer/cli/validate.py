@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from clinometer.measure import Estimate
     from clinometer.reliability.people import Agreement, Ratings, Rule, Validation
     from clinometer.reliability.people.truth import TruthTest
-    from clinometer.statistics.rank import RankCorrelation
 
 
 RatingsArgument = Annotated[
@@ -120,9 +120,6 @@ def validate_command(
             print_json(result.to_dict())
         else:
             _print_validation(result)
-
-
-# --- Do the annotators agree, and what do they accept? --------------------------------------------
 
 
 def _agreement(
@@ -233,9 +230,6 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
     return risk(estimate.value), between(estimate.low, estimate.high)
 
 
-# --- Does a score agree with them? ----------------------------------------------------------------
-
-
 def _truth(
     ratings: Ratings,
     folders: Sequence[Path],
@@ -257,19 +251,20 @@ def _truth(
             for name, run in runs.items():
                 controls[name] = random_control(run, seed=options["seed"], progress=watch)
     result = truth_test(ratings, runs, controls=controls, **options)
-    first = next(iter(runs.values()))
-    if out is not None and result.passed:
-        row = result.rows[0]
-        passed = {"rho": row.rho, "given_length": row.given_length}
-        write_validation(first.record, out, statements=result.statements, **passed)
     if json_output:
         print_json({"summary": result.to_dict()})
     else:
         _print_truth(result)
-        if out is not None and result.passed:
-            console().print(f"Wrote {out}: pass it to score or audit as --validation.")
-    if out is not None and not result.passed:
+    if out is None:
+        return
+    if not result.passed:
         say(f"{out} was not written: the first run did not pass")
+        return
+    row = result.rows[0]
+    passed = {"rho": row.rho, "given_length": row.given_length}
+    write_validation(runs[str(folders[0])].record, out, statements=result.statements, **passed)
+    if not json_output:
+        console().print(f"Wrote {out}: pass it to score or audit as --validation.")
 
 
 def _print_truth(result: TruthTest) -> None:
@@ -326,13 +321,13 @@ def _print_validation(result: Validation) -> None:
     )
     table.add_text("statistic").add_numbers("value", "interval", "p")
 
-    def correlation(name: str, one: RankCorrelation | None) -> None:
-        if one is not None:
-            table.add_row(name, *_numbers(one.rho), f"{one.p:.1e}")
-
-    correlation("Spearman, score and mean judgement", result.correlation)
-    correlation("the same, controlling for number of words", result.given_length)
-    correlation("Spearman, score and number of words", result.with_length)
+    for name, correlation in (
+        ("Spearman, score and mean judgement", result.correlation),
+        ("the same, controlling for number of words", result.given_length),
+        ("Spearman, score and number of words", result.with_length),
+    ):
+        if correlation is not None:
+            table.add_row(name, *_numbers(correlation.rho), f"{correlation.p:.1e}")
     table.add_row("Fleiss' kappa of the annotators", *_numbers(result.agreement.fleiss), "")
     for name, alpha in result.agreement.alpha.items():
         table.add_row(f"Krippendorff's alpha, {name}", *_numbers(alpha), "")
@@ -371,6 +366,4 @@ def _print_validation(result: Validation) -> None:
 
 
 def _exp(value: float) -> str:
-    from math import exp
-
     return f"{exp(value):.2f}" if abs(value) < 10 else f"{exp(value):.1e}"

@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 #: Called with (step, unit, done, total).
 Stage = Callable[[str, str, int, int | None], None]
 
+
+def _silent(step: str, unit: str, done: int, total: int | None) -> None:
+    """Report nothing."""
+
+
 STATEMENTS, POINTS, VERSIONS = "statements", "points", "versions"
 #: The steps before scoring, in order; each leaves its file.
 STEPS = (STATEMENTS, POINTS, VERSIONS)
@@ -127,7 +132,7 @@ def prepare_benchmark(
     until: str = VERSIONS,
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
-    stage: Stage | None = None,
+    stage: Stage = _silent,
     embed: Embed | None = None,
 ) -> PreparedBenchmark:
     """The steps of `audit_benchmark` before scoring, up to and with `until`; the audit continues
@@ -135,16 +140,9 @@ def prepare_benchmark(
     if until not in STEPS:
         raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
     folder = BenchmarkFolder(out)
+    settings = settings or BenchmarkSettings()
     with folder.opened(_identity(statements, None), fresh=fresh):
-        return _prepare(
-            folder,
-            statements,
-            until,
-            settings or BenchmarkSettings(),
-            fresh,
-            stage or _silent,
-            embed,
-        )
+        return _prepare(folder, statements, until, settings, fresh, stage, embed)
 
 
 def audit_benchmark(
@@ -155,20 +153,19 @@ def audit_benchmark(
     variants: VariantSet | None = None,
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
-    stage: Stage | None = None,
+    stage: Stage = _silent,
     validation: ValidationRecord | None = None,
     embed: Embed | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions, scores and what to fix for the statements of a benchmark, in the folder
     `out`. The same call resumes. `variants` are used instead of new versions; `validation` and
     `embed` as in `score_reliability`."""
-    settings, stage = settings or BenchmarkSettings(), stage or _silent
-    folder = BenchmarkFolder(out)
+    settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
     with folder.opened(_identity(statements, variants), fresh=fresh):
         until = VERSIONS if variants is None else POINTS
         prepared = _prepare(folder, statements, until, settings, fresh, stage, embed)
-        if variants is None:
-            variants = VariantSet() if prepared.versions is None else prepared.versions.variants
+        made = prepared.versions
+        variants = variants or VariantSet() if made is None else made.variants
         run = score_reliability(
             prepared.statements,
             variants,
@@ -183,10 +180,6 @@ def audit_benchmark(
         )
         fix = _fix(prepared.statements, variants, run, settings, folder.path / "blanks", stage)
     return BenchmarkAudit(folder.path, run, fix, prepared.counts)
-
-
-def _silent(step: str, unit: str, done: int, total: int | None) -> None:
-    """Report nothing."""
 
 
 def _identity(statements: Sequence[Statement], variants: VariantSet | None) -> dict[str, Any]:
@@ -247,14 +240,15 @@ def _fix(
     shows why."""
     import pandas as pd
 
+    columns = ["id", "source", "text", "stability", "blank", "question", "share", "version"]
     scored = run.statements.dropna(subset=["stability"]).sort_values("stability", kind="stable")
-    worst = scored.head(settings.fix).set_index("id", drop=False)
-    chosen = {s.id: s for s in statements if s.id in worst.index and s.blanks and len(s.blanks)}
-    rows: list[dict[str, Any]] = []
+    worst = scored.head(settings.fix)
+    blanks_of = {s.id: s.blanks for s in statements if s.blanks}
+    chosen = [s for s in statements if s.id in blanks_of and s.id in set(worst["id"])]
     try:
         blanks, _ = blank_contributions(
-            list(chosen.values()),
-            VariantSet({id: variants.of(s) for id, s in chosen.items()}),
+            chosen,
+            VariantSet({s.id: variants.of(s) for s in chosen}),
             models=[m.id for m in run.record.models],
             settings=replace(settings.scoring, replicates=0),
             out=out,
@@ -262,25 +256,20 @@ def _fix(
             progress=partial(stage, "blanks of the least stable", "texts"),
         )
     except TableError:  # no blanks, or versions that change more than the blanks
-        worst = worst.iloc[:0]
+        return pd.DataFrame(columns=columns)
+    first = blanks.drop_duplicates("id").set_index("id")
     versions = run.versions.dropna(subset=["tau"])
-    for id, row in worst.iterrows():
-        statement, by_weight = chosen.get(str(id)), blanks[blanks["id"] == id]
-        if statement is None or statement.blanks is None or by_weight.empty:
-            continue
-        first, own = by_weight.iloc[0], versions[versions["id"] == id]
+    rows = []
+    for row in worst[worst["id"].isin(first.index)].to_dict("records"):
+        blank, own = first.loc[row["id"]], versions[versions["id"] == row["id"]]
         strongest = own.loc[(own["tau"] - row["tau"]).abs().idxmax()]
         rows.append(
-            {
-                "id": id,
-                "source": row["source"],
-                "text": row["text"],
-                "stability": row["stability"],
-                "blank": f"{first['before']} ___".strip(),
-                "question": questions(statement.blanks)[int(first["blank"])],
-                "share": first["share"],
+            row
+            | {
+                "blank": f"{blank['before']} ___".strip(),
+                "question": questions(blanks_of[row["id"]])[int(blank["blank"])],
+                "share": blank["share"],
                 "version": strongest["text"],
             }
         )
-    columns = ["id", "source", "text", "stability", "blank", "question", "share", "version"]
     return pd.DataFrame(rows, columns=columns)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clinometer.reliability.run import ReliabilityRun
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_REPLICATES, _LEVEL = 1000, 0.95
 NOT_COMPARABLE = (
     "Caution: these runs have different models or readings of the score; only rows of one run can "
     "be compared."
@@ -60,9 +61,7 @@ def scored_alike(runs: Sequence[ReliabilityRun]) -> bool:
     return len(kinds) == 1
 
 
-def benchmark_tables(
-    statements: pd.DataFrame, *, replicates: int = 1000, level: float = 0.95
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """One row per benchmark (column `source`), and one per category of each, by stability.
 
     With a column `run` (see `side_by_side`) a benchmark has one row for each run: what different
@@ -80,8 +79,7 @@ def benchmark_tables(
         for key, part in statements.groupby(by, dropna=False, sort=True):
             scored = part[part["cobias"].notna()]
             if len(scored):
-                row = _row(scored, len(part), replicates=replicates, level=level)
-                found.append(dict(zip(by, key, strict=True)) | row)
+                found.append(dict(zip(by, key, strict=True)) | _row(scored, len(part)))
         return pd.DataFrame(found).sort_values("stability", ascending=False, ignore_index=True)
 
     if not statements["cobias"].notna().any():
@@ -90,8 +88,7 @@ def benchmark_tables(
     benchmarks = rows(by)
     parts = {key: part["cobias"].dropna().to_numpy() for key, part in statements.groupby(by)}
     scores = {key: parts[key] for key in benchmarks[by].itertuples(index=False, name=None)}
-    like = _like(scores, level=level)
-    ranks = _ranks(scores, replicates=replicates, level=level)
+    like, ranks = _like(scores), _ranks(scores)
     benchmarks = benchmarks.assign(
         like=["; ".join(like[key]) for key in scores],
         **{
@@ -102,8 +99,8 @@ def benchmark_tables(
     return benchmarks, rows([*by, "category"])
 
 
-def _row(scored: pd.DataFrame, total: int, *, replicates: int, level: float) -> dict[str, Any]:
-    mean = mean_estimate(scored["cobias"].to_numpy(), replicates=replicates, level=level)
+def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
+    mean = mean_estimate(scored["cobias"].to_numpy(), replicates=_REPLICATES, level=_LEVEL)
     quantiles = np.quantile(scored["cobias"].to_numpy(), QUANTILES).tolist()
     return {
         "statements": total,
@@ -122,7 +119,7 @@ def _row(scored: pd.DataFrame, total: int, *, replicates: int, level: float) -> 
     }
 
 
-def _like(scores: Scores, *, level: float) -> dict[tuple[Any, ...], list[str]]:
+def _like(scores: Scores) -> dict[tuple[Any, ...], list[str]]:
     from scipy.stats import ttest_ind
 
     pairs = [(a, b) for a, b in combinations(scores, 2) if a[:-1] == b[:-1]]
@@ -134,29 +131,25 @@ def _like(scores: Scores, *, level: float) -> dict[tuple[Any, ...], list[str]]:
     ]
     like: dict[tuple[Any, ...], list[str]] = {key: [] for key in scores}
     for (a, b), corrected in zip(pairs, holm(p) if pairs else (), strict=True):
-        if not corrected <= 1 - level:
+        if not corrected <= 1 - _LEVEL:
             like[a].append(str(b[-1]))
             like[b].append(str(a[-1]))
     return like
 
 
-def _ranks(scores: Scores, *, replicates: int, level: float) -> dict[tuple[Any, ...], list[float]]:
+def _ranks(scores: Scores) -> dict[tuple[Any, ...], list[float]]:
     """Rank, and the ends of its interval."""
     from scipy.stats import rankdata  # loads slowly
 
     ranks: dict[tuple[Any, ...], list[float]] = {}
     for run in dict.fromkeys(key[:-1] for key in scores):
-        keys = [key for key in scores if key[:-1] == run]
-        place = rankdata([-scores[key].mean() for key in keys])
-        columns = np.repeat(place[None], 3, axis=0)
-        if replicates > 0:
-            rng = np.random.default_rng(0)
-            means = [
-                resampled_counts(np.ones(len(scores[key])), replicates, rng)
-                @ scores[key]
-                / len(scores[key])
-                for key in keys
-            ]
-            columns[1:] = central_interval(rankdata(-np.stack(means, axis=1), axis=-1), level)
-        ranks |= {key: columns[:, k].tolist() for k, key in enumerate(keys)}
+        own = {key: values for key, values in scores.items() if key[:-1] == run}
+        rng = np.random.default_rng(0)
+        means = [
+            resampled_counts(np.ones(len(values)), _REPLICATES, rng) @ values / len(values)
+            for values in own.values()
+        ]
+        place = rankdata([-values.mean() for values in own.values()])
+        low, high = central_interval(rankdata(-np.stack(means, axis=1), axis=-1), _LEVEL)
+        ranks |= dict(zip(own, np.stack([place, low, high], axis=1).tolist(), strict=True))
     return ranks

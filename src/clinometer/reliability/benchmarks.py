@@ -51,7 +51,7 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
         name, _, part = source.removeprefix("hf:").partition("#")
         folder = fetch_dataset(name)
         known = format or (recognise(folder) if part == "" else None)
-        if known in {"winobias", "winogender", "redditbias"}:
+        if known in _BY_FILES:
             return FORMATS[known](folder)
         path = table_in(folder, name, part or None)
     else:
@@ -72,14 +72,7 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
 def recognise(path: Path) -> str | None:
     """The format of a file or folder, detected from its content; None if no format matches."""
     if path.is_dir():
-        for name, pattern in (
-            ("winobias", WINOBIAS_FILES),
-            ("redditbias", REDDITBIAS_FILES),
-            ("winogender", "all_sentences.tsv"),
-        ):
-            if any(path.glob(pattern)):
-                return name
-        return None
+        return next((name for name, files in _BY_FILES.items() if any(path.glob(files))), None)
     if path.suffix == ".json":
         return "stereoset"
     if path.suffix == ".parquet":
@@ -92,15 +85,7 @@ def recognise(path: Path) -> str | None:
         columns = set(first.replace('"', "").split("\t" if ".tsv" in path.name else ","))
     else:
         return None
-    if {"sent_more", "sent_less"} <= columns:
-        return "crows-pairs"
-    if {"sentences", "bias_type", "context"} <= columns:
-        return "stereoset"
-    if "sentid" in columns:
-        return "winogender"
-    if "comments_processed" in columns:
-        return "redditbias"
-    return "table"
+    return next((name for name, own in _BY_COLUMNS.items() if own <= columns), "table")
 
 
 _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
@@ -140,9 +125,6 @@ def table_in(folder: Path, name: str, choice: str | None) -> Path:
             f"hf:{name}#PART with a part of one of: {known}"
         )
     return chosen[0]
-
-
-# --- Tables as rows of strings (csv, tsv, jsonl, parquet), with one-line errors -------------------
 
 
 Row = dict[str, Any]
@@ -206,14 +188,11 @@ def need_unique_ids(path: Path, ids: Sequence[str]) -> None:
         rows[id] = number
 
 
-# --- Your own table, or the COBIAS dataset, which has the same columns ----------------------------
-
-
 COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 
 def read_table_of_statements(path: Path) -> list[Statement]:
-    """One statement per row."""
+    """Your own table, or the COBIAS dataset, which has the same columns: one statement per row."""
     rows = read_rows(path)
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
         rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
@@ -279,16 +258,14 @@ def _string(row: Row, *names: str) -> str | None:
     return None
 
 
-# --- CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, and its French translation -----
-
-
 def read_crows_pairs(path: Path) -> list[Statement]:
-    """One statement per pair."""
+    """CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, or its French translation; one
+    statement per pair."""
     rows = read_rows(path)
     need_columns(path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
     statements = []
     for i, row in enumerate(rows):
-        pair = (row["sent_more"], row["sent_less"])
+        pair = row["sent_more"], row["sent_less"]
         side = 1 if row["stereo_antistereo"] == "antistereo" else 0
         term = target_term(merge(*pair), side=side)
         statements.append(
@@ -305,14 +282,12 @@ def read_crows_pairs(path: Path) -> list[Statement]:
     return statements
 
 
-# --- RedditBias (Barikeri et al. 2021): a folder with reddit_comments_*_biased_*_reduced.csv ------
-
-
 REDDITBIAS_FILES = "reddit_comments_*.csv"
 
 
 def read_redditbias(path: Path) -> list[Statement]:
-    """Every row of every file in the folder."""
+    """RedditBias (Barikeri et al. 2021): every row of every reddit_comments_*_biased_*_reduced.csv
+    in the folder."""
     files = sorted(path.glob(REDDITBIAS_FILES)) if path.is_dir() else [path]
     if not files:
         raise TableError(
@@ -336,15 +311,13 @@ def read_redditbias(path: Path) -> list[Statement]:
     return statements
 
 
-# --- StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub --------------
-
-
 TASKS = ("intrasentence", "intersentence")
 _HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
 
 
 def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
-    """Items of the given tasks; intrasentence by default, as in COBIAS."""
+    """StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub. Items of the
+    given tasks; intrasentence by default, as in COBIAS."""
     statements: list[Statement] = []
     for task, items in _items(path).items():
         if task in tasks:
@@ -391,19 +364,20 @@ def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Stateme
         raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
 
 
-# --- WinoBias (Zhao et al. 2018): a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test} ---
-
-
 WINOBIAS_FILES = "*_stereotyped_type*.txt.*"
 _MARKED = re.compile(r"\[([^\]]*)\]")
 
 
 def read_winobias(path: Path) -> list[Statement]:
-    """Every sentence in the folder, paired with the same line of the other file."""
+    """WinoBias (Zhao et al. 2018), a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test}:
+    every sentence, paired with the same line of the other file."""
     files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
     if not files:
         raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
-    lines = {file.name: _lines(file) for file in files}
+    lines: dict[str, list[str]] = {}
+    for file in files:
+        with open_text(file) as stream:
+            lines[file.name] = [line.partition(" ")[2].strip() for line in stream if line.strip()]
     statements = []
     for name, sentences in lines.items():
         pro = name.startswith("pro_")
@@ -426,21 +400,21 @@ def read_winobias(path: Path) -> list[Statement]:
     return statements
 
 
-def _lines(file: Path) -> list[str]:
-    with open_text(file) as stream:
-        return [line.partition(" ")[2].strip() for line in stream if line.strip()]
-
-
-# --- Winogender schemas (Rudinger et al. 2018): all_sentences.tsv ---------------------------------
-
-
 _PAIR = {"male": "female", "female": "male", "neutral": "male"}
 
 
 def read_winogender(path: Path) -> list[Statement]:
-    """Every sentence: 240 schemas with three pronouns each."""
+    """Winogender schemas (Rudinger et al. 2018), all_sentences.tsv: 240 schemas with three pronouns
+    each."""
+    file = path / "all_sentences.tsv" if path.is_dir() else path
+    rows = read_rows(file)
+    need_columns(file, rows, ("sentid", "sentence"))
+    schemas: dict[str, dict[str, str]] = {}  # technician.customer.1 -> gender -> sentence
+    for row in rows:
+        key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
+        schemas.setdefault(key, {})[gender] = row["sentence"]
     statements = []
-    for key, sentences in _schemas(path).items():
+    for key, sentences in schemas.items():
         genders = [g for g in _PAIR if g in sentences]
         merged = merge(*(sentences[g] for g in genders))
         for i, gender in enumerate(genders):
@@ -460,18 +434,18 @@ def read_winogender(path: Path) -> list[Statement]:
     return statements
 
 
-def _schemas(path: Path) -> dict[str, dict[str, str]]:
-    """Sentences by schema (technician.customer.1) and gender."""
-    file = path / "all_sentences.tsv" if path.is_dir() else path
-    rows = read_rows(file)
-    need_columns(file, rows, ("sentid", "sentence"))
-    schemas: dict[str, dict[str, str]] = {}
-    for row in rows:
-        key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
-        schemas.setdefault(key, {})[gender] = row["sentence"]
-    return schemas
-
-
+#: What a folder or a table of each format contains.
+_BY_FILES = {
+    "winobias": WINOBIAS_FILES,
+    "redditbias": REDDITBIAS_FILES,
+    "winogender": "all_sentences.tsv",
+}
+_BY_COLUMNS = {
+    "crows-pairs": {"sent_more", "sent_less"},
+    "stereoset": {"sentences", "bias_type", "context"},
+    "winogender": {"sentid"},
+    "redditbias": {"comments_processed"},
+}
 #: The readers by the name of their format.
 FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "crows-pairs": read_crows_pairs,

@@ -39,16 +39,18 @@ def blank_contributions(
     cv_all (all blanks filled), interaction (cv_all less the sum), stability_low and stability_high
     (the interval of the statement's stability).
     """
+    import pandas as pd
+
     variants = VariantSet.read(variants)
     settings = settings or ReliabilitySettings()
     texts: list[Statement] = []
     versions: dict[str, tuple[str, ...]] = {}
-    fills: dict[str, int] = {}
+    rows: list[dict[str, Any]] = []
     counts = dict.fromkeys(("statements_without_points", "statements_without_blanks"), 0)
     counts |= {"versions": 0, "versions_that_changed_more_than_blanks": 0}
     for statement in statements:
         blanks = statement.blanks
-        if blanks is None or not len(blanks):
+        if not blanks:
             counts[f"statements_without_{'points' if blanks is None else 'blanks'}"] += 1
             continue
         own = variants.of(statement)[: settings.versions]
@@ -57,15 +59,22 @@ def blank_contributions(
         counts["versions_that_changed_more_than_blanks"] += len(own) - len(by_version)
         if not by_version:
             continue
-        for b in (*range(len(blanks)), None):
-            key = _key(statement.id, b)
+        for b in (*range(len(blanks)), "all"):
+            key = f"{statement.id}#{b}"
             texts.append(Statement(id=key, text=blanks.plain, targets=statement.targets))
             versions[key] = tuple(
-                blanks.fill([t if b is None or i == b else "" for i, t in enumerate(f)])
+                blanks.fill([t if b in ("all", i) else "" for i, t in enumerate(f)])
                 for f in by_version
             )
-            if b is not None:
-                fills[key] = len({f[b] for f in by_version} - {""})
+        rows += [
+            {
+                "id": statement.id,
+                "blank": b,
+                "before": blanks.plain[:place].strip(),
+                "fills": len({f[b] for f in by_version} - {""}),
+            }
+            for b, place in enumerate(blanks.positions)
+        ]
     if not texts:
         raise TableError(
             "blanks: expected statements with blanks (context_points) and versions that fill only "
@@ -81,44 +90,19 @@ def blank_contributions(
         renew=renew,
         progress=progress,
     )
-    scored = run.statements.set_index("id")
-    return _table(statements, scored, fills), counts
-
-
-def _table(
-    statements: Sequence[Statement], scored: pd.DataFrame, fills: Mapping[str, int]
-) -> pd.DataFrame:
-    import pandas as pd
-
-    cv = scored["cv"]
-
-    rows: list[dict[str, Any]] = []
-    for statement in statements:
-        blanks = statement.blanks
-        whole = _key(statement.id, None)
-        if blanks is None or whole not in cv:
-            continue
-        alone = [float(cv[_key(statement.id, b)]) for b in range(len(blanks))]
-        total, together = sum(alone), float(cv[whole])
-        for b, value in enumerate(alone):
-            rows.append(
-                {
-                    "id": statement.id,
-                    "blank": b,
-                    "before": blanks.plain[: blanks.positions[b]].strip(),
-                    "fills": fills[_key(statement.id, b)],
-                    "cv": value,
-                    "share": value / total if total > 0 else None,
-                    "cobias_low": float(scored["cobias_low"][_key(statement.id, b)]),
-                    "cobias_high": float(scored["cobias_high"][_key(statement.id, b)]),
-                    "cv_all": together,
-                    "interaction": together - total,
-                    "stability_low": 1.0 - float(scored["cobias_high"][whole]),
-                    "stability_high": 1.0 - float(scored["cobias_low"][whole]),
-                }
-            )
-    return pd.DataFrame(rows).sort_values("cv", ascending=False, ignore_index=True)
-
-
-def _key(statement: str, blank: int | None) -> str:
-    return f"{statement}#{'all' if blank is None else blank}"
+    scored = run.statements.set_index("id")[["cv", "cobias_low", "cobias_high"]]
+    table = pd.DataFrame(rows)
+    alone = scored.loc[[f"{row['id']}#{row['blank']}" for row in rows]].reset_index(drop=True)
+    whole = scored.loc[[f"{row['id']}#all" for row in rows]].reset_index(drop=True)
+    total = alone["cv"].groupby(table["id"]).transform(lambda cv: cv.sum(skipna=False))
+    table = table.assign(
+        cv=alone["cv"],
+        share=alone["cv"] / total.where(total > 0),
+        cobias_low=alone["cobias_low"],
+        cobias_high=alone["cobias_high"],
+        cv_all=whole["cv"],
+        interaction=whole["cv"] - total,
+        stability_low=1.0 - whole["cobias_high"],
+        stability_high=1.0 - whole["cobias_low"],
+    )
+    return table.sort_values("cv", ascending=False, ignore_index=True), counts

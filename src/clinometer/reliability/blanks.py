@@ -3,6 +3,7 @@ retried, or by rules."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.display.text import to_plain
+import numpy as np
+
+from clinometer.display.text import Plain, to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions
 from clinometer.models.catalog.open import open_writer
@@ -95,7 +98,9 @@ def propose_points(
             writer = open_writer(settings.model, load=settings.load)
         by_rule = rule_points(missing, parser=settings.parser)
         new = (
-            _given(s) if keep_given and s.points else _row(s, rules, writer, settings)
+            {**statement_row(s), "proposer": GIVEN, "answers": []}
+            if keep_given and s.points
+            else _row(s, rules, writer, settings)
             for s, rules in zip(missing, by_rule, strict=True)
         )
         rows = lines.take(new, [s.id for s in statements], progress)
@@ -127,12 +132,8 @@ def _row(
                 answers.append("accepted")
                 proposer = MODEL
                 break
-    known = statement_row(statement)
-    return {**known, "context_points": points, "proposer": proposer, "answers": answers}
-
-
-def _given(statement: Statement) -> dict[str, Any]:
-    return {**statement_row(statement), "proposer": GIVEN, "answers": []}
+    row = statement_row(statement)
+    return {**row, "context_points": points, "proposer": proposer, "answers": answers}
 
 
 def _is_stale(statement: Statement, row: dict[str, Any] | None, keep_given: bool) -> bool:
@@ -148,20 +149,17 @@ def _is_stale(statement: Statement, row: dict[str, Any] | None, keep_given: bool
 def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     answers = Counter(answer for row in rows for answer in row["answers"])
     proposers = Counter(row["proposer"] for row in rows)
-    asked = answers.total()
+    total = answers.total()
     return {
         "statements": len(rows),
         "by_model": proposers[MODEL],
         "by_rules": proposers[RULES],
         "given": proposers[GIVEN],
         "without_blanks": sum("___" not in row["context_points"] for row in rows),
-        "answers": asked,
-        "acceptance": answers["accepted"] / asked if asked else None,
+        "answers": total,
+        "acceptance": answers["accepted"] / total if total else None,
         "answers_by_outcome": dict(sorted(answers.items())),
     }
-
-
-# --- A model's answer -----------------------------------------------------------------------------
 
 
 _REQUEST = """\
@@ -355,36 +353,16 @@ def _is_bare_subject(noun: Token) -> bool:
 
 
 @dataclass(frozen=True)
-class PointScore:
-    """Precision: share of proposed blanks that are verified; recall: share of verified ones met."""
+class PointScore(Plain):
+    """Precision: share of proposed blanks that are verified; recall: share of verified ones met;
+    f1: their harmonic mean, 0 if nothing matched."""
 
     proposed: int
     verified: int
     both: int
-
-    @property
-    def precision(self) -> float:
-        return self.both / self.proposed if self.proposed else float("nan")
-
-    @property
-    def recall(self) -> float:
-        return self.both / self.verified if self.verified else float("nan")
-
-    @property
-    def f1(self) -> float:
-        """Their harmonic mean; 0 if nothing matched."""
-        total = self.proposed + self.verified
-        return 2 * self.both / total if total else float("nan")
-
-    def to_dict(self) -> dict[str, float]:
-        return {
-            "proposed": self.proposed,
-            "verified": self.verified,
-            "both": self.both,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
+    precision: float
+    recall: float
+    f1: float
 
 
 def positions(points: str, text: str) -> frozenset[int]:
@@ -412,15 +390,13 @@ def point_score(
     proposed: Iterable[str], verified: Iterable[str], texts: Sequence[str]
 ) -> PointScore:
     """Compare statement by statement; counts are summed, so long statements weigh more."""
-    n_proposed = n_verified = n_both = 0
+    counts = np.zeros(3, dtype=np.int64)
     for mine, theirs, text in zip(proposed, verified, texts, strict=True):
         a, b = positions(mine, text), positions(theirs, text)
-        n_proposed, n_verified, n_both = (
-            n_proposed + len(a),
-            n_verified + len(b),
-            n_both + len(a & b),
-        )
-    return PointScore(n_proposed, n_verified, n_both)
+        counts += len(a), len(b), len(a & b)
+    n_a, n_b, n_both = counts.tolist()
+    shares = [(n_both, n_a), (n_both, n_b), (2 * n_both, n_a + n_b)]
+    return PointScore(n_a, n_b, n_both, *(part / n if n else math.nan for part, n in shares))
 
 
 def _letters(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import counted, show
-from clinometer.display.text import plain
+from clinometer.display.text import plain, plain_records
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.reliability.blank_contribution import blank_contributions
@@ -19,7 +19,7 @@ from clinometer.reliability.blanks import PointSettings, propose_points
 from clinometer.reliability.clarifying_questions import is_foreign, questions
 from clinometer.reliability.score import cobias, stability
 from clinometer.reliability.scoring import ReliabilitySettings
-from clinometer.reliability.statement import Blanks, Statement, VariantSet
+from clinometer.reliability.statement import Blanks, Statement
 from clinometer.reliability.validation_status import NOT_VALIDATED
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 
@@ -178,8 +178,8 @@ def check(
     makers = Makers(how)
     proposer = "given"
     if points is None:
-        asked = PointSettings(model=model, seed=seed, load=load)
-        row = propose_points([statement], settings=asked, writer=makers.writer).rows[0]
+        by = PointSettings(model=model, seed=seed, load=load)
+        row = propose_points([statement], settings=by, writer=makers.writer).rows[0]
         points, proposer = row["context_points"], row["proposer"]
     blanks = Blanks.parse(points)
     if " ".join(blanks.plain.split()) != text or not len(blanks):
@@ -187,22 +187,29 @@ def check(
     statement = replace(statement, points=points)
     how = replace(how, n=n or affordable(blanks))
     made = make_variants([statement], settings=how, makers=makers)
-    versions = made.variants
-    settings = ReliabilitySettings(versions=None, seed=seed, load=load)
-    cv, ends, found = _scored(statement, blanks, versions, models, settings)
+    versions = made.variants.of(statement)
+    whole: dict[str, Any] = dict.fromkeys(("cv_all", "stability_low", "stability_high"))
+    checked = []
+    if versions:
+        settings = ReliabilitySettings(versions=None, seed=seed, load=load)
+        table, _ = blank_contributions([statement], made.variants, models=models, settings=settings)
+        rows = plain_records(table.sort_values("blank"))
+        checked = _checked_blanks(blanks, versions, rows)
+        whole = rows[0]
+    cv = whole["cv_all"]
     return Check(
         sentence=text,
         target_terms=statement.targets,
         points=points,
         proposer=proposer,
-        versions=versions.of(statement),
+        versions=versions,
         origins=tuple(made.rows[0]["origins"]),
         cv=cv,
         cobias=None if cv is None else float(cobias(cv)),
         stability=None if cv is None else float(stability(cv)),
-        stability_low=ends[0],
-        stability_high=ends[1],
-        blanks=found,
+        stability_low=whole["stability_low"],
+        stability_high=whole["stability_high"],
+        blanks=tuple(checked),
         models={
             "points": model if proposer == "model" else None,
             "versions": model,
@@ -224,37 +231,22 @@ def affordable(blanks: Blanks) -> int:
     return max(_LEAST, min(_MOST, _BUDGET // ((len(blanks) + 1) * words**2)))
 
 
-def _scored(
-    statement: Statement,
-    blanks: Blanks,
-    versions: VariantSet,
-    models: Sequence[str],
-    settings: ReliabilitySettings,
-) -> tuple[float | None, tuple[float | None, float | None], tuple[CheckedBlank, ...]]:
-    """The sentence's context variance, the interval of its stability, and its blanks, from one
-    scoring pass."""
-    if not versions.of(statement):
-        return None, (None, None), ()
-    asked = questions(blanks)
-    table, _ = blank_contributions([statement], versions, models=models, settings=settings)
-    fills = [f for f in (blanks.fills_of(v) for v in versions.of(statement)) if f is not None]
-    found = []
-    for row in sorted(table.to_dict(orient="records"), key=lambda r: r["blank"]):
-        number = int(row["blank"])
-        place = blanks.positions[number]
-        found.append(
-            CheckedBlank(
-                number=number,
-                before=blanks.plain[:place].strip(),
-                after=blanks.plain[place:].strip(),
-                question=asked[number],
-                fills=tuple(dict.fromkeys(f[number] for f in fills if f[number])),
-                cv=float(row["cv"]),
-                share=plain(row["share"]),
-                cobias_low=plain(row["cobias_low"]),
-                cobias_high=plain(row["cobias_high"]),
-            )
+def _checked_blanks(
+    blanks: Blanks, versions: Sequence[str], rows: Sequence[dict[str, Any]]
+) -> list[CheckedBlank]:
+    """The blanks, in the order of their rows of `blank_contributions`."""
+    fills = [f for f in map(blanks.fills_of, versions) if f is not None]
+    return [
+        CheckedBlank(
+            number=number,
+            before=row["before"],
+            after=blanks.plain[blanks.positions[number] :].strip(),
+            question=question,
+            fills=tuple(dict.fromkeys(f[number] for f in fills if f[number])),
+            cv=row["cv"],
+            share=row["share"],
+            cobias_low=row["cobias_low"],
+            cobias_high=row["cobias_high"],
         )
-    whole = table.iloc[0]
-    ends = plain(whole["stability_low"]), plain(whole["stability_high"])
-    return plain(whole["cv_all"]), ends, tuple(found)
+        for number, (row, question) in enumerate(zip(rows, questions(blanks), strict=True))
+    ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clinometer.reliability.parsing import DEFAULT_PARSER, neighbouring_words, parse
+from clinometer.reliability.parsing import neighbouring_words, parse
 from clinometer.reliability.statement import Blanks
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-#: Frequent words of other languages that are no English words, and frequent English ones.
+#: Frequent words of other languages that are not English words, and frequent English ones.
 _FOREIGN = frozenset(
     """der das und ist nicht sind ein eine einen im zu mit auf für von den dem sich auch wir
     les des est une que qui dans pour avec sont nous vous ils elles très au aux
@@ -27,17 +27,17 @@ _OCCASION = "On what occasion?"
 _NOUNS = ("NOUN", "PROPN")
 
 
-def questions(blanks: Blanks, *, parser: str = DEFAULT_PARSER) -> list[str]:
+def questions(blanks: Blanks) -> list[str]:
     """A question for every blank, from the parse of the statement without blanks.
 
     Before a noun, which one is meant ("At which office?"); after a clause, on what occasion. A
     repeated question is made more specific if possible.
     """
-    doc = next(iter(parse([blanks.plain], parser=parser)))
-    found: list[str] = []
+    doc = next(iter(parse([blanks.plain])))
+    asked: list[str] = []
     for place in blanks.positions:
-        found.append(_question(doc, *neighbouring_words(doc, place), found))
-    return found
+        asked.append(_question(doc, *neighbouring_words(doc, place), asked))
+    return asked
 
 
 def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[str]) -> str:

@@ -26,6 +26,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import percentile_estimate, resampled_counts
 
 METRICS = ("shared", "differing")
+_REPLICATES, _LEVEL = 2000, 0.95
 
 
 def stereotype_preferred(
@@ -83,8 +84,6 @@ def pair_scores(
     stability: FloatArray,
     *,
     leave_out: Sequence[float] = (0.25, 0.5),
-    replicates: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> list[PairScore]:
     """The score of all pairs; without the least stable share, for each share of `leave_out`; and
@@ -102,25 +101,24 @@ def pair_scores(
         )
     treatments["weighted by stability"] = s
     rng = np.random.default_rng(seed)
-    drawn = resampled_counts(np.ones(len(y)), replicates, rng)
-    shuffled = rng.permuted(np.tile(y, (replicates, 1)), axis=1)
-    estimate = partial(percentile_estimate, level=level, method="bootstrap over pairs")
+    drawn = resampled_counts(np.ones(len(y)), _REPLICATES, rng)
+    shuffled = rng.permuted(np.tile(y, (_REPLICATES, 1)), axis=1)
+    estimate = partial(percentile_estimate, level=_LEVEL, method="bootstrap over pairs")
     base_value, base_draws = float(y.mean()), drawn @ y / len(y)
-    found = []
+    scores = []
     for name, weights in treatments.items():
         value = float(weights @ y / weights.sum())
         totals = drawn @ weights
         draws = np.divide(
-            drawn @ (weights * y), totals, out=np.full(replicates, np.nan), where=totals > 0
+            drawn @ (weights * y), totals, out=np.full(_REPLICATES, np.nan), where=totals > 0
         )
-        first = name == "all pairs"
-        change = None if first else estimate(value - base_value, draws - base_draws)
-        by_chance = None
-        if not first:
+        change = by_chance = None
+        if name != "all pairs":
+            change = estimate(value - base_value, draws - base_draws)
             moved = shuffled @ weights / weights.sum() - base_value
             by_chance = percentile_estimate(
-                float(moved.mean()), moved, level=level, method="random pairs"
+                float(moved.mean()), moved, level=_LEVEL, method="random pairs"
             )
-        kept = int((weights > 0).sum())
-        found.append(PairScore(name, kept, estimate(value, draws), change, by_chance))
-    return found
+        pairs = int((weights > 0).sum())
+        scores.append(PairScore(name, pairs, estimate(value, draws), change, by_chance))
+    return scores

@@ -111,9 +111,6 @@ class ReliabilityRun:
         return convergence(*self.taus(), **more)
 
 
-# --- What a reader must know in addition to the means ---------------------------------------------
-
-
 def reading_notes(record: ReliabilityRecord) -> list[str]:
     """Whether the run is validated, how far models agree, and everything that was counted."""
     lines = [validation_status(record).why]

@@ -71,9 +71,6 @@ def _mean(values: FloatArray) -> FloatArray:
     return np.asarray(sums / np.where(counts > 0, counts, np.nan))
 
 
-# --- Sets of statements ---------------------------------------------------------------------------
-
-
 def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int = 0) -> Estimate:
     """Mean over statements with a score, with a percentile bootstrap over statements.
 
@@ -83,9 +80,8 @@ def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int
     y = y[np.isfinite(y)]
     if not len(y):
         raise SettingsError("mean: expected at least one statement with a score, found none")
-    if replicates < 1 or len(y) < 2:
-        return Estimate(float(y.mean()))
-    counts = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    times = replicates if len(y) > 1 else 0
+    counts = resampled_counts(np.ones(len(y)), times, np.random.default_rng(seed))
     return percentile_estimate(
         float(y.mean()), counts @ y / len(y), level=level, method="bootstrap over statements"
     )

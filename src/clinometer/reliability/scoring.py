@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.models import LoadOptions, Scorer, open_model
+from clinometer.models import LoadOptions, open_model
 from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.folder import (
@@ -142,12 +142,9 @@ class ReliabilitySettings:
     @property
     def text_options(self) -> TextOptions:
         """The options for scoring texts."""
-        options = VARIANTS[self.variant][0]
-        if self.masking is not None:
-            options = replace(options, masking=self.masking)
-        if self.special_tokens is not None:
-            options = replace(options, special_tokens=self.special_tokens)
-        return options
+        own: dict[str, Any] = {"masking": self.masking, "special_tokens": self.special_tokens}
+        changed = {name: value for name, value in own.items() if value is not None}
+        return replace(VARIANTS[self.variant][0], **changed)
 
     @property
     def per_word(self) -> bool:
@@ -243,9 +240,6 @@ def score_reliability(
         if folder:
             folder.write_finished(record, tables)
     return ReliabilityRun(record, tables, None if folder is None else folder.path)
-
-
-# --- The texts to score ---------------------------------------------------------------------------
 
 
 #: The index of the statement itself among its versions.
@@ -373,9 +367,6 @@ def _text(
     )
 
 
-# --- tau (Eq. 2) of every text under every model: score what is missing, store every score -------
-
-
 #: Texts pooled at a time, by device.
 _POOL = {"cpu": 256, "cuda": 10_240}
 
@@ -427,12 +418,19 @@ def model_taus(
         "unknown": np.zeros(n, dtype=np.int64),
         "problem": np.full(n, NOT_SCORED, dtype=object),
     }
+
+    def put(rows: NDArray[np.int64], scores: TextScores) -> None:
+        for name, column in columns.items():
+            column[rows] = getattr(scores, name)
+
     for rows, scores in folder.read_scores(model) if folder else ():
-        _put(columns, rows, scores)
-    unscored = columns["problem"] == NOT_SCORED
-    missing = np.flatnonzero(unscored & [not t.left_out for t in texts.texts])
+        put(rows, scores)
+    counted = np.array([not t.left_out for t in texts.texts])
+    missing = np.flatnonzero((columns["problem"] == NOT_SCORED) & counted)
     known = record.model(model)
     if len(missing) or known is None:
+        from clinometer.models.texts.likelihood import score_chunks  # loads torch
+
         scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
         opened = ModelRecord(**scorer.info.to_dict())
         if known is not None:
@@ -440,55 +438,27 @@ def model_taus(
         record.keep_model(opened)
         if folder:
             folder.write_record(record, status="running")
-        _score(scorer, texts, missing, settings, columns, folder=folder, progress=progress)
         known = opened
+        size = _POOL.get(scorer.info.device.split(":")[0], _POOL["cpu"])
+        pools = np.split(missing, range(size, len(missing), size))
+
+        def scored() -> Iterator[Scored]:
+            marked = ([texts.texts[i].marked for i in pool] for pool in pools)
+            chunks = score_chunks(scorer, marked, settings.text_options)
+            for rows, scores in zip(pools, chunks, strict=True):
+                put(rows, scores)
+                yield rows, scores
+
+        store_as_they_come(
+            scored(),
+            partial(folder.write_scores, scorer.info.name) if folder else lambda _: None,
+            done=int(counted.sum()) - len(missing),
+            total=int(counted.sum()),
+            progress=progress,
+            size=lambda rows_scores: len(rows_scores[0]),
+            every_s=FLUSH_S,
+        )
     return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
-
-
-def _score(
-    scorer: Scorer,
-    texts: TextsToScore,
-    missing: NDArray[np.int64],
-    settings: ReliabilitySettings,
-    columns: dict[str, Any],
-    *,
-    folder: ReliabilityFolder | None,
-    progress: Progress | None,
-) -> None:
-    from clinometer.models.texts.likelihood import score_chunks
-
-    size = _POOL.get(scorer.info.device.split(":")[0], _POOL["cpu"])
-    pools = np.split(missing, range(size, len(missing), size))
-    marked = ([texts.texts[i].marked for i in pool] for pool in pools)
-    total = sum(not t.left_out for t in texts.texts)
-
-    def store(scored: list[Scored]) -> None:
-        if folder:
-            folder.write_scores(scorer.info.name, scored)
-
-    def scored() -> Iterator[Scored]:
-        chunks = score_chunks(scorer, marked, settings.text_options)
-        for rows, scores in zip(pools, chunks, strict=True):
-            _put(columns, rows, scores)
-            yield rows, scores
-
-    store_as_they_come(
-        scored(),
-        store,
-        done=total - len(missing),
-        total=total,
-        progress=progress,
-        size=lambda rows_scores: len(rows_scores[0]),
-        every_s=FLUSH_S,
-    )
-
-
-def _put(columns: dict[str, Any], rows: NDArray[np.int64], scores: TextScores) -> None:
-    for name, column in columns.items():
-        column[rows] = getattr(scores, name)
-
-
-# --- From the models' answers to the tables of a run ----------------------------------------------
 
 
 def _measure(
@@ -505,11 +475,7 @@ def _measure(
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
     columns, record.sureness = _statement_columns(texts, answers, own, versions, settings)
-    options: dict[str, Any] = {
-        "replicates": settings.replicates,
-        "level": settings.level,
-        "seed": settings.seed,
-    }
+    options = {name: getattr(settings, name) for name in ("replicates", "level", "seed")}
     adjusted = length_adjusted(columns["cobias"], columns["words"])
     scored = np.isfinite(columns["cobias"]).any()
     record.summary = {
@@ -578,14 +544,12 @@ def _statement_columns(
     tau, versions = own.mean(axis=0), by_model.mean(axis=0)
     cv = context_variance(tau, versions)
     distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
-    low = high = first = last = np.full(len(tau), np.nan)
-    if settings.replicates:
-        low, high = distribution.intervals(level=settings.level)
-        rank, first, last = distribution.ranks(
-            level=settings.level, draws=settings.replicates, seed=settings.seed
-        )
-    else:
-        rank, *_ = distribution.ranks(level=settings.level, draws=1)
+    low, high = distribution.intervals(level=settings.level)
+    rank, first, last = distribution.ranks(
+        level=settings.level, draws=settings.replicates or 1, seed=settings.seed
+    )
+    if not settings.replicates:
+        low = high = first = last = np.full(len(tau), np.nan)
     scored = np.isfinite(versions).sum(axis=1)
     columns = {
         "words": np.array([texts.texts[i].words for i in texts.originals]),

@@ -99,9 +99,6 @@ class Refused(ValueError):
         self.reason = reason
 
 
-# --- Statements and their versions ----------------------------------------------------------------
-
-
 Span = tuple[int, int]
 
 
@@ -189,8 +186,6 @@ def find_term(text: str, term: str) -> tuple[Span, ...]:
 
 def find_terms(text: str, terms: tuple[str, ...]) -> tuple[Span, ...]:
     """Spans of several terms, in order."""
-    if len(terms) == 1:
-        return find_term(text, terms[0])
     return tuple(sorted({span for term in terms for span in find_term(text, term)}))
 
 

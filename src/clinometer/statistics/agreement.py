@@ -163,9 +163,6 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))
 
 
-# --- Cronbach's alpha ----------------------------------------------------------------------------
-
-
 def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Alpha of n things scored in k ways [n, k], with Feldt's (1965) interval.
 

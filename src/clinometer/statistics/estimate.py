@@ -72,18 +72,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON; the note only where there is one."""
-        noted = {} if self.note is None else {"note": self.note}
-        return {
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "level": self.level,
-            "method": self.method,
-            **noted,
-        }
-
-
-# --- Percentile bootstrap over items -------------------------------------------------------------
+        return {k: v for k, v in vars(self).items() if k != "note" or v is not None}
 
 
 def resampled_counts(
@@ -96,13 +85,13 @@ def resampled_counts(
     return generator.multinomial(total, there / total, size=replicates)
 
 
-def central_interval(replicates: FloatArray, level: float, *, axis: int = 0) -> FloatArray:
-    """[2, ...] the ends between which the central `level` of the replicates lies.
+def central_interval(replicates: FloatArray, level: float) -> FloatArray:
+    """[2, ...] the ends between which the central `level` of the replicates [B, ...] lies.
 
     >>> central_interval(np.arange(101.0), 0.9).round(9).tolist()
     [5.0, 95.0]
     """
-    ends = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=axis)
+    ends = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.asarray(ends, dtype=np.float64)
 
 

@@ -84,21 +84,16 @@ def spearman(
     1.0
     """
     columns = [x, y] if given is None else [x, y, given]
-    data = np.stack(columns)  # [2 or 3, n]
-    n = data.shape[1]
-    df = n - len(columns)
-    if df < 1:
+    bootstrap = _bootstrap(columns, replicates, seed)
+    if bootstrap is None:
         return None
-    value = float(_rho(_ranks(data)))
-    if not np.isfinite(value):
-        return None
-    drawn = _drawn(data, replicates, seed)
+    value, samples = bootstrap
     rho = percentile_estimate(
-        value, drawn, level=level, method=f"bootstrap over {unit}", contain=True
+        value, samples, level=level, method=f"bootstrap over {unit}", contain=True
     )
-    rest = max(1 - value * value, 0.0)
+    df, rest = len(x) - len(columns), max(1 - value * value, 0.0)
     p = 0.0 if rest == 0 else float(2 * stdtr(df, -abs(value) * np.sqrt(df / rest)))
-    return RankCorrelation(n, rho, p)
+    return RankCorrelation(len(x), rho, p)
 
 
 def spearman_difference(
@@ -116,32 +111,42 @@ def spearman_difference(
 
     Above 0: a follows y more closely. None where one of the two correlations does not exist.
     """
-    rest = [] if given is None else [given]
-    pairs = [np.stack([x, y, *rest]) for x in (a, b)]
-    if pairs[0].shape[1] - len(pairs[0]) < 1:
+    rest = [y] if given is None else [y, given]
+    first, second = (_bootstrap([x, *rest], replicates, seed) for x in (a, b))
+    if first is None or second is None:
         return None
-    values = [float(_rho(_ranks(data))) for data in pairs]
-    if not np.isfinite(values).all():
-        return None
-    first, second = (_drawn(data, replicates, seed) for data in pairs)
     method = f"paired bootstrap over {unit}"
-    return percentile_estimate(values[0] - values[1], first - second, level=level, method=method)
+    return percentile_estimate(
+        first[0] - second[0], first[1] - second[1], level=level, method=method
+    )
 
 
-def _drawn(data: FloatArray, replicates: int, seed: int) -> FloatArray:
-    generator = np.random.default_rng(seed)
+def _bootstrap(
+    columns: list[FloatArray], replicates: int, seed: int
+) -> tuple[float, FloatArray] | None:
+    """Rho of two or three columns [n], and of samples of their items [B]; None with too few items,
+    or when a column does not vary."""
+    data = np.stack(columns)
     n = data.shape[1]
-    found = [np.empty(0)]
+    value = float(_rho(data)) if n > len(columns) else np.nan
+    if not np.isfinite(value):
+        return None
+    generator = np.random.default_rng(seed)
+    samples = [np.empty(0)]
     left, step = replicates, max(1, _BLOCK // (n * len(data)))
     while left > 0:
         index = generator.integers(n, size=(min(step, left), n))
-        found.append(_rho(_ranks(data[:, index])))
+        samples.append(_rho(data[:, index]))
         left -= step
-    return np.concatenate(found)
+    return value, np.concatenate(samples)
 
 
-def _rho(ranks: FloatArray) -> FloatArray:
-    """Correlation [...] of rows 0 and 1 of ranks [2 or 3, ..., n], given row 2 if there is one."""
+def _rho(values: FloatArray) -> FloatArray:
+    """Correlation [...] of the ranks of rows 0 and 1 of values [2 or 3, ..., n], given row 2 if
+    there is one."""
+    from scipy.stats import rankdata  # loads slowly, and the command line imports this module
+
+    ranks = np.asarray(rankdata(values, axis=-1))
     z = ranks - ranks.mean(axis=-1, keepdims=True)
     size = np.sqrt((z * z).sum(axis=-1, keepdims=True))
     z = np.divide(z, size, out=np.full_like(z, np.nan), where=size > 0)
@@ -151,12 +156,5 @@ def _rho(ranks: FloatArray) -> FloatArray:
     a, b = (z[0] * z[2]).sum(axis=-1), (z[1] * z[2]).sum(axis=-1)
     left = (1 - a * a) * (1 - b * b)
     size = np.sqrt(np.maximum(left, 0))
-    found = np.divide(r - a * b, size, out=np.full_like(r, np.nan), where=left > 1e-12)
-    return np.asarray(found)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks along the last axis."""
-    from scipy.stats import rankdata  # loads slowly, and the command line imports this module
-
-    return np.asarray(rankdata(values, axis=-1))
+    missing = np.full_like(r, np.nan)
+    return np.asarray(np.divide(r - a * b, size, out=missing, where=left > 1e-12))

@@ -16,16 +16,6 @@ from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import FloatArray, as_labels, as_real
 from clinometer.statistics.significance import holm
 
-# --- The algebra under `regress`: standard errors of a weighted fit, and variance beyond them ----
-
-
-def fit_weighted(design: FloatArray, y: FloatArray, w: FloatArray, **how: Any) -> Any:
-    """statsmodels' results of minimising the sum of w (y - Z b)²."""
-    require("a regression", "statsmodels")
-    from statsmodels.regression.linear_model import WLS
-
-    return WLS(y, design, weights=w).fit(use_t=True, **how)
-
 
 def standard_errors(fit: Any, *, importance: FloatArray | None) -> FloatArray:
     """Standard errors [k] of a fit, 0 where it is perfect.
@@ -86,9 +76,6 @@ def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) ->
     while excess(top) > 0:
         top *= 2.0
     return float(brentq(excess, least, top, xtol=1e-15 * scale, rtol=1e-14))
-
-
-# --- Is a risk related to a social factor? Weighted least squares with robust errors (4.4, C.2)
 
 
 Robust = Literal["HC0", "HC1", "HC3"]
@@ -159,10 +146,10 @@ class Regression:
 
     def __getitem__(self, name: str) -> Coefficient:
         """The coefficient of a factor."""
-        for coefficient in self.coefficients:
-            if coefficient.name == name:
-                return coefficient
-        raise SettingsError(f"factor: expected one of the regression, found {name!r}")
+        by_name = {coefficient.name: coefficient for coefficient in self.coefficients}
+        if name not in by_name:
+            raise SettingsError(f"factor: expected one of the regression, found {name!r}")
+        return by_name[name]
 
     def table(self) -> list[dict[str, Any]]:
         """One plain row per coefficient, with the n it rests on."""
@@ -206,6 +193,9 @@ def regress(
     >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
     (0.9, 0.264575, 4)
     """
+    require("a regression", "statsmodels")
+    from statsmodels.regression.linear_model import WLS
+
     LEVEL.check("level", level)
     if robust not in ("HC0", "HC1", "HC3", None):
         raise SettingsError(f"robust: expected 'HC3', 'HC1', 'HC0' or None, found {robust!r}")
@@ -239,7 +229,7 @@ def regress(
                 "leave y_se out"
             )
         w = w / variance
-    fit = fit_weighted(design, response, w, cov_type=robust or "nonrobust")
+    fit = WLS(response, design, weights=w).fit(use_t=True, cov_type=robust or "nonrobust")
     se = standard_errors(fit, importance=importance if known else None)
     return Regression(
         _coefficients(fit, se, names, level),
@@ -293,13 +283,13 @@ def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
 
 def _reasons(given: Sequence[tuple[str, FloatArray]]) -> list[str]:
     """Why each row is left out; "" if it is not."""
-    found = []
+    reasons = []
     for i in range(given[0][1].size):
         missing = [name for name, values in given if np.isnan(values[i])]
         weightless = any(name == "weights" and values[i] == 0 for name, values in given)
         text = f"no {', '.join(missing)}" if missing else ""
-        found.append(text or ("weight 0" if weightless else ""))
-    return found
+        reasons.append(text or ("weight 0" if weightless else ""))
+    return reasons
 
 
 def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> None:

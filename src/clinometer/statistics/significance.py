@@ -179,9 +179,6 @@ def _sums(parts: FloatArray) -> FloatArray:
     return sums
 
 
-# --- Several tests at once -----------------------------------------------------------------------
-
-
 def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's step-down correction of a family of p-values.
 

@@ -15,7 +15,7 @@ def no_formula(value: object) -> object:
     >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
     ("'=1+1", '-1.5', '')
     """
-    if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
+    if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
         return "'" + value
     return value
 
@@ -29,7 +29,8 @@ def without_quote(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

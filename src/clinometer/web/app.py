@@ -15,14 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import jinja2
-from fastapi import FastAPI, Query, Request
-from fastapi.responses import (
-    HTMLResponse,
-    JSONResponse,
-    PlainTextResponse,
-    RedirectResponse,
-    Response,
-)
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -33,17 +27,13 @@ from clinometer.report.document import asset, environment, stylesheet
 if TYPE_CHECKING:
     import uvicorn
 
-
-# --- Limits on request bodies: a small form, or nothing ------------------------------------------
-
-
 #: Bytes of a form; a comment has at most 2,000 characters.
 MOST_FORM = 64 << 10
 _FORM = b"application/x-www-form-urlencoded"
 
 
 class SmallForms:
-    """Refuses any other body by its headers, before reading or spooling any of it."""
+    """Refuses any body but a small form by its headers, before reading or spooling any of it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -71,9 +61,6 @@ def _problem(scope: Scope) -> tuple[int, str] | None:
     return None
 
 
-# --- The basis of every web page: headers, templates, static files, access control ---------------
-
-
 #: Scripts from our own files only, no requests to other hosts, never inside a frame.
 SECURITY_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
@@ -90,25 +77,6 @@ SECURITY_HEADERS: Mapping[str, str] = {
 }
 
 COOKIE = "clinometer"
-
-__all__ = [
-    "FastAPI",
-    "HTMLResponse",
-    "HTTPException",
-    "JSONResponse",
-    "Pages",
-    "Query",
-    "Request",
-    "Response",
-    "add_static",
-    "is_loopback",
-    "link",
-    "listen",
-    "new_app",
-    "new_token",
-    "serve",
-    "server_of",
-]
 
 
 def is_loopback(host: str) -> bool:
@@ -188,10 +156,9 @@ class Pages:
 
         @app.exception_handler(HTTPException)
         def show(request: Request, error: HTTPException) -> Response:
-            what = "There is no such page." if error.status_code == 404 else str(error.detail)
-            if error.status_code == 404 and error.detail not in ("Not Found", "", None):
-                what = str(error.detail)
-            return self(template, status=error.status_code, message=what)
+            unnamed = error.status_code == 404 and error.detail in ("Not Found", "")
+            message = "There is no such page." if unnamed else str(error.detail)
+            return self(template, status=error.status_code, message=message)
 
 
 def link(path: str, *pairs: tuple[str, Any], **values: Any) -> str:
@@ -237,7 +204,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
     return listener, f"http://{f'[{host}]' if ':' in host else host}:{number}/"
 
 
-_Next = Callable[["Request"], Awaitable["Response"]]
+_Next = Callable[[Request], Awaitable[Response]]
 
 
 async def _headers(request: Request, go_on: _Next) -> Response:

@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+
+from starlette.exceptions import HTTPException
 
 from clinometer.errors import RunError
 from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.report.explorer import explorer_data
 from clinometer.report.reliability import is_reliability_run
-from clinometer.runs import RunFolder
+from clinometer.report.summary import RunSummary
+from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.recover import LoadedRun, open_run, progress
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json
 
-#: Maximum depth of folders below the root.
-_DEPTH = 6
 _KEPT = 6  # opened runs kept in memory
-_FILES = (
-    "run.json",
-    *(f"{name}.parquet" for name in ("preferences", "groups", "contexts")),
-    *(f"{name}.parquet" for name in ReliabilityFolder.tables),
-)
-_MARKED = frozenset((*_FILES, "scores"))
+_TABLES = ("preferences", "groups", "contexts", *ReliabilityFolder.tables)
+_MARKED = frozenset(("run.json", "scores", *(f"{name}.parquet" for name in _TABLES)))
 
 Signature = tuple[tuple[str, int, int], ...]
 
@@ -59,6 +56,29 @@ class Entry:
     stability: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class OpenedRun:
+    """A run folder as far as it could be read, and what its pages show, each computed once."""
+
+    loaded: LoadedRun
+
+    @property
+    def run(self) -> Run:
+        """The whole run; 404 if it could not be read."""
+        if self.loaded.run is None:
+            raise HTTPException(404, self.loaded.notice)
+        return self.loaded.run
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        return RunSummary(self.loaded, self.run)
+
+    @cached_property
+    def data(self) -> str:
+        """What the explorer draws from."""
+        return explorer_data(self.summary)
+
+
 class RunsIndex:
     """Runs under a root by their path below it ("pocket/bert"; "." for the root itself)."""
 
@@ -67,8 +87,7 @@ class RunsIndex:
             raise RunError(f"{root}: no such folder")
         self.root = root.resolve()
         self._entries: dict[str, tuple[Signature, Entry]] = {}
-        self._opened: OrderedDict[str, tuple[Signature, LoadedRun]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._opened: dict[str, tuple[Signature, OpenedRun]] = {}  # the latest last
 
     def entries(self) -> list[Entry]:
         """Every run, the newest first."""
@@ -93,53 +112,45 @@ class RunsIndex:
         return _digest([(name, self._signature(self.resolve(name)))])
 
     def _signed(self) -> list[tuple[str, Signature]]:
-        return [(name, self._signature(self._place(name))) for name in self._walk()]
+        names = sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
+        return [(name, self._signature(self._place(name))) for name in names]
 
-    def open(self, name: str) -> LoadedRun:
-        """The run of this name; `LoadedRun` says what could not be read.
-
-        A name outside the root, also by a link, is a KeyError.
-        """
+    def open(self, name: str) -> OpenedRun:
+        """The run of this name, opened again if it has changed."""
         path = self.resolve(name)
         signature = self._signature(path)
-        with self._lock:
-            kept = self._opened.get(name)
-            if kept is not None and kept[0] == signature:
-                self._opened.move_to_end(name)
-                return kept[1]
-        opened = open_run(path)
-        with self._lock:
-            self._opened[name] = (signature, opened)
-            while len(self._opened) > _KEPT:
-                self._opened.popitem(last=False)
-        return opened
+        kept = self._opened.pop(name, None)
+        if kept is None or kept[0] != signature:
+            kept = (signature, OpenedRun(open_run(path)))
+        self._opened[name] = kept
+        for oldest in list(self._opened)[:-_KEPT]:
+            self._opened.pop(oldest, None)
+        return kept[1]
 
     def resolve(self, name: str) -> Path:
-        """The folder of a run; KeyError for anything that is not a run below the root."""
-        pure = PurePosixPath(name)
-        if not name or "\0" in name or "\\" in name or pure.is_absolute() or ".." in pure.parts:
-            raise KeyError(name)
-        path = self._place(name)
+        """The folder of a run; 404 for anything that is not one below the root, also by a link."""
+        pure, path = PurePosixPath(name), self._place(name)
+        foreign = "\0" in name or "\\" in name or pure.is_absolute() or ".." in pure.parts
         try:
-            if not self._inside(path) or not (path / "run.json").is_file():
-                raise KeyError(name)
-            files = [path / file for file in _FILES] + [path / "scores"]
-            if (path / "scores").is_dir():
-                files += [path / "scores" / one.name for one in os.scandir(path / "scores")]
-        except (OSError, ValueError) as error:  # the name is too long, or the folder not readable
-            raise KeyError(name) from error
-        if not all(self._inside(file) for file in files):
-            raise KeyError(name)
-        return path
+            if name and not foreign and self._is_run(path):
+                return path
+        except (OSError, ValueError):  # the name is too long, or the folder not readable
+            pass
+        raise HTTPException(404, "There is no such run under this folder.")
+
+    def _is_run(self, path: Path) -> bool:
+        if not self._inside(path) or not (path / "run.json").is_file():
+            return False
+        files = [path / file for file in _MARKED]
+        if (path / "scores").is_dir():
+            files += (path / "scores").iterdir()
+        return all(self._inside(file) for file in files)
 
     def _place(self, name: str) -> Path:
         return self.root if name == "." else self.root / name
 
     def _inside(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.root)
-
-    def _walk(self) -> list[str]:
-        return sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
 
     def _signature(self, path: Path) -> Signature:
         marks = []
@@ -166,7 +177,11 @@ def _entry(name: str, path: Path) -> Entry:
         done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
     except Exception:  # a bad run must not hide the others
         return _unreadable(name, path)
-    entry = Entry(
+    R, bias, volatility = (
+        None if record.summary is None else getattr(record.summary, measure)
+        for measure in ("R", "R_bias", "R_volatility")
+    )
+    return Entry(
         id=name,
         model=record.model.id,
         topic=record.topic.title or record.topic.name,
@@ -179,17 +194,11 @@ def _entry(name: str, path: Path) -> Entry:
         topic_sha256=record.topic.sha256,
         done=done,
         total=total,
-    )
-    if record.summary is None:
-        return entry
-    R = record.summary.R
-    return replace(
-        entry,
-        R=R.value,
-        R_low=R.low,
-        R_high=R.high,
-        R_bias=record.summary.R_bias.value,
-        R_volatility=record.summary.R_volatility.value,
+        R=R and R.value,
+        R_low=R and R.low,
+        R_high=R and R.high,
+        R_bias=bias and bias.value,
+        R_volatility=volatility and volatility.value,
     )
 
 

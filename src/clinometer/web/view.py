@@ -8,7 +8,6 @@ import threading
 import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 
 from clinometer.runs import Run, RunFolder
 from clinometer.web.app import link, listen, server_of
@@ -59,12 +58,7 @@ class ViewerServer:
     def __enter__(self) -> ViewerServer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -6,42 +6,32 @@ Pages come from the server; the explorer draws in the browser from the JSON of o
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
 
 from clinometer import __version__
 from clinometer.errors import ClinometerError
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import tables
 from clinometer.report.document import asset
-from clinometer.report.explorer import answer_words, explorer_data
+from clinometer.report.explorer import answer_words
 from clinometer.report.page import render_report
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 from clinometer.report.sentences import lede, sentences
-from clinometer.report.summary import RunSummary, chips
+from clinometer.report.summary import chips
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
-from clinometer.runs.folder.recover import LoadedRun
-from clinometer.web.app import (
-    FastAPI,
-    HTMLResponse,
-    HTTPException,
-    JSONResponse,
-    Pages,
-    Query,
-    Response,
-    add_static,
-    link,
-    new_app,
-)
-from clinometer.web.runs_index import Entry, RunsIndex
+from clinometer.web.app import Pages, add_static, link, new_app
+from clinometer.web.runs_index import Entry, OpenedRun, RunsIndex
 
 Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()
-_CACHED = 4  # runs whose summary and data stay in memory
 
 
 def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
@@ -56,7 +46,6 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         ("viewer.js", "viewer.css"),
         {name: asset(name) for name in ("explorer.js", "explorer.css")},
     )
-    cache = ViewCache(index)
     pages.compile()
     index.entries()  # read once before the first request
 
@@ -84,8 +73,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             story = reliability_story([statements])
             live = index.version(id)
             return pages("reliability_run.html", story=story, name=id, id=id, live=live)
-        opened = _open(index, id)
-        summary = cache.summary(id) if opened.run is not None else None
+        viewed = index.open(id)
+        opened = viewed.loaded
+        summary = None if opened.run is None else viewed.summary
         return pages(
             "run.html",
             opened=opened,
@@ -102,17 +92,17 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
     @app.get("/data")
     def data(id: str) -> Response:
-        return Response(cache.data(id), media_type="application/json")
+        return Response(index.open(id).data, media_type="application/json")
 
     @app.get("/words")
     def words(id: str, x: int, c: int) -> JSONResponse:
-        return JSONResponse(answer_words(*_cell(_whole(index, id), x, c)))
+        return JSONResponse(answer_words(*_cell(index.open(id).run, x, c)))
 
     @app.get("/peers")
     def peers(id: str, x: int = -1, c: int = -1) -> JSONResponse:
         """The other runs of the same topic, in the order after this one; with x and c, the shares
         of the same sentence in each."""
-        run = _whole(index, id)
+        run = index.open(id).run
         cell = None if x < 0 else _cell(run, x, c)
         return JSONResponse(
             [
@@ -120,7 +110,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
                     "id": other,
                     "name": model,
                     "href": link("/run", id=other),
-                    **({} if cell is None else {"shares": matching_shares(index, other, *cell)}),
+                    **({} if cell is None else {"shares": _shares(index.open(other), *cell)}),
                 }
                 for other, model in _others(index, id, run)
             ]
@@ -131,7 +121,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         names = list(dict.fromkeys(run))
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
-        runs = [_whole(index, name) for name in names]
+        runs = [index.open(name).run for name in names]
         problem, compared = "", []
         try:
             compared = tables.comparison_tables(compare_runs(*runs, align="common"))
@@ -147,7 +137,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         if statements is not None:
             page = render_reliability([statements])
         else:
-            opened = _open(index, id)
+            opened = index.open(id).loaded
             if not opened.showable:
                 raise HTTPException(404, opened.notice)
             page = render_report([opened.run if opened.run is not None else index.resolve(id)])
@@ -157,10 +147,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
     @app.get("/version")
     def version(id: str = "") -> JSONResponse:
-        try:
-            return JSONResponse({"version": index.version(id or None)})
-        except KeyError:
-            raise HTTPException(404) from None
+        return JSONResponse({"version": index.version(id or None)})
 
     return app
 
@@ -182,43 +169,13 @@ def sorted_rows(rows: Sequence[dict[str, Any]], sort: str) -> list[dict[str, Any
     key = sort.removeprefix("-")
     if not key or not rows or key not in rows[0]:
         return list(rows)
+
+    def rank(row: dict[str, Any]) -> Any:
+        return row[key].lower() if isinstance(row[key], str) else row[key]
+
     present = [r for r in rows if r[key] is not None]
     missing = [r for r in rows if r[key] is None]
-    return sorted(present, key=lambda r: _rank(r[key]), reverse=sort.startswith("-")) + missing
-
-
-def _rank(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
-
-
-# --- The viewer: the list of runs, and one page per run with every answer ------------------------
-
-
-class ViewCache:
-    """The summary and the explorer's data of some runs, made once for each state of a run."""
-
-    def __init__(self, index: RunsIndex) -> None:
-        self._index = index
-        self._summaries: OrderedDict[str, RunSummary] = OrderedDict()
-        self._data: dict[str, tuple[RunSummary, str]] = {}
-
-    def summary(self, name: str) -> RunSummary:
-        opened = _open(self._index, name)
-        if opened.run is None:
-            raise HTTPException(404, opened.notice)
-        summary = self._summaries.get(name)
-        if summary is None or summary.opened is not opened:  # the index reopened a changed folder
-            summary = self._summaries[name] = RunSummary(opened, opened.run)
-            while len(self._summaries) > _CACHED:
-                self._data.pop(self._summaries.popitem(last=False)[0], None)
-        return summary
-
-    def data(self, name: str) -> str:
-        summary = self.summary(name)
-        held = self._data.get(name)
-        if held is None or held[0] is not summary:
-            held = self._data[name] = (summary, explorer_data(summary))
-        return held[1]
+    return sorted(present, key=rank, reverse=sort.startswith("-")) + missing
 
 
 def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
@@ -232,13 +189,11 @@ def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
     return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
 
 
-def matching_shares(index: RunsIndex, name: str, run: Run, x: int, c: int) -> list[float] | None:
+def _shares(opened: OpenedRun, run: Run, x: int, c: int) -> list[float] | None:
     """The shares of the same group and context in another run."""
-    opened = _open(index, name)
-    p = run.preferences
-    if opened.run is None:
+    if opened.loaded.run is None:
         return None
-    other = opened.run.preferences
+    p, other = run.preferences, opened.run.preferences
     try:
         i, j = other.groups.index(p.groups[x]), other.contexts.index(p.contexts[c])
     except ValueError:
@@ -250,35 +205,18 @@ def matching_shares(index: RunsIndex, name: str, run: Run, x: int, c: int) -> li
 
 
 def _cell(run: Run, x: int, c: int) -> tuple[Run, int, int]:
-    shape: tuple[Any, ...] = run.preferences.values.shape
-    if not (0 <= x < shape[0] and 0 <= c < shape[1]):
+    groups, contexts = run.preferences.values.shape[:2]
+    if not (0 <= x < groups and 0 <= c < contexts):
         raise HTTPException(404, "The run has no such answer.")
     return run, x, c
 
 
 def _reliability(index: RunsIndex, name: str) -> ReliabilityRun | None:
     """The reliability run of this name; None for an audit, 404 for what cannot be read."""
-    try:
-        path = index.resolve(name)
-    except KeyError:
-        raise HTTPException(404, "There is no such run under this folder.") from None
+    path = index.resolve(name)
     if not is_reliability_run(path):
         return None
     try:
         return ReliabilityRun.load(path)
     except ClinometerError as error:
         raise HTTPException(404, str(error).replace(str(path), path.name)) from error
-
-
-def _open(index: RunsIndex, name: str) -> LoadedRun:
-    try:
-        return index.open(name)
-    except KeyError:
-        raise HTTPException(404, "There is no such run under this folder.") from None
-
-
-def _whole(index: RunsIndex, name: str) -> Run:
-    opened = _open(index, name)
-    if opened.run is None:
-        raise HTTPException(404, opened.notice)
-    return opened.run

@@ -123,12 +123,6 @@ def test_a_truncated_file_is_refused(tmp_path: Path, kind: str, packed: str) -> 
             texts_of(path)
 
 
-def test_frames_of_zstandard_follow_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl.zst"
-    path.write_bytes(PACKERS[".zst"](LINES) * 3)
-    assert texts_of(path)[0] == TEXTS * 3
-
-
 @pytest.mark.parametrize(
     ("content", "texts", "damage"),
     [

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.present import present
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability import Statement, read_variants
+from clinometer.reliability.statement import Blanks, Refused
 from clinometer.reliability.variants import VariantSettings, accept_version, make_variants
 from clinometer.reliability.variants.fillers import open_filler
 from clinometer.reliability.variants.make import Makers
@@ -46,7 +50,7 @@ def filler() -> Any:
 
 def makers(settings: VariantSettings, filler: Any, writer: Any = None) -> Makers:
     made = Makers(settings)
-    made._filler, made._writer = filler, writer
+    made.filler, made.writer = filler, writer
     return made
 
 
@@ -55,9 +59,8 @@ def test_variants_are_valid_and_distinct(filler: Any) -> None:
     found = make_variants(STATEMENTS, settings=settings, makers=makers(settings, filler))
     for statement, row in zip(STATEMENTS, found.rows, strict=True):
         blanks = statement.blanks
-        assert blanks is not None
         for version in row["variants"]:
-            assert accept_version(blanks, version)[0] == version
+            assert accept_version(present(blanks), version)[0] == version
         assert len(set(row["variants"])) == len(row["variants"]) == len(row["origins"])
     assert [len(r["variants"]) for r in found.rows] == [12, 12, 0]
     assert found.counts["statements_short_of_versions"] == 1
@@ -111,10 +114,9 @@ def test_a_causal_model_fills_both_sides(smollm2: Any) -> None:
         makers=makers(settings, open_filler(smollm2), Scripted("x")),
     )
     blanks = STATEMENTS[0].blanks
-    assert blanks is not None
     assert found.rows[0]["variants"]
     for version in found.rows[0]["variants"]:
-        assert accept_version(blanks, version)[0] == version
+        assert accept_version(present(blanks), version)[0] == version
 
 
 def test_variants_can_be_filtered_by_meaning() -> None:
@@ -134,3 +136,55 @@ def test_wrong_input_is_named() -> None:
         VariantSettings(temperature=0)
     with pytest.raises(SettingsError, match="n: expected"):
         VariantSettings(n=0)
+
+
+BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
+
+
+@pytest.mark.parametrize(
+    ("version", "kept"),
+    [
+        (
+            "The young women at the law office are arrogant today.",
+            "The young women at the law office are arrogant today.",
+        ),
+        ("the women at the office  are arrogant , they say.",
+         "The women at the office are arrogant, they say."),
+        ("The women at the 5th-floor office are arrogant.",
+         "The women at the 5th-floor office are arrogant."),
+    ],
+)  # fmt: skip
+def test_valid_fillings_are_kept(version: str, kept: str) -> None:
+    assert accept_version(BLANKS, version)[0] == kept
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("The women at the office are arrogant.", "original"),
+        ("The women in the office are arrogant today.", "text_changed"),
+        ("The women at the office are very arrogant.", "text_changed"),
+        ("The men at the office are arrogant today.", "text_changed"),
+        ("Theyoung women at the office are arrogant.", "text_changed"),
+        ("The women at the office are arrogant today", "text_changed"),
+        ("The women at the office are arrogant. Note: I filled it.", "fill_is_no_phrase"),
+        ("The ___ women at the office are arrogant today.", "fill_is_no_phrase"),
+        ("The [young] women at the office are arrogant.", "fill_is_no_phrase"),
+        ("The women at the office are arrogant " + "so " * 16 + "much.", "fill_too_long"),
+        ("", "text_changed"),
+    ],
+)
+def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        accept_version(BLANKS, version)
+    assert refused.value.reason == reason
+
+
+@given(st.lists(st.sampled_from(["", "young", "on the second floor"]), min_size=3, max_size=3))
+def test_every_filling_can_be_recovered(fills: list[str]) -> None:
+    text = BLANKS.fill(fills)
+    if any(fills):
+        assert accept_version(BLANKS, text) == (text, tuple(fills))
+    else:
+        with pytest.raises(Refused, match="original"):
+            accept_version(BLANKS, text)

@@ -128,13 +128,20 @@ def agreement(
     LEVEL.check("level", level)
     SEED.check("seed", seed)
     sums = chance_agreement.Sums.of(ratings.codes, ratings.values)
-    draws = _draws(sums.counts, replicates, seed)
-    estimate = partial(_estimate, sums, draws=draws, level=level)
+    times = replicates if sums.counts.sum() > 1 else 0
+    draws = resampled_counts(sums.counts, times, np.random.default_rng(seed))
+
+    def estimate(statistic: _Statistic) -> Estimate | None:
+        value = float(statistic(sums, sums.counts))
+        if not np.isfinite(value):
+            return None
+        drawn = statistic(sums, draws)
+        return percentile_estimate(value, drawn, level=level, method=_METHOD, contain=True)
+
     shares = chance_agreement.category_shares(sums, sums.counts)
     prevalence = dict(zip(ratings.categories, shares.tolist(), strict=True))
-    levels: tuple[chance_agreement.Level, ...] = ("nominal",)
-    if ratings.numeric:
-        levels = ("nominal", "ordinal", "interval")
+    levels: tuple[chance_agreement.Level, ...] = ("nominal", "ordinal", "interval")
+    levels = levels if ratings.numeric else levels[:1]
     rows = tuple(_annotator(ratings, j) for j in range(len(ratings.annotators)))
     fleiss, ac1 = estimate(chance_agreement.fleiss_kappa), estimate(chance_agreement.gwet_ac1)
     observed = estimate(chance_agreement.observed_agreement)
@@ -155,24 +162,6 @@ def agreement(
         by_chance=by_chance,
         notes=tuple(_notes(prevalence, by_chance, observed, fleiss, ac1, rows)),
     )
-
-
-def _draws(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.int64]:
-    """[B, patterns] how often each pattern occurs when items are sampled with replacement."""
-    n = int(counts.sum())
-    if replicates < 1 or n < 2:
-        return np.zeros((0, len(counts)), dtype=np.int64)
-    return resampled_counts(counts, replicates, np.random.default_rng(seed))
-
-
-def _estimate(
-    sums: chance_agreement.Sums, statistic: _Statistic, *, draws: NDArray[np.int64], level: float
-) -> Estimate | None:
-    value = float(statistic(sums, sums.counts))
-    if not np.isfinite(value):
-        return None
-    drawn = statistic(sums, draws)
-    return percentile_estimate(value, drawn, level=level, method=_METHOD, contain=True)
 
 
 def _levels(ratings: Ratings) -> tuple[tuple[str, Fraction, int], ...]:
@@ -198,15 +187,14 @@ def _annotator(ratings: Ratings, j: int) -> AnnotatorRow:
 
 
 def _pairs(ratings: Ratings, estimate: Callable[[_Statistic], Estimate | None]) -> list[PairKappa]:
-    found = []
+    pairs = []
     for a, b in combinations(range(len(ratings.annotators)), 2):
-        both = int(((ratings.codes[:, a] >= 0) & (ratings.codes[:, b] >= 0)).sum())
+        both = int((ratings.codes[:, [a, b]] >= 0).all(axis=1).sum())
         kappa = partial(chance_agreement.cohen_kappa, a=a, b=b)
-        squared = partial(kappa, weights="quadratic")
         names = ratings.annotators[a], ratings.annotators[b]
-        weighted = estimate(squared) if ratings.numeric else None
-        found.append(PairKappa(*names, both, estimate(kappa), weighted))
-    return found
+        weighted = estimate(partial(kappa, weights="quadratic")) if ratings.numeric else None
+        pairs.append(PairKappa(*names, both, estimate(kappa), weighted))
+    return pairs
 
 
 def _notes(
@@ -290,9 +278,8 @@ def parse_share(text: str) -> Fraction:
     (Fraction(2, 3), Fraction(3, 4))
     """
     try:
-        if text.strip().endswith("%"):
-            return Fraction(text.strip()[:-1]) / 100
-        return Fraction(text.strip())
+        number = text.strip().removesuffix("%")
+        return Fraction(number) / (100 if number != text.strip() else 1)
     except (ValueError, ZeroDivisionError) as error:
         raise SettingsError(
             f"--share: expected a share such as 2/3 or 0.75, found {text!r}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks import Row, need_columns, need_unique_ids, read_rows
+from clinometer.storage.spreadsheet import is_number
 
 #: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})
@@ -102,7 +102,7 @@ class Ratings:
             for item, row in table.items()
         }
         words = {word for row in judgements.values() for word in row.values()}
-        numeric = bool(words) and all(_is_number(word) for word in words)
+        numeric = bool(words) and all(is_number(word) for word in words)
         categories = sorted(words, key=float) if numeric else sorted(words)
         if len(categories) > MOST_CATEGORIES:
             raise TableError(
@@ -143,11 +143,9 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
             )
     need_columns(path, rows, columns)
     need_unique_ids(path, ids)
-    table = {id: {c: row[c] for c in columns} for id, row in zip(ids, rows, strict=True)}
-    others = {
-        id: {k: v for k, v in row.items() if k not in columns}
-        for id, row in zip(ids, rows, strict=True)
-    }
+    by_id = dict(zip(ids, rows, strict=True))
+    table = {id: {c: row[c] for c in columns} for id, row in by_id.items()}
+    others = {id: {k: v for k, v in row.items() if k not in columns} for id, row in by_id.items()}
     return Ratings.of(table, annotators=columns, rows=others)
 
 
@@ -172,11 +170,4 @@ def _word(value: object) -> str:
         return ""
     text = str(value).strip().lower()
     # 4.0 and 4 are the same judgement: pandas writes integers as floats if a column has gaps.
-    return text.removesuffix(".0") if _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return text.removesuffix(".0") if is_number(text) else text

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
@@ -25,17 +26,11 @@ from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
 
-if TYPE_CHECKING:
-    from clinometer.reliability.run import ReliabilityRun
-
-
-# --- Does a score say what people say? COBIAS of runs, and what it has to beat, against ratings
-
-
 LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
 ADDED = "words added by the versions"
 #: What a row is: the score of a run, of one of its models, or a baseline.
 SCORE, MODEL, BASELINE = "score", "model", "baseline"
+_RATING = "mean rating"
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class TruthTest(Plain):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know beside the numbers."""
+        """What a reader must know in addition to the numbers."""
         found = []
         if self.ceiling is not None:
             found.append(
@@ -124,36 +119,28 @@ def truth_test(
     ratings.need_numbers("truth test")
     if not runs:
         raise TableError("runs: expected at least one, found none")
-    every = {**runs, **{f"{RANDOM} ({name})": run for name, run in (controls or {}).items()}}
-    if len(runs) == 1 and controls:
-        every = {**runs, RANDOM: next(iter(controls.values()))}
-    columns = _columns(runs, every)
-    means = dict(zip(ratings.items, ratings.means(), strict=True))
-    ids = [
-        i
-        for i in next(iter(columns.values()))[1]
-        if np.isfinite(means.get(i, np.nan))
-        and all(np.isfinite(values.get(i, np.nan)) for _, values in columns.values())
-    ]
-    if len(ids) < 4:
+    columns = _columns(runs, controls or {})
+    means = pd.Series(ratings.means(), index=list(ratings.items))
+    values = {name: column for name, (_, column) in columns.items()}
+    # The order of the first run: the bootstrap samples by place.
+    table = pd.DataFrame(values | {_RATING: means}).reindex(next(iter(values.values())).index)
+    table = table.loc[np.isfinite(table.to_numpy()).all(axis=1)]
+    if len(table) < 4:
         raise TableError(
             f"truth test: expected at least four statements with a rating and a score in every "
-            f"run, found {len(ids)}; are the ids of both the same?"
+            f"run, found {len(table)}; are the ids of both the same?"
         )
-    y = np.array([means[i] for i in ids])
-    scores = {
-        name: (role, np.array([values[i] for i in ids])) for name, (role, values) in columns.items()
-    }
-    length = scores[LENGTH][1]
+    y, length = table[_RATING].to_numpy(), table[LENGTH].to_numpy()
     options: dict[str, Any] = {
         "replicates": replicates,
         "level": level,
         "seed": seed,
         "unit": "statements",
     }
-    first = next(iter(scores.values()))[1]
-    rows = []
-    for k, (name, (role, x)) in enumerate(scores.items()):
+    first = table.iloc[:, 0].to_numpy()
+    rows: list[TruthRow] = []
+    for name, (role, _) in columns.items():
+        x = table[name].to_numpy()
         given = None if name == LENGTH else length
         rho = spearman(x, y, **options)
         partial = None if given is None else spearman(x, y, given=given, **options)
@@ -163,7 +150,7 @@ def truth_test(
                 role,
                 None if rho is None else rho.rho,
                 None if partial is None else partial.rho,
-                None if k == 0 else spearman_difference(first, x, y, given=given, **options),
+                spearman_difference(first, x, y, given=given, **options) if rows else None,
             )
         )
     raters = _raters(ratings)
@@ -171,46 +158,39 @@ def truth_test(
     ceiling = None
     if raters is not None and raters > 0:
         ceiling = float(np.sqrt(m * raters / (1 + (m - 1) * raters)))
-    return TruthTest(len(ids), m, raters, ceiling, tuple(rows))
+    return TruthTest(len(table), m, raters, ceiling, tuple(rows))
 
 
 def _columns(
-    runs: Mapping[str, ReliabilityRun], every: Mapping[str, ReliabilityRun]
-) -> dict[str, tuple[str, dict[str, float]]]:
-    """Name of a row -> its role, and its value for each statement."""
-    found: dict[str, tuple[str, dict[str, float]]] = {}
-    for name, run in runs.items():
-        found[name] = SCORE, _values(run, "cobias")
+    runs: Mapping[str, ReliabilityRun], controls: Mapping[str, ReliabilityRun]
+) -> dict[str, tuple[str, pd.Series[float]]]:
+    """Name of a row -> its role, and its value for each statement by id."""
+
+    def named(baseline: str, run: str) -> str:
+        return baseline if len(runs) == 1 else f"{baseline} ({run})"
+
+    frames = {name: run.statements.set_index("id") for name, run in runs.items()}
+    columns: dict[str, tuple[str, pd.Series[float]]]
+    columns = {name: (SCORE, frame["cobias"]) for name, frame in frames.items()}
     for name, run in runs.items():
         if len(run.record.models) > 1:
-            frame = run.models
-            for model in run.record.models:
-                mine = frame[frame["model"] == model.id]
-                alone = dict(zip(mine["id"].tolist(), mine["cobias"].tolist(), strict=True))
-                found[f"{name}, {model.id} alone"] = MODEL, alone
-    first = next(iter(runs.values())).statements
-    texts = zip(first["id"].tolist(), first["text"].tolist(), strict=True)
-    found[LENGTH] = BASELINE, {i: -float(count_words(t)) for i, t in texts}
-    found[TAU] = BASELINE, _values(next(iter(runs.values())), "tau")
+            for model, alone in run.models.set_index("id").groupby("model", sort=False):
+                columns[f"{name}, {model} alone"] = MODEL, alone["cobias"]
+    first = next(iter(frames.values()))
+    columns[LENGTH] = BASELINE, -first["text"].map(count_words).astype(float)
+    columns[TAU] = BASELINE, first["tau"]
     for name, run in runs.items():
-        found[ADDED if len(runs) == 1 else f"{ADDED} ({name})"] = BASELINE, _added(run)
-    for name, run in every.items():
-        if name not in runs:
-            found[name] = BASELINE, _values(run, "cobias")
-    return found
+        columns[named(ADDED, name)] = BASELINE, _added(run)
+    for name, run in controls.items():
+        columns[named(RANDOM, name)] = BASELINE, run.statements.set_index("id")["cobias"]
+    return columns
 
 
-def _values(run: ReliabilityRun, column: str) -> dict[str, float]:
-    frame = run.statements
-    return dict(zip(frame["id"].tolist(), frame[column].tolist(), strict=True))
-
-
-def _added(run: ReliabilityRun) -> dict[str, float]:
+def _added(run: ReliabilityRun) -> pd.Series[float]:
     """Words that a version adds to its statement, on average."""
     used = run.versions[run.versions["left_out"] == ""]
     words = used["text"].map(count_words).groupby(used["id"]).mean()
-    texts = zip(run.statements["id"].tolist(), run.statements["text"].tolist(), strict=True)
-    return {i: float(words.get(i, np.nan)) - count_words(text) for i, text in texts}
+    return words - run.statements.set_index("id")["text"].map(count_words)
 
 
 def _raters(ratings: Ratings) -> float | None:
@@ -225,17 +205,14 @@ def _raters(ratings: Ratings) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-# --- The baseline that context has to beat: random words in its place ----------------------------
-
-
 _SIGNS = ".,;:!?\"'()[]“”’…-"
 
 
 def random_control(
     run: ReliabilityRun, *, seed: int = 0, progress: Progress | None = None
 ) -> ReliabilityRun:
-    """The run again with random words for its context, scored by the same models and kept in its
-    folder, if it has one."""
+    """The baseline that context has to beat: the run again with random words for its context,
+    scored by the same models and kept in its folder, if it has one."""
     frame = run.statements
     versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
     statements = [
@@ -284,7 +261,8 @@ def random_words(
             for op, _, _, start, stop in matcher.get_opcodes():
                 if op in ("insert", "replace"):
                     for k in range(start, stop):
-                        words[k] = _exchanged(words[k], str(rng.choice(pool)))
+                        bare, other = words[k].strip(_SIGNS), str(rng.choice(pool))
+                        words[k] = words[k].replace(bare, other, 1) if bare else words[k]
             made.append(" ".join(words))
         found.append(tuple(made))
     return found
@@ -292,9 +270,3 @@ def random_words(
 
 def _bare(word: str) -> str:
     return word.strip(_SIGNS).casefold()
-
-
-def _exchanged(word: str, other: str) -> str:
-    """Another word between the same punctuation."""
-    bare = word.strip(_SIGNS)
-    return word.replace(bare, other, 1) if bare else word

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from clinometer.display.text import plain, to_plain
+from clinometer.display.text import Plain, plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.extras import require
 from clinometer.reliability.people.agreement import Agreement, agreement
@@ -21,9 +22,7 @@ from clinometer.reliability.statement import count_words
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.rank import RankCorrelation, spearman
 
-# --- Logistic regressions of a judgement on scores: multinomial, and ordinal (proportional odds)
-
-
+#: Logistic regressions of a judgement on scores; ordinal: proportional odds.
 Kind = Literal["multinomial", "ordinal"]
 
 
@@ -31,8 +30,9 @@ Kind = Literal["multinomial", "ordinal"]
 class Term:
     """One coefficient: the change in log-odds per standard deviation of the factor.
 
-    `outcome`: in a multinomial fit, the category whose odds against the most frequent one it is; in
-    an ordinal fit "" (the odds of a higher category, at every threshold).
+    `odds_ratio` is its exponential. `outcome`: in a multinomial fit, the category whose odds
+    against the most frequent one it is; in an ordinal fit "" (the odds of a higher category, at
+    every threshold).
     """
 
     factor: str
@@ -43,14 +43,11 @@ class Term:
     p: float
     low: float
     high: float
-
-    @property
-    def odds_ratio(self) -> float:
-        return float(np.exp(self.value))
+    odds_ratio: float
 
 
 @dataclass(frozen=True)
-class RegressionFit:
+class RegressionFit(Plain):
     """A fitted regression.
 
     chi2, df, p   likelihood ratio against the intercept-only model
@@ -71,11 +68,6 @@ class RegressionFit:
     terms: tuple[Term, ...]
     problem: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: None for a missing number."""
-        terms = [to_plain(t) | {"odds_ratio": plain(t.odds_ratio)} for t in self.terms]
-        return to_plain(self) | {"terms": terms}
-
 
 def fit(
     kind: Kind,
@@ -91,9 +83,7 @@ def fit(
     """
     codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
     if kind == "multinomial":  # odds against a rare category are noisy
-        order = np.concatenate(
-            [[counts.argmax()], np.delete(np.arange(len(codes)), counts.argmax())]
-        )
+        order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
         codes, y = codes[order], np.argsort(order)[y]
     names = [categories[int(k)] for k in codes]
     if len(names) < 2:
@@ -138,7 +128,7 @@ def _fitted(kind: Kind, y: NDArray[np.int64], X: FloatArray) -> tuple[Any, str]:
     from statsmodels.miscmodels.ordinal_model import OrderedModel
     from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         try:
             if kind == "multinomial":
@@ -151,10 +141,10 @@ def _fitted(kind: Kind, y: NDArray[np.int64], X: FloatArray) -> tuple[Any, str]:
             raise SettingsError(
                 f"{kind} regression: the factors are collinear; leave one of them out"
             ) from error
-    bad = [w for w in said if issubclass(w.category, ConvergenceWarning | PerfectSeparationWarning)]
-    if any(issubclass(w.category, PerfectSeparationWarning) for w in bad):
+    if any(issubclass(w.category, PerfectSeparationWarning) for w in raised):
         return result, "the factors separate the categories completely"
-    return result, "the fit did not converge" if bad else ""
+    converged = not any(issubclass(w.category, ConvergenceWarning) for w in raised)
+    return result, "" if converged else "the fit did not converge"
 
 
 def _terms(
@@ -165,25 +155,17 @@ def _terms(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the standard errors of a failed fit; `problem` says so
         values, errors = np.asarray(result.params), np.asarray(result.bse)
-    places: list[tuple[str, str, tuple[int, ...]]]
-    if kind == "multinomial":
-        places = [
-            (f, names[k + 1], (j + 1, k))
-            for j, f in enumerate(factors)
-            for k in range(values.shape[1])
-        ]
-    else:
-        places = [(f, "", (j,)) for j, f in enumerate(factors)]
-    found = []
-    for factor, outcome, at in places:
-        b, se = float(values[at]), float(errors[at])
+    # Constants come first, thresholds last.
+    first, outcomes = (1, names[1:]) if kind == "multinomial" else (0, [""])
+    values, errors = (a.reshape(-1, len(outcomes))[first:] for a in (values, errors))
+    terms = []
+    for (j, factor), (k, outcome) in product(enumerate(factors), enumerate(outcomes)):
+        b, se = float(values[j, k]), float(errors[j, k])
         z = b / se if se > 0 else float("nan")
         p = float(chi2.sf(z * z, 1))
-        found.append(Term(factor, outcome, b, se, z, p, b - width * se, b + width * se))
-    return found
-
-
-# --- Does a score agree with human judgement? (COBIAS, section 4.4) ------------------------------
+        ends = b - width * se, b + width * se
+        terms.append(Term(factor, outcome, b, se, z, p, *ends, odds_ratio=float(np.exp(b))))
+    return terms
 
 
 LENGTH = "length"

@@ -84,16 +84,13 @@ def open_filler(scorer: Scorer) -> Filler:
     )
 
 
-# --- Masked models: a blank is replaced by masks, which are sampled one by one -------------------
-
-
 _NUCLEUS = 0.75
 #: Prefixes by which tokenizers mark the start of a word.
 _SPACES = ("Ġ", "▁")
 
 
 class MaskedFiller:
-    """A masked model (`pocket:bert`)."""
+    """A masked model (`pocket:bert`): masks in the place of a blank are sampled one by one."""
 
     def __init__(self, scorer: MaskedScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
@@ -110,7 +107,10 @@ class MaskedFiller:
         mask = self.scorer.tokenizer.mask_token
         texts = [blanks.fill([" ".join([mask] * m) for m in row]) for row in lengths]
         ids = [self.scorer.tokenizer.encode(text) for text in texts]
-        closed = [self._ids_of(neighbours(blanks.parts, b)) for b in range(len(blanks))]
+        closed = []
+        for b in range(len(blanks)):
+            words = neighbours(blanks.parts, b)
+            closed.append([i for i, word in self.words.items() if word.casefold() in words])
         drawn: list[list[list[int]]] = [[[] for _ in range(len(blanks))] for _ in range(n)]
         for _ in range(max(map(sum, lengths), default=0)):
             waiting = [i for i in range(n) if self._mask_id in ids[i]]
@@ -129,9 +129,6 @@ class MaskedFiller:
     @property
     def _mask_id(self) -> int:
         return int(self.scorer.tokenizer.mask_token_id)
-
-    def _ids_of(self, words: frozenset[str]) -> list[int]:
-        return [i for i, word in self.words.items() if word.casefold() in words]
 
     def _logits(self, rows: list[list[int]]) -> list[FloatArray]:
         """Logits of every position of every row; rows are padded, and the padding is masked."""
@@ -176,9 +173,6 @@ def _words(tokenizer: Any) -> dict[int, str]:
         if begins and word.isascii() and word.isalpha() and long_enough and number not in special:
             found[number] = word
     return found
-
-
-# --- Causal models --------------------------------------------------------------------------------
 
 
 #: Candidate continuations per blank, in addition to one per version; and tokens of each.

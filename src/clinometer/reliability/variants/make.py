@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,26 +102,17 @@ class Makers:
 
     def __init__(self, settings: VariantSettings) -> None:
         self.settings = settings
-        self._filler: Filler | None = None
-        self._writer: Writer | None = None
 
-    @property
+    @cached_property
     def writer(self) -> Writer | None:
-        if self._writer is None and self.settings.model is not None:
-            self._writer = open_writer(self.settings.model, load=self.settings.load)
-        return self._writer
+        model = self.settings.model
+        return None if model is None else open_writer(model, load=self.settings.load)
 
-    @property
+    @cached_property
     def filler(self) -> Filler:
-        if self._filler is None:
-            writer = self.writer
-            if self.settings.filler is None and isinstance(writer, CausalWriter):
-                self._filler = open_filler(writer.scorer)
-            else:
-                self._filler = self._open(self.settings.filler or DEFAULT_FILLER)
-        return self._filler
-
-    def _open(self, name: str) -> Filler:
+        if self.settings.filler is None and isinstance(self.writer, CausalWriter):
+            return open_filler(self.writer.scorer)
+        name = self.settings.filler or DEFAULT_FILLER
         kind, _, chooser = name.partition(":")
         if kind != PHRASES:
             return open_filler(open_model(name, load=self.settings.load))
@@ -171,9 +163,8 @@ class _Row:
 
     def made(self) -> dict[str, Any]:
         blanks = self.statement.blanks
-        if blanks is not None and len(blanks):
-            if self.settings.model is not None:
-                self._ask(blanks)
+        if blanks:
+            self._ask(blanks)
             self._fill(blanks)
         near_copies, distinct = word_diversity(list(self.versions.values()))
         return {
@@ -196,16 +187,16 @@ class _Row:
         turns: list[Turn] = [("user", request)]  # Figure 7 of the paper
         length = 32 + 3 * len(self.statement.text.split())
         limit = self.settings.rounds * self.settings.n
-        asked = 0
-        while writer is not None and self._missing > 0 and asked < limit:
-            n = min(_TOGETHER, self._missing, limit - asked)
-            seed = seed_for(self.settings.seed, self.statement.text, "ask", asked)
+        done = 0
+        while writer is not None and self._missing > 0 and done < limit:
+            n = min(_TOGETHER, self._missing, limit - done)
+            seed = seed_for(self.settings.seed, self.statement.text, "ask", done)
             answers = writer.write(
                 turns, n=n, temperature=self.settings.temperature, seed=seed, length=length
             )
             for answer in answers:
                 self._take(blanks, answer, MODEL)
-            asked += n
+            done += n
 
     def _fill(self, blanks: Blanks) -> None:
         for attempt in range(self.settings.rounds + 1):
@@ -224,8 +215,8 @@ class _Row:
         """Keep a version if it is valid and new; count the outcome either way."""
         try:
             made, fills = accept_version(blanks, text)
-            if not self._keeps_targets(made):
-                raise Refused(CHANGED)
+            if self.statement.target_spans() and not self.statement.target_spans(made):
+                raise Refused(CHANGED)  # the target was not known when the blanks were placed
             if made in self.versions:
                 raise Refused(REPEATED)
         except Refused as error:
@@ -234,11 +225,6 @@ class _Row:
         self.answers[origin]["accepted"] += 1
         self.versions[made] = fills
         self.origins.append(origin)
-
-    def _keeps_targets(self, version: str) -> bool:
-        """Blanks are never inside a target term that was known when they were placed."""
-        statement = self.statement
-        return not statement.target_spans() or bool(statement.target_spans(version))
 
 
 def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[str, Any]:
@@ -311,17 +297,9 @@ def _made_by(file: Path) -> str:
         return ""
 
 
-# --- Which versions are accepted, and how different they are --------------------------------------
-
-
 #: Reasons to reject a version.
-CHANGED, BAD_FILL, LONG_FILL, ORIGINAL, REPEATED = (
-    "text_changed",
-    "fill_is_no_phrase",
-    "fill_too_long",
-    "original",
-    "repeated",
-)
+CHANGED, BAD_FILL, LONG_FILL = "text_changed", "fill_is_no_phrase", "fill_too_long"
+ORIGINAL, REPEATED = "original", "repeated"
 
 #: Most words in one blank.
 LONGEST_FILL = 15
@@ -369,11 +347,10 @@ def word_diversity(fills: Sequence[Fills]) -> tuple[int, float | None]:
     >>> word_diversity([("young", ""), ("the young", ""), ("old", "today")])
     (1, 0.75)
     """
-    added = [_content(" ".join(some)) for some in fills]
+    added = [
+        [w for w in re.findall(r"[\w'’-]+", " ".join(some).casefold()) if w not in FUNCTION_WORDS]
+        for some in fills
+    ]
     distinct = {frozenset(words) for words in added} - {frozenset()}
     words = [word for some in added for word in some]
     return len(added) - len(distinct), len(set(words)) / len(words) if words else None
-
-
-def _content(text: str) -> list[str]:
-    return [w for w in re.findall(r"[\w'’-]+", text.casefold()) if w not in FUNCTION_WORDS]

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -108,7 +107,7 @@ class PhraseFiller:
     ) -> FloatArray:
         """[V] log-probability of each phrase and what follows it; minus infinity for those that do
         not even suit what precedes them, if the model reads from left to right."""
-        rest = _first_words(after, _AFTER)
+        rest = " ".join(after.split()[:_AFTER])
         tail = f" {rest}" if rest[:1].isalnum() else rest
         chosen = np.arange(len(words))
         if self.info.kind == "causal":
@@ -139,12 +138,6 @@ def _repeats(phrase: str, known: set[str]) -> bool:
     """Whether a word of content is already in the sentence, or its plural is."""
     words = [w.casefold() for w in re.findall(r"\w+", phrase) if len(w) > 3]
     return any({w, f"{w}s", w.removesuffix("s")} & known for w in words)
-
-
-def _first_words(text: str, n: int) -> str:
-    """The first words of a text, without the space before them."""
-    words = text.strip().split()
-    return " ".join(words[:n])
 
 
 def _sampled(
@@ -232,7 +225,8 @@ def kind_of(doc: Doc, place: int) -> str:
         return ADJUNCT
     if after.pos_ in _NOUNS or (after.dep_ == "amod" and after.head.i > after.i):
         return MODIFIER
-    if before is not None and before.pos_ in _NOUNS and _is_predicate(after):
+    predicate = after.pos_ in ("VERB", "AUX") or after.dep_ in ("neg", "advmod")
+    if before is not None and before.pos_ in _NOUNS and predicate:
         return AFTER_NOUN
     if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
         return ADVERB
@@ -251,22 +245,16 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
         return list(lists["time"])
     if before is None or (after is not None and after.text[0] not in _ENDS):
         return []
-    names = Sentence.of(before).lists()
-    return list(dict.fromkeys(p for name in names for p in lists[name]))
-
-
-def _is_predicate(token: Token) -> bool:
-    return token.pos_ in ("VERB", "AUX") or token.dep_ in ("neg", "advmod")
+    return list(dict.fromkeys(p for name in _lists_after(before) for p in lists[name]))
 
 
 def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: Token) -> list[str]:
     noun = after
     while noun.dep_ in ("compound", "amod") and noun.head.i > noun.i:
         noun = noun.head
-    if _class_of(after) == "countries" and (before is None or before.pos_ != "ADP"):
-        return []
     if _class_of(after) == "countries":
-        return list(lists["countries"]) if noun is after else []
+        suits = noun is after and before is not None and before.pos_ == "ADP"
+        return list(lists["countries"]) if suits else []
     if after.pos_ not in _NOUNS and not after.text[:1].isupper():  # "the ___ tall man"
         return []
     article = "" if before is None else before.lower_
@@ -318,77 +306,50 @@ def _class_of(noun: Token) -> str:
     return "people" if not found and word.endswith(_PEOPLE_ENDINGS) else found
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """What a sentence says, as far as it decides what may follow it.
+def _lists_after(last: Token) -> list[str]:
+    """Names of the lists that may follow the clause that ends with this word."""
+    sentence: Span = last.sent
+    root, words = sentence.root, [t for t in sentence if t.i <= last.i]
+    lower = {t.lower_ for t in words}
+    has_time = bool(lower & _TIMES) or any(t.isdigit() and len(t) == 4 for t in lower)
+    tense = _tense(sentence, root, words)
+    if tense in ("question", "request", ""):
+        return [] if has_time or not tense else [tense]
+    aspect, subject = _aspect(root), _subject(root, tense)
+    simple = sum(t.tag_ in _FINITE for t in words) < 2  # one verb only
+    names = [] if has_time else _times(tense, aspect, subject, simple)
+    if lower & _SPEAKER:
+        return names
+    names.append("hearsay")
+    if tense in ("present", "modal") and aspect != "now":
+        names.append("opinion")
+        if subject in ("kind", "example"):
+            names.append("general")
+        has_place = any(t.lower_ in _PLACES for t in words if t.pos_ in ("ADP", "ADV", "SCONJ"))
+        if subject == "kind" and simple and not has_place:
+            names.append("region")
+    elif tense == "past":
+        names.append("fiction")
+    return names
 
-    tense     past, present, perfect, future, modal, mixed, question, request, or "" without a verb
-    aspect    state, event or now (in progress)
-    subject   kind (women, everyone), example (a nurse is), person (she, the nurse, Susie) or ""
-    simple    one verb only
-    """
 
-    tense: str
-    aspect: str
-    subject: str
-    has_time: bool
-    has_place: bool
-    by_speaker: bool
-    simple: bool
-
-    @classmethod
-    def of(cls, last: Token) -> Sentence:
-        """The clause that ends with this word."""
-        sentence: Span = last.sent
-        words = [t for t in sentence if t.i <= last.i]
-        root = sentence.root
-        lower = {t.lower_ for t in words}
-        tense = _tense(sentence, root, words)
-        return cls(
-            tense,
-            _aspect(root),
-            _subject(root, tense),
-            bool(lower & _TIMES) or any(t.isdigit() and len(t) == 4 for t in lower),
-            any(t.lower_ in _PLACES for t in words if t.pos_ in ("ADP", "ADV", "SCONJ")),
-            bool(lower & _SPEAKER),
-            sum(t.tag_ in _FINITE for t in words) < 2,
-        )
-
-    def lists(self) -> list[str]:
-        """Names of the lists that suit."""
-        if self.tense in ("question", "request"):
-            return [] if self.has_time else [self.tense]
-        if not self.tense:
-            return []
-        found = [] if self.has_time else self._times()
-        if self.by_speaker:
-            return found
-        found.append("hearsay")
-        if self.tense in ("present", "modal") and self.aspect != "now":
-            found.append("opinion")
-            if self.subject in ("kind", "example"):
-                found.append("general")
-            if self.subject == "kind" and self.simple and not self.has_place:
-                found.append("region")
-        elif self.tense == "past":
-            found.append("fiction")
-        return found
-
-    def _times(self) -> list[str]:
-        if self.tense in ("perfect", "future"):
-            return [self.tense] if self.simple else []
-        if self.tense == "past" and self.aspect == "state":
-            lasting = self.simple and self.subject == "person"
-            return ["past_state", "past_person"] if lasting else ["past_state"]
-        if self.tense == "past":
-            return ["past_now" if self.aspect == "now" else "past_event"]
-        if self.tense == "present":
-            habit = "present_habit" if self.simple else "present_state"
-            return [{"now": "present_now", "state": "present_state"}.get(self.aspect, habit)]
-        return []
+def _times(tense: str, aspect: str, subject: str, simple: bool) -> list[str]:
+    """Names of the lists that say when."""
+    if tense in ("perfect", "future"):
+        return [tense] if simple else []
+    if tense == "past" and aspect == "state":
+        lasting = simple and subject == "person"
+        return ["past_state", "past_person"] if lasting else ["past_state"]
+    if tense == "past":
+        return ["past_now" if aspect == "now" else "past_event"]
+    if tense == "present":
+        habit = "present_habit" if simple else "present_state"
+        return [{"now": "present_now", "state": "present_state"}.get(aspect, habit)]
+    return []
 
 
 def _subject(root: Token, tense: str) -> str:
+    """kind (women, everyone), example (a nurse is), person (she, the nurse, Susie) or ""."""
     noun = next((t for t in root.lefts if t.dep_ in ("nsubj", "nsubjpass")), None)
     if noun is None:
         return ""
@@ -405,6 +366,7 @@ def _subject(root: Token, tense: str) -> str:
 
 
 def _tense(sentence: Span, root: Token, words: list[Token]) -> str:
+    """past, present, perfect, future, modal, mixed, question, request, or "" without a verb."""
     if sentence.text.rstrip(" \"'”’").endswith("?"):
         return "question"
     helpers = [t for t in root.lefts if t.dep_ in ("aux", "auxpass")]
@@ -424,15 +386,12 @@ def _tense(sentence: Span, root: Token, words: list[Token]) -> str:
     )
 
 
-def _is_state(verb: str) -> bool:
-    """Whether a form of a verb names a state: "wants", "wanted", "lived"."""
-    forms = (verb, verb.removesuffix("s"), verb.removesuffix("ed"), verb.removesuffix("d"))
-    return any(form in _STATES for form in forms)
-
-
 def _aspect(root: Token) -> str:
+    """state, event or now (in progress)."""
     helpers = [t for t in root.lefts if t.dep_ in ("aux", "auxpass")]
     if root.tag_ == "VBG" and any(t.pos_ == "AUX" for t in helpers):
         return "now"
+    verb = root.lower_  # "wants", "wanted", "lived"
+    forms = {verb, verb.removesuffix("s"), verb.removesuffix("ed"), verb.removesuffix("d")}
     passive = any(t.dep_ == "auxpass" for t in helpers)
-    return "state" if _is_state(root.lower_) or passive or root.pos_ == "AUX" else "event"
+    return "state" if forms & _STATES or passive or root.pos_ == "AUX" else "event"

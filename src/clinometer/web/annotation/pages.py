@@ -11,23 +11,16 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Form, Request
-from fastapi.responses import RedirectResponse
+from fastapi import FastAPI, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+from starlette.exceptions import HTTPException
 
 from clinometer.errors import InputError, SettingsError
 from clinometer.reliability import Blanks
 from clinometer.web.annotation.store import ACTIVE, STOPPED, Annotator, Store
-from clinometer.web.app import (
-    FastAPI,
-    HTMLResponse,
-    HTTPException,
-    Pages,
-    Response,
-    add_static,
-    new_app,
-)
+from clinometer.web.app import Pages, add_static, new_app
 
 #: Maximum length: annotators do not read longer texts while they work.
 _LONGEST = 200_000
@@ -77,11 +70,7 @@ def annotation(
         longest=LONGEST_COMMENT,
     )
     pages.add_errors(app, "error.html")
-    add_static(
-        app,
-        "clinometer.web.annotation",
-        ("annotate.js", "annotate.css"),
-    )
+    add_static(app, "clinometer.web.annotation", ("annotate.js", "annotate.css"))
 
     def whom(request: Request) -> Annotator:
         """The annotator of a request; 403 for an unknown one."""

@@ -2,11 +2,12 @@
 
 A judgement is stored before its request is answered, under the key (annotator, item): the same
 answer sent twice is one row, and annotators can reach only their own rows. There are no names: an
-annotator is a number and a token.
+annotator is a number and a token, in the exported tables too.
 """
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import threading
@@ -21,8 +22,10 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
-from clinometer.errors import RunError, SettingsError
+from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import install_command, require
+from clinometer.storage.atomic import replacing
+from clinometer.storage.spreadsheet import no_formula
 from clinometer.web.annotation.task import SKIP, Item, Task
 from clinometer.web.app import new_token
 
@@ -150,6 +153,13 @@ class Judgement:
     comment: str
 
 
+#: The fields of an annotator and of a judgement, in their order.
+_ANNOTATOR = sa.select(*(ANNOTATORS.c[name] for name in ("id", "number", "token", "state")))
+_JUDGEMENT = sa.select(
+    ANNOTATORS.c.number, *(JUDGEMENTS.c[name] for name in ("place", "value", "comment"))
+).select_from(JUDGEMENTS.join(ANNOTATORS))
+
+
 @dataclass(frozen=True)
 class Standing:
     """Answers given, the first unanswered position, and the position answered last."""
@@ -200,12 +210,10 @@ class Store:
         if not _TOKEN.fullmatch(token):  # PostgreSQL takes no NUL in a text
             return None
         # The index compares a token of 192 random bits: timing reveals nothing useful.
-        query = sa.select(ANNOTATORS).where(
-            ANNOTATORS.c.token == token, ANNOTATORS.c.task == self._id
-        )
-        with self._reading() as connection:
+        query = _ANNOTATOR.where(ANNOTATORS.c.token == token, ANNOTATORS.c.task == self._id)
+        with self._engine.connect() as connection:
             row = connection.execute(query).first()
-        return None if row is None else _annotator(row)
+        return None if row is None else Annotator(*row)
 
     def begin(self, annotator: Annotator) -> None:
         """Record that the warning was read."""
@@ -215,11 +223,11 @@ class Store:
 
     def stop(self, annotator: Annotator, *, forget: bool) -> None:
         """Opt out; `forget` deletes every answer. No pending answer is stored afterwards."""
-        mine = JUDGEMENTS.c.annotator == annotator.id
+        change = ANNOTATORS.update().where(ANNOTATORS.c.id == annotator.id)
         with self._writing() as connection:
-            change = ANNOTATORS.update().where(ANNOTATORS.c.id == annotator.id)
             connection.execute(change.values(state=NEW if forget else STOPPED))
             if forget:
+                mine = JUDGEMENTS.c.annotator == annotator.id
                 connection.execute(JUDGEMENTS.delete().where(mine))
 
     def judge(self, annotator: Annotator, place: int, value: str, comment: str = "") -> None:
@@ -257,7 +265,7 @@ class Store:
         places = sa.select(JUDGEMENTS.c.place).where(JUDGEMENTS.c.annotator == annotator.id)
         latest = places.order_by(JUDGEMENTS.c.turn.desc()).limit(1)
         answered = places.subquery().c.place
-        with self._reading() as connection:
+        with self._engine.connect() as connection:
             last = connection.scalar(latest)
             done, highest = connection.execute(
                 sa.select(sa.func.count(), sa.func.max(answered))
@@ -271,28 +279,21 @@ class Store:
     def answer(self, annotator: Annotator, place: int) -> Judgement | None:
         """The annotator's judgement of an item."""
         mine = (JUDGEMENTS.c.annotator == annotator.id) & (JUDGEMENTS.c.place == place)
-        with self._reading() as connection:
-            row = connection.execute(sa.select(JUDGEMENTS).where(mine)).first()
-        return None if row is None else _judgement(row, annotator.number)
+        return next(iter(self._read(_JUDGEMENT.where(mine))), None)
 
     def answers(self, annotator: Annotator) -> list[Judgement]:
         """An annotator's own answers, the latest last."""
-        own = sa.select(JUDGEMENTS).where(JUDGEMENTS.c.annotator == annotator.id)
-        with self._reading() as connection:
-            rows = connection.execute(own.order_by(JUDGEMENTS.c.turn)).all()
-        return [_judgement(row, annotator.number) for row in rows]
+        mine = JUDGEMENTS.c.annotator == annotator.id
+        return self._read(_JUDGEMENT.where(mine).order_by(JUDGEMENTS.c.turn))
 
     def judgements(self) -> list[Judgement]:
         """All answers by item and annotator."""
-        query = (
-            sa.select(JUDGEMENTS, ANNOTATORS.c.number)
-            .join(ANNOTATORS, ANNOTATORS.c.id == JUDGEMENTS.c.annotator)
-            .where(ANNOTATORS.c.task == self._id)
-            .order_by(JUDGEMENTS.c.place, ANNOTATORS.c.number)
-        )
-        with self._reading() as connection:
-            rows = connection.execute(query).all()
-        return [_judgement(row, row.number) for row in rows]
+        every = _JUDGEMENT.where(ANNOTATORS.c.task == self._id)
+        return self._read(every.order_by(JUDGEMENTS.c.place, ANNOTATORS.c.number))
+
+    def _read(self, query: Any) -> list[Judgement]:
+        with self._engine.connect() as connection:
+            return [Judgement(*row) for row in connection.execute(query)]
 
     def progress(self) -> dict[int, tuple[int, int]]:
         """Number of an annotator -> (answers, skipped among them)."""
@@ -309,9 +310,8 @@ class Store:
             raise SettingsError(f"annotator {annotator.number}: expected at work, found stopped")
 
     def _everybody(self, connection: sa.Connection) -> list[Annotator]:
-        query = sa.select(ANNOTATORS).where(ANNOTATORS.c.task == self._id)
-        rows = connection.execute(query.order_by(ANNOTATORS.c.number)).all()
-        return [_annotator(row) for row in rows]
+        query = _ANNOTATOR.where(ANNOTATORS.c.task == self._id).order_by(ANNOTATORS.c.number)
+        return [Annotator(*row) for row in connection.execute(query)]
 
     def _enter(self, connection: sa.Connection) -> int:
         """The id of our task; created if it does not exist."""
@@ -339,18 +339,49 @@ class Store:
         ):
             yield connection
 
-    @contextmanager
-    def _reading(self) -> Iterator[sa.Connection]:
-        with self._engine.connect() as connection:
-            yield connection
-
     def item(self, place: int) -> Item:
         return self.task.items[place]
 
 
-def _annotator(row: Any) -> Annotator:
-    return Annotator(row.id, row.number, row.token, row.state)
+def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
+    """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
+
+    Long: id, annotator, value, comment; what was skipped has the value "skip".
+    """
+    column = store.task.question.column
+    judgements = store.judgements()
+    if long:
+        return [
+            {
+                "id": store.item(j.place).id,
+                column: store.item(j.place).text,
+                "annotator": f"annotator_{j.annotator}",
+                "value": j.value,
+                "comment": j.comment,
+            }
+            for j in judgements
+        ]
+    numbers = [a.number for a in store.annotators()]
+    values = {(j.place, j.annotator): j.value for j in judgements if j.value != SKIP}
+    return [
+        {
+            "id": item.id,
+            column: item.text,
+            **{f"annotator_{n}": values.get((place, n), "") for n in numbers},
+        }
+        for place, item in enumerate(store.task.items)
+    ]
 
 
-def _judgement(row: Any, number: int) -> Judgement:
-    return Judgement(number, row.place, row.value, row.comment)
+def write_export(store: Store, path: Path, *, long: bool = False) -> int:
+    """Write the table as csv, with nothing in it that a spreadsheet would run; returns the number
+    of judgements."""
+    if path.suffix != ".csv":
+        raise TableError(f"{path}: expected a file name that ends in .csv")
+    rows = export_table(store, long=long)
+    head = ["id", store.task.question.column, "annotator", "value", "comment"]
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]) if rows else head)
+        writer.writeheader()
+        writer.writerows({name: no_formula(v) for name, v in row.items()} for row in rows)
+    return len(store.judgements())

@@ -1,0 +1,225 @@
+"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clinometer.errors import RunError, SettingsError
+from clinometer.models import ModelInfo
+from clinometer.models.generation.writer import Turn
+from clinometer.reliability import Statement, load_statements
+from clinometer.reliability.blanks import (
+    PointSettings,
+    accept,
+    point_score,
+    positions,
+    propose_points,
+    rule_points,
+    with_blanks,
+)
+from clinometer.reliability.parsing import parse
+from clinometer.reliability.statement import Blanks, Refused, find_term
+
+TEXT = "The well-known poor don't save money, they say."
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("The ____ nurse is tired ____.", "The ___ nurse is tired ___."),
+        ('"The __ nurse is tired."', "The ___ nurse is tired."),
+        ("The nurse is tired. ____", "The nurse is tired ___."),
+        ("____ The nurse is tired.", "___ The nurse is tired."),
+        ("The ____ ____ nurse is tired.", "The ___ nurse is tired."),
+        ("The nurse  is tired____.", "The nurse is tired ___."),
+    ],
+)
+def test_blanks_are_carried_over(answer: str, kept: str) -> None:
+    assert accept(answer, "The nurse is tired.") == kept
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("", "empty"),
+        ("The well-known poor don't save money, they say.", "no_blank"),
+        ("The well-known poor don't save ____ cash, they say.", "text_changed"),
+        ("The well-known poor don't save ____ money", "text_changed"),
+        ("the well-known poor don't save ____ money, they say.", "text_changed"),
+        ("The well-known poor do ____ n't save money, they say.", "inside_a_word"),
+        ("The well ____ -known poor don't save money, they say.", "inside_a_word"),
+        ("The well-known ____ poor don't save money, they say.", "inside_a_target"),
+        ("Sure! The well-known poor don't save ____ money, they say.", "text_changed"),
+    ],
+)
+def test_anything_else_is_refused_by_name(answer: str, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        accept(answer, TEXT, find_term(TEXT, "well-known poor"))
+    assert refused.value.reason == reason
+
+
+@given(st.data())
+def test_written_blanks_are_accepted_and_leave_the_text_unchanged(data: st.DataObject) -> None:
+    words = data.draw(st.lists(st.sampled_from(["the", "poor", "don't", "say"]), min_size=1))
+    text = " ".join(words) + data.draw(st.sampled_from(["", ".", "?!"]))
+    starts = [i for i in range(len(text)) if text[i].isalnum() and (i == 0 or text[i - 1] == " ")]
+    end = len(text.rstrip(".?!"))
+    places = data.draw(st.sets(st.sampled_from([*starts, end]), min_size=1))
+    points = with_blanks(text, places)
+    assert Blanks.parse(points).plain == text
+    assert len(Blanks.parse(points)) == len(places)
+    assert accept(points, text) == points
+
+
+def points(text: str, *targets: str) -> str:
+    return next(rule_points([Statement(id="x", text=text, targets=targets)]))
+
+
+def test_blanks_go_before_nouns_and_after_the_predicate() -> None:
+    assert points("The women at the office are arrogant.") == (
+        "The ___ women at the ___ office are arrogant ___."
+    )
+    assert points("Women buy drugs. All men lie") == "Women ___ buy ___ drugs ___. All men lie ___"
+
+
+def test_names_and_fixed_phrases_stay_whole() -> None:
+    assert points("They fooled Jamal at work.") == "They fooled Jamal at work ___."
+    assert points("He stood in front of the house.") == "He stood in front of the ___ house ___."
+    assert points("Nurses are tired.") == "Nurses ___ are tired ___."
+    assert points("She took pride in most of Spain.") == "She took pride in most of ___ Spain ___."
+
+
+def test_a_target_term_is_not_split() -> None:
+    assert "the ___ office" in points("The women at the office are arrogant.")
+    assert "the office" in points("The women at the office are arrogant.", "at the office")
+
+
+@pytest.mark.parametrize("text", ["", "…", "?!"])
+def test_a_text_that_says_nothing_gets_no_blank(text: str) -> None:
+    assert points(text) == text
+
+
+def test_an_unknown_parser_is_named() -> None:
+    with pytest.raises(SettingsError, match="no spaCy pipeline"):
+        list(parse(["A."], parser="nonsense"))
+
+
+def test_positions_count_letters_and_survive_other_words() -> None:
+    text = "He needed to fix it"
+    assert positions("He needed ___ to fix it", text) == {8}
+    assert positions("He needed ___ to fix the ___.", text) == {8, 15}
+    assert positions("___ He needed", text) == {0}
+
+
+def test_rules_beat_a_blank_everywhere_on_verified_statements(shared_data: Path) -> None:
+    """A tenth of what benchmarks/points.py measures; all 2,291 give F1 0.645 against 0.387."""
+    statements = load_statements(shared_data / "cobias/statements.csv")[::10]
+    texts = [s.text for s in statements]
+    verified = [s.points or "" for s in statements]
+    rules = point_score(rule_points(statements), verified, texts)
+    nouns = [
+        with_blanks(doc.text, [t.idx for t in doc if t.pos_ in ("NOUN", "PROPN") and t.i])
+        for doc in parse(texts)
+    ]
+    assert rules.f1 > 0.6
+    assert rules.f1 > point_score(nouns, verified, texts).f1 + 0.15
+
+
+STATEMENTS = [
+    Statement(id="a", text="The nurse is tired.", targets=("nurse",)),
+    Statement(id="b", text="The women at the office are arrogant."),
+]
+
+
+class Scripted:
+    """A writer that says what it was told to, and remembers how it was asked."""
+
+    info = ModelInfo("scripted", "causal", "0")
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[Turn, float, int]] = []
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        self.asked.append((turns[-1], temperature, seed))
+        return [self.answers.pop(0) for _ in range(n)]
+
+
+def test_rules_propose_blanks_without_a_model() -> None:
+    found = propose_points(STATEMENTS)
+    assert [r["context_points"] for r in found.rows] == [
+        "The ___ nurse is tired ___.",
+        "The ___ women at the ___ office are arrogant ___.",
+    ]
+    assert {r["proposer"] for r in found.rows} == {"rules"}
+    assert found.counts["acceptance"] is None
+
+
+def test_model_answers_are_checked_retried_and_replaced() -> None:
+    writer = Scripted("The doctor ____ is tired.", "The nurse is ____ tired.", "no", "No.", "")
+    found = propose_points(STATEMENTS, settings=PointSettings(model="scripted"), writer=writer)
+    first, second = found.rows
+    assert first["context_points"] == "The nurse is ___ tired."
+    assert (first["proposer"], first["answers"]) == ("model", ["text_changed", "accepted"])
+    assert (second["proposer"], len(second["answers"])) == ("rules", 3)
+    assert found.counts["acceptance"] == 1 / 5
+    temperatures = [t for _, t, _ in writer.asked]
+    assert temperatures == [0.0, 0.7, 0.0, 0.7, 0.7]  # the most probable answer comes first
+    assert len({seed for _, _, seed in writer.asked}) == 5
+
+
+def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path) -> None:
+    out = tmp_path / "points.jsonl"
+    propose_points(STATEMENTS, out=out)
+    whole = out.read_text(encoding="utf-8")
+    out.write_text(whole.splitlines()[0] + '\n{"id": "b", "sente', encoding="utf-8")  # killed
+    again = propose_points(STATEMENTS, out=out)
+    assert out.read_text(encoding="utf-8") == whole
+    assert again.counts["statements"] == 2
+    assert json.loads(out.with_suffix(".json").read_text())["status"] == "finished"
+    read = load_statements(out)
+    assert [s.points for s in read] == [r["context_points"] for r in again.rows]
+    assert read[0].targets == ("nurse",)
+
+
+def test_other_settings_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "points.jsonl"
+    propose_points(STATEMENTS, out=out)
+    with pytest.raises(RunError, match="other settings: seed"):
+        propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1))
+    propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1), fresh=True)
+    other = tmp_path / "mine.jsonl"
+    other.write_text("{}\n")
+    with pytest.raises(RunError, match="not from this command"):
+        propose_points(STATEMENTS, out=other)
+    with pytest.raises(RunError, match=r"ends in \.jsonl"):
+        propose_points(STATEMENTS, out=tmp_path / "points.csv")
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SettingsError, match="attempts"):
+        PointSettings(attempts=0)
+    with pytest.raises(SettingsError, match="retry_temperature"):
+        PointSettings(retry_temperature=0)
+
+
+@pytest.mark.usefixtures("smollm2")
+def test_the_embedded_model_proposes_blanks() -> None:
+    settings = PointSettings(model="smollm2", attempts=1)
+    row = propose_points(STATEMENTS[:1], settings=settings).rows[0]
+    assert len(row["answers"]) == 1
+    assert row["proposer"] == ("model" if row["answers"] == ["accepted"] else "rules")
