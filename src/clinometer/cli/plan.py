@@ -14,8 +14,7 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
 from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import console, print_json
-from clinometer.cli.progress import duration
-from clinometer.display.numbers import counted
+from clinometer.display.numbers import counted, duration
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
     POWER,

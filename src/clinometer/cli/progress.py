@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clinometer.cli.printing import say
+from clinometer.display.numbers import duration
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError
 
@@ -101,17 +102,6 @@ class Watch:
         share = self.done / self.total if self.total else 1.0
         of = f"{self.done:,} of {self.total:,} {self.unit}"
         return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *told])
-
-
-def duration(seconds: float) -> str:
-    """A duration in words.
-
-    >>> duration(12.3), duration(200), duration(9000)
-    ('12 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class ProgressLines:

@@ -6,7 +6,8 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,25 +26,19 @@ from clinometer.cli.reliability import (
     VariantsOption,
     read_statements,
 )
-from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, p_value, risk
+from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, duration, p_value, risk
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
-from clinometer.runs import AuditSettings
+from clinometer.runs import AuditSettings, Run
 from clinometer.settings import option
+from clinometer.studies.toxicity import Training
 
 if TYPE_CHECKING:
-    from clinometer.contexts import ContextSet
     from clinometer.display.table import Table
-    from clinometer.runs import Run
-    from clinometer.studies.framework import Findings, Plan, PlannedRun
-    from clinometer.topics import Topic
-
-
-# --- Options of the study commands ---------------------------------------------------------------
-
+    from clinometer.studies.framework import Findings, Plan, PlannedRun, Results
 
 MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
@@ -74,18 +69,15 @@ class StudyOutput:
         return self.out or Path("studies") / study
 
 
-# --- Shared by the study commands: planning, running, printing -----------------------------------
-
-
 #: Tables up to this many rows are shown in the terminal; all are written as csv files.
 _SHOWN = 24
 
 
 def carry_out(
     plan: Plan,
-    findings: Callable[[list[tuple[PlannedRun, Run]]], Findings],
-    *,
+    findings: Callable[[Results], Findings],
     output: StudyOutput,
+    *,
     before: Callable[[], None] | None = None,
 ) -> None:
     """Print the cost, score, write, print: the same for every study that scores models.
@@ -95,15 +87,13 @@ def carry_out(
     from clinometer.studies.framework import audit_all
 
     folder = output.folder(plan.study)
+    if output.only_plan and output.json_output:
+        print_json(plan.to_dict(folder))
+    elif not output.json_output:
+        stream = sys.stdout if output.only_plan else sys.stderr
+        stream.write(visible(plan_text(plan.to_dict(folder))))
     if output.only_plan:
-        plain = plan.to_dict(folder)
-        if output.json_output:
-            print_json(plain)
-        else:
-            show_plan(plain, stderr=False)
         return
-    if not output.json_output:
-        show_plan(plan.to_dict(folder), stderr=True)
     if before is not None:
         before()
     with ExitStack() as bars:
@@ -114,45 +104,47 @@ def carry_out(
             return bars.enter_context(progress(planned.label, kept=kept_cells(place)))
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
-    for one in failed:  # first: what is left may be too little for the study
-        say(f"{one.planned.label}: {one.error}")
+    for planned, error in failed:  # first: what is left may be too little for the study
+        say(f"{planned.label}: {error}")
     finish(findings(results), folder, output)
     if failed:
-        raise typer.Exit(max(one.error.exit_status for one in failed))
+        raise typer.Exit(max(error.exit_status for _, error in failed))
 
 
-def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
+def finish(findings: Findings, folder: Path, output: StudyOutput) -> None:
     """Write the findings and print them."""
-    missing = found.write(folder, page=not output.no_page)
+    missing = findings.write(folder, page=not output.no_page)
     if missing:
         say(f"no charts and no page: {missing}")
     if output.json_output:
-        print_json(found.to_dict())
+        print_json(findings.to_dict())
         return
-    for table in found.tables:
+    for table in findings.tables:
         show_table(table)
-    for line in found.sentences:
+    for line in findings.sentences:
         console().print(line, soft_wrap=True)
     written = "Tables" if missing else "Tables, charts and page"
     console().print(f"{written}: {folder}", soft_wrap=True)
 
 
-def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
-    """One line per audit, and the total; to stderr if the study follows."""
-    from clinometer.studies.framework import spoken
+def plan_text(plan: dict[str, Any]) -> str:
+    """The total, then one line per audit."""
+
+    def time(part: dict[str, Any]) -> str:
+        seconds = part["seconds"]
+        return "unknown" if seconds is None else f"about {duration(seconds)}"
 
     lines = [
-        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
-        + ("done" if a["done"] else spoken(a["seconds"]))
-        for a in plain["audits"]
+        f"study {plan['study']}: {plan['prompts']:,} prompts to score, {time(plan)} (rough: from "
+        "parameters and this machine's speed)"
     ]
-    lines += [f"  {f['what']}: {spoken(f['seconds'])}" for f in plain["further"]]
-    head = (
-        f"study {plain['study']}: {plain['prompts']:,} prompts to score, "
-        f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
-    )
-    text = "\n".join([head, *lines]) + "\n"
-    (sys.stderr if stderr else sys.stdout).write(visible(text))
+    lines += [
+        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
+        + ("done" if a["done"] else time(a))
+        for a in plan["audits"]
+    ]
+    lines += [f"  {part['what']}: {time(part)}" for part in plan["further"]]
+    return "\n".join(lines) + "\n"
 
 
 def show_table(table: Table) -> None:
@@ -170,9 +162,6 @@ def show_table(table: Table) -> None:
     shown.print(console())
     if table.note:
         console().print(table.note, soft_wrap=True)
-
-
-# --- clinometer study: the papers' experiments ---------------------------------------------------
 
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
@@ -203,7 +192,6 @@ def factors_command(
 
     Weighted least squares with robust (HC3) errors; a correlation over occupations, not a cause.
     """
-    from clinometer.runs import Run
     from clinometer.studies import factor_study, read_factors
 
     table = None if factors is None else read_factors(factors)
@@ -271,7 +259,6 @@ def controls_command(
     Shuffles attribute words, takes the model's own prior and real-world shares as references, and
     adds placebo groups ("person", "someone", first names), scored once and kept in RUN/controls.
     """
-    from clinometer.runs import Run
     from clinometer.studies import controls, read_factors
 
     table = None if reference is None else read_factors(reference)
@@ -314,7 +301,6 @@ def sensitivity_command(
 
     Changes one choice at a time: weights, words, scale, criterion, coverage, correction.
     """
-    from clinometer.runs import Run
     from clinometer.studies import sensitivity
 
     found = sensitivity(Run.load(run), seed=seed)
@@ -345,9 +331,6 @@ def _g(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-# --- clinometer study NAME: the papers' tables and figures, one command each ---------------------
-
-
 def _table_command(study: str, about: str) -> Callable[..., None]:
     """The three tables are one command with three names."""
 
@@ -363,8 +346,8 @@ def _table_command(study: str, about: str) -> Callable[..., None]:
 
         carry_out(
             table_plan(study, models, contexts=contexts, settings=settings),
-            lambda results: table_findings(study, results),
-            output=output,
+            partial(table_findings, study),
+            output,
         )
 
     command.__doc__ = about
@@ -405,8 +388,8 @@ def size_command(
     families = [("", models)] + [_family(text) for text in family or ()]
     carry_out(
         size_plan(families, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        lambda results: size_findings(results, seed=settings.seed),
-        output=output,
+        partial(size_findings, seed=settings.seed),
+        output,
     )
 
 
@@ -458,7 +441,7 @@ def alignment_command(
             chat=chat,
         ),
         alignment_findings,
-        output=output,
+        output,
     )
 
 
@@ -486,74 +469,55 @@ def knowledge_command(
     relations = builtin_facts() if facts is None else read_facts(facts)
     carry_out(
         knowledge_plan(models, relations, settings=settings),
-        lambda results: knowledge_findings(
-            results, relations, exponent=exponent, seed=settings.seed
-        ),
-        output=output,
+        partial(knowledge_findings, relations=relations, exponent=exponent, seed=settings.seed),
+        output,
     )
 
 
-@grouped
-def sources_command(
-    models: MODELS,
-    source: Annotated[
-        list[str] | None,
-        opt(
-            "NAME=CONTEXTS: a source and its context set; may be repeated.",
-            unset="the topic's built-in sets",
-        ),
-    ] = None,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    *,
-    settings: SETTINGS,
-    output: StudyOutput,
-) -> None:
-    """Do rankings of models agree across contexts from several sources? (Table 4)"""
-    from clinometer.studies.sources import sources_findings, sources_plan
+def _over_sources(
+    study: str, about: str, *, more: str = "", unset: str = "the topic's built-in sets"
+) -> Callable[..., None]:
+    """The two studies of contexts from several sources take the same options."""
 
-    subject = topic_of(topic, groups)
-    sets = _source_sets(subject, source)
-    carry_out(
-        sources_plan(models, sets, topic=subject, settings=settings),
-        lambda results: sources_findings(results, seed=settings.seed),
-        output=output,
-    )
+    def command(
+        models: MODELS,
+        source: list[str] | None = None,
+        topic: TOPIC = "gender",
+        groups: GROUPS = None,
+        *,
+        settings: SETTINGS,
+        output: StudyOutput,
+    ) -> None:
+        from clinometer.studies import sources
 
+        plan, findings = {
+            "sources": (sources.sources_plan, sources.sources_findings),
+            "corpora": (sources.corpora_plan, sources.corpora_findings),
+        }[study]
+        subject = topic_of(topic, groups)
+        named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
+        sets = sources.source_sets(subject, named)
+        carry_out(
+            plan(models, sets, topic=subject, settings=settings),
+            partial(findings, seed=settings.seed),
+            output,
+        )
 
-@grouped
-def corpora_command(
-    models: MODELS,
-    source: Annotated[
-        list[str] | None,
-        opt(
-            "NAME=CONTEXTS: a source and its context set; may be repeated. The first is split "
-            "into halves, and the others are compared with it.",
-            unset="the topic's built-in sets, Wikipedia first",
-        ),
-    ] = None,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    *,
-    settings: SETTINGS,
-    output: StudyOutput,
-) -> None:
-    """Does the corpus matter? One model over halves of a corpus and over several sources."""
-    from clinometer.studies.sources import corpora_findings, corpora_plan
-
-    subject = topic_of(topic, groups)
-    sets = _source_sets(subject, source)
-    carry_out(
-        corpora_plan(models, sets, topic=subject, settings=settings),
-        lambda results: corpora_findings(results, seed=settings.seed),
-        output=output,
-    )
+    given = opt(f"NAME=CONTEXTS: a source and its context set; may be repeated.{more}", unset=unset)
+    command.__annotations__["source"] = Annotated[list[str] | None, given]
+    command.__doc__ = about
+    return grouped(command)
 
 
-def _source_sets(topic: Topic, sources: list[str] | None) -> list[tuple[str, ContextSet]]:
-    from clinometer.studies.sources import source_sets
-
-    return source_sets(topic, [_pair(text, "--source", "NAME=CONTEXTS") for text in sources or ()])
+sources_command = _over_sources(
+    "sources", "Do rankings of models agree across contexts from several sources? (Table 4)"
+)
+corpora_command = _over_sources(
+    "corpora",
+    "Does the corpus matter? One model over halves of a corpus and over several sources.",
+    more=" The first is split into halves, and the others are compared with it.",
+    unset="the topic's built-in sets, Wikipedia first",
+)
 
 
 @grouped
@@ -571,12 +535,9 @@ def languages_command(
 
     carry_out(
         languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        lambda results: table_findings("languages", results),
-        output=output,
+        partial(table_findings, "languages"),
+        output,
     )
-
-
-# --- clinometer study leaning, distribution, heatmap: from existing runs; no model is loaded -----
 
 
 OUTPUT = Annotated[StudyOutput, "out", "no_page", "json_output"]
@@ -615,7 +576,6 @@ def heatmap_command(
 
 def _named(paths: list[Path]) -> list[tuple[str, Run]]:
     """Runs by the name of their model; by model and folder if two share a name."""
-    from clinometer.runs import Run
 
     runs = [Run.load(path) for path in paths]
     names = [run.model for run in runs]
@@ -623,9 +583,6 @@ def _named(paths: list[Path]) -> list[tuple[str, Run]]:
         (run.model if names.count(run.model) == 1 else f"{run.model} ({path.name})", run)
         for path, run in zip(paths, runs, strict=True)
     ]
-
-
-# --- clinometer study toxicity: fine-tune a model, and score it before and after -----------------
 
 
 @grouped
@@ -639,22 +596,11 @@ def toxicity_command(
     max_texts: Annotated[
         int | None, opt("Sample at most this many texts.", allowed=ranges.COUNT)
     ] = None,
-    epochs: Annotated[float, opt("Passes over the texts.", allowed=ranges.POSITIVE)] = 2.0,
-    learning_rate: Annotated[float, opt("Peak learning rate.", allowed=ranges.POSITIVE)] = 1e-5,
-    warmup: Annotated[
-        float, opt("Share of steps for learning-rate warmup.", allowed=ranges.SHARE_BELOW_1)
-    ] = 0.2,
-    batch: Annotated[int, opt("Texts per batch.", allowed=ranges.COUNT)] = 1,
-    accumulation: Annotated[int, opt("Batches per optimizer step.", allowed=ranges.COUNT)] = 4,
-    max_tokens: Annotated[
-        int, opt("Truncate texts to this many tokens.", allowed=ranges.TOKENS)
-    ] = 64,
-    lora: Annotated[bool, opt("Train only a LoRA adapter.", "--lora")] = False,
-    rank: Annotated[int, opt("Rank of the adapter.", allowed=ranges.COUNT)] = 16,
+    *,
+    training: Training,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    *,
     settings: Annotated[AuditSettings, "max_contexts", "device", "seed"],
     output: StudyOutput,
 ) -> None:
@@ -663,7 +609,6 @@ def toxicity_command(
     The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
     from clinometer.studies.toxicity import (
-        Training,
         finetuned,
         read_texts,
         some_of,
@@ -675,17 +620,7 @@ def toxicity_command(
     chosen = some_of(
         read_texts(texts, column=column, where=where or ()), max_texts, seed=settings.seed
     )
-    training = Training(
-        epochs=epochs,
-        learning_rate=learning_rate,
-        warmup=warmup,
-        batch=batch,
-        accumulation=accumulation,
-        lora=lora,
-        rank=rank,
-        max_tokens=max_tokens,
-        seed=settings.seed,
-    )
+    training = replace(training, seed=settings.seed)
     plan = toxicity_plan(
         model,
         folder,
@@ -704,13 +639,10 @@ def toxicity_command(
 
     carry_out(
         plan,
-        lambda results: toxicity_findings(results, texts=len(chosen), training=training),
-        output=output,
+        partial(toxicity_findings, texts=len(chosen), training=training),
+        output,
         before=train,
     )
-
-
-# --- clinometer study vision: images as contexts -------------------------------------------------
 
 
 @grouped
@@ -747,9 +679,6 @@ def vision_command(
             run = ask_images(name, found, texts, place, settings=settings, progress=watch)
         named.append((name, run))
     finish(vision_findings(named), folder, output)
-
-
-# --- clinometer study versions, clinometer study temperature: the COBIAS paper's appendix D ------
 
 
 def versions_command(

@@ -65,6 +65,17 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """A duration in words.
+
+    >>> duration(12.3), duration(200), duration(9000)
+    ('12 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def p_value(value: float | None) -> str:
     """0.031, < 0.001, or a dash where there is none."""
     return MISSING if value is None else _SMALL_P if value < 0.001 else f"{value:.3f}"

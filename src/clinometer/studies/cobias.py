@@ -25,9 +25,6 @@ from clinometer.settings import VERSIONS
 from clinometer.statistics.agreement import cronbach_alpha
 from clinometer.storage.resumable import Progress, part_of
 
-# --- Does the temperature of the generator matter? Cronbach's alpha of COBIAS (paper, D.2) -------
-
-
 TEMPERATURES = (1.1, 1.2, 1.3, 1.4)
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clinometer.display.numbers import MEASURES
 from clinometer.display.text import to_plain
 from clinometer.errors import ModelError
-from clinometer.measure import Preferences, RiskReport
+from clinometer.measure import Preferences
 from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
@@ -39,9 +40,9 @@ class Choice:
 
     choice: str
     option: str
-    R: float | None
-    R_bias: float | None
-    R_volatility: float | None
+    R: float | None = None
+    R_bias: float | None = None
+    R_volatility: float | None = None
     note: str = ""
     comparable: bool = True
 
@@ -55,12 +56,8 @@ class Sensitivity:
 
     def span(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest value of each risk over the comparable choices."""
-        found = {}
-        for name in MEASURES:
-            values = [getattr(row, name) for row in self.rows if row.comparable]
-            numbers = [v for v in values if v is not None]
-            found[name] = (min(numbers), max(numbers))
-        return found
+        rows = pd.DataFrame([row for row in self.rows if row.comparable])[list(MEASURES)]
+        return {name: (float(rows[name].min()), float(rows[name].max())) for name in MEASURES}
 
     def to_dict(self) -> dict[str, Any]:
         span = {name: {"low": low, "high": high} for name, (low, high) in self.span().items()}
@@ -71,8 +68,9 @@ def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
     """R, R^b, R^v of a run under each choice, one changed at a time."""
     norm, normalize = run.risks.norm, run.risks.normalized
     risks = _Risks(run.preferences, norm, normalize)
+    sampled = run.preferences.sampling.set_noise > 0
     rows = [
-        risks.row("as measured", _weights_name(run)),
+        risks.row("as measured", f"contexts {'sampled by weight' if sampled else 'by count'}"),
         *_weights(risks),
         *_words(run, norm, normalize, seed=seed),
         *_scale(risks),
@@ -104,23 +102,15 @@ class _Risks:
             norm=self.norm if norm is None else norm,
             normalize=self.normalize if normalize is None else normalize,
         )
-        return Choice(choice, option, *_values(report), note, comparable)
-
-
-def _values(report: RiskReport) -> tuple[float, float, float]:
-    return report.R.value, report.R_bias.value, report.R_volatility.value
-
-
-def _weights_name(run: Run) -> str:
-    sampled = run.preferences.sampling.set_noise > 0
-    return "contexts sampled by weight" if sampled else "contexts by count"
+        values = (report.summary[name].value for name in MEASURES)
+        return Choice(choice, option, *values, note, comparable)
 
 
 def _weights(risks: _Risks) -> Iterator[Choice]:
     p = risks.preferences
     if p.sampling.set_noise:
         note = "contexts were sampled by weight: frequent ones are over-represented"
-        yield Choice("context weights", "uniform", None, None, None, note)
+        yield Choice("context weights", "uniform", note=note)
     else:
         even = replace(p, context_weights=np.ones(len(p.contexts)))
         yield risks.row("context weights", "uniform", preferences=even)
@@ -139,7 +129,7 @@ def _weights(risks: _Risks) -> Iterator[Choice]:
 def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Choice]:
     """Other word lists, each counted separately over the same scores."""
     if not has_scores(run):
-        yield Choice("words", "other lists", None, None, None, "no scores of words are stored")
+        yield Choice("words", "other lists", note="no scores of words are stored")
         return
     names, counts = [], []
     ranked = by_probability(run)
@@ -148,7 +138,7 @@ def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Cho
             counts.append(word_counts(run.record, **keep))
             names.append(name)
         except ModelError as error:
-            yield Choice("words", name, None, None, None, str(error).split(": ", 1)[-1])
+            yield Choice("words", name, note=str(error).split(": ", 1)[-1])
     halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
     found = recounted(run, [*counts, *halves])
     risks = [_Risks(p, norm, normalize) for p in found]
@@ -218,7 +208,7 @@ def _coverage(risks: _Risks) -> Iterator[Choice]:
         low = p.observed & (p.coverage < threshold)
         option, note = f"from {threshold:g}", f"{low.sum()} of {p.observed.sum()} cells left out"
         if low.sum() == p.observed.sum():
-            yield Choice("coverage", option, None, None, None, "no cell is left")
+            yield Choice("coverage", option, note="no cell is left")
             continue
         kept = replace(p, values=np.where(low[..., None], np.nan, p.values))
         lost = int((~kept.observed.any(axis=1)).sum())
@@ -227,6 +217,6 @@ def _coverage(risks: _Risks) -> Iterator[Choice]:
 
 
 def _corrected(risks: _Risks) -> Choice:
-    found = risks.preferences.corrected(norm=risks.norm, normalize=risks.normalize)
-    values = (found.R.value, found.R_bias.value, found.R_volatility.value)
+    report = risks.preferences.corrected(norm=risks.norm, normalize=risks.normalize)
+    values = (getattr(report, name).value for name in MEASURES)
     return Choice("estimator", "corrected for few contexts", *values)

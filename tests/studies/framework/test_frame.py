@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.studies.conftest import CONTEXTS
 
+from clinometer.cli.study import plan_text
 from clinometer.errors import ModelNotFound, RunError, SettingsError
 from clinometer.models.local import load
 from clinometer.runs import AuditSettings, Run, audit
@@ -22,7 +23,6 @@ from clinometer.studies.framework import (
     audit_all,
     parameters_of,
     planned_runs,
-    spoken,
     study_contexts,
 )
 from clinometer.studies.risk_tables import table_findings
@@ -43,7 +43,7 @@ def test_a_plan_gives_its_cost_without_scoring(tmp_path: Path) -> None:
     assert said["audits"][0]["seconds"] > 0
     assert said["audits"][1]["seconds"] is None
     assert said["seconds"] is None
-    assert spoken(said["seconds"]) == "unknown"
+    assert "prompts to score, unknown (rough" in plan_text(said)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,11 +77,11 @@ def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(frame, "audit", dying)
     with pytest.raises(KeyboardInterrupt):
         audit_all(whole, tmp_path)
-    assert [c.done for c in whole.costs(tmp_path)] == [True, False]
+    assert [a["done"] for a in whole.to_dict(tmp_path)["audits"]] == [True, False]
     done, failed = audit_all(whole, tmp_path)
     assert len(done) == 2
     assert not failed
-    assert [c.done for c in whole.costs(tmp_path)] == [True, True]
+    assert [a["done"] for a in whole.to_dict(tmp_path)["audits"]] == [True, True]
     first = done[1][1]
 
     # A third call asks no model at all, and finds the same numbers.
@@ -94,7 +94,7 @@ def test_one_model_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     both = plan("reference:random", "./no-such-folder")
     done, failed = audit_all(both, tmp_path)
     assert [a.model for a, _ in done] == ["reference:random"]
-    assert isinstance(failed[0].error, ModelNotFound)
+    assert isinstance(failed[0][1], ModelNotFound)
     with pytest.raises(ModelNotFound):
         audit_all(replace(both, audits=both.audits[1:]), tmp_path)
 
