@@ -151,13 +151,12 @@ def audit_command(
             "models: expected at least one that is available locally; see clinometer list models"
         )
     benchmark = topic.startswith(BBQ)
-    options: dict[str, Any]
+    ways: list[tuple[str, dict[str, Any]]]
     if benchmark:
         if plan is not None:
             raise SettingsError("--protocol: expected none with bbq:FILE, which has no plan")
         audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
-        options = {"settings": settings}
-        ways = [("", options)]
+        ways = [("", {"settings": settings})]
     else:
         chosen_topic = topic_of(topic, groups)
         options = named_values(settings, typed)
@@ -200,7 +199,6 @@ def audit_command(
     above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
     poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
     other = [(run.model, run.record.other.share) for run in runs if run.record.other is not None]
-
     silent = [line for model, share in other for line in too_much_other(model, share, fail_other)]
     fail(above + poor + silent)
 

@@ -10,10 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 import typer
@@ -94,14 +93,14 @@ class Watch:
             return f"{self._start} ({duration(passed)} so far)"
         new = self.done - self._before
         rate = new / passed if new > 0 and passed > 0 else None
-        told = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
+        speed = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
         if self.total is None:
-            return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *told])
+            return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *speed])
         if rate is not None and self.done < self.total:
-            told.append(f"about {duration((self.total - self.done) / rate)} left")
+            speed.append(f"about {duration((self.total - self.done) / rate)} left")
         share = self.done / self.total if self.total else 1.0
         of = f"{self.done:,} of {self.total:,} {self.unit}"
-        return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *told])
+        return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *speed])
 
 
 class ProgressLines:
@@ -126,17 +125,15 @@ class ProgressLines:
         while not self._stop.wait(_LOOK_S):
             self.tick()
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Write while the block runs."""
         self._thread.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
 
 
 @contextmanager
@@ -179,13 +176,9 @@ def progress(
     """
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
-    shown: AbstractContextManager[None] = (
-        _bar(watch, console)
-        if console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
-        else ProgressLines(watch, sys.stderr)
-    )
+    terminal = console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
     try:
-        with shown:
+        with _bar(watch, console) if terminal else ProgressLines(watch, sys.stderr).shown():
             yield watch
     except KeyboardInterrupt:
         say(interrupted(watch, kept))
