@@ -25,9 +25,6 @@ from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, InputError
 from clinometer.storage.atomic import replacing
 
-# --- How a failure ends the program: one line on stderr, and an exit status for its kind ---------
-
-
 #: A bug: EX_SOFTWARE of sysexits.h.
 UNEXPECTED = 70
 #: The reader of our output has closed it: the status that a shell reports for SIGPIPE.
@@ -123,9 +120,6 @@ def _write_log(error: BaseException) -> Path | None:
     except (OSError, ClinometerError):
         return None
     return log
-
-
-# --- The commands, which are imported only when they are called ----------------------------------
 
 
 HELP, HELP_ALL = "--help", "--help-all"
@@ -265,9 +259,6 @@ class LazyGroup(TyperGroup):
             params=parameters,
             add_help_option=False,
         ).format_help(ctx, formatter)
-
-
-# --- The command line ----------------------------------------------------------------------------
 
 
 class _Escaped(Exception):

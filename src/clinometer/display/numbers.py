@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-# --- How numbers are written for people ----------------------------------------------------------
-
-
 MISSING = "–"
 _SMALL_P = "< 0.001"
 
@@ -113,9 +110,6 @@ def show(value: Any, kind: str) -> str:
     if kind == "number":
         return f"{value:,.1f}"
     return risk(value)
-
-
-# --- What the risks are called for people: R, Rᵇ, Rᵛ of a model; r, rᵇ, rᵛ of a group ------------
 
 
 #: The three numbers of a model, as fields of a report and keys in JSON.

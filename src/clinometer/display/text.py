@@ -1,4 +1,4 @@
-"""Results as plain JSON values."""
+"""Results as plain JSON values, and untrusted text made safe to show."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-# --- Results as plain JSON values ----------------------------------------------------------------
 
 
 class Plain:
@@ -55,9 +52,6 @@ def plain_records(frame: DataFrame) -> list[dict[str, Any]]:
         {str(name): plain(value) for name, value in row.items()}
         for row in frame.astype(object).to_dict(orient="records")
     ]
-
-
-# --- Untrusted text made safe to show: characters that move, hide or colour text become visible
 
 
 #: Control characters except line feed and tab, lone surrogates, direction marks, and zero-width

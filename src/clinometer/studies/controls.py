@@ -33,8 +33,6 @@ from clinometer.studies.word_lists import risks_under
 from clinometer.topics import Topic, placebo_groups
 from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN
 
-# --- Placebo groups scored with a run's model in its contexts: a separate run inside its folder
-
 
 def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run | None, str]:
     """The run of the placebo groups, or why there is none."""
@@ -84,9 +82,6 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
             f"placebo groups with {found.record.model.revision}; make the run again"
         )
     return found, ""
-
-
-# --- Controls: what the numbers of a run would be by chance, and against other references --------
 
 
 @dataclass(frozen=True)

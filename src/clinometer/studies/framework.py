@@ -205,9 +205,6 @@ def _finished(folder: Path) -> bool:
         return False
 
 
-# --- Audits and findings -------------------------------------------------------------------------
-
-
 #: The audits of a study that succeeded.
 Results: TypeAlias = list[tuple[PlannedRun, Run]]
 #: Called before each audit; returns its progress callback.
@@ -305,9 +302,6 @@ def only(results: Results, role: str) -> list[tuple[str, Run]]:
 def in_words(table: pd.DataFrame, form: str) -> str:
     """The rows of a table for the text alternative of a chart; `form` names its columns."""
     return "; ".join(form.format(**row) for row in table.to_dict("records"))
-
-
-# --- A model and its versions on the same contexts: paired differences, and changed leanings -----
 
 
 def version_findings(
@@ -439,9 +433,6 @@ def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
     return default_contexts(topic)
 
 
-# --- The paper's printed figures, and why ours may differ ----------------------------------------
-
-
 #: Why our figures differ from the printed ones, even for the same model.
 DIFFERENCES = (
     "Words: the released code drops words of several tokens, and looks words up without the "
@@ -487,9 +478,6 @@ def printed() -> dict[str, tuple[Printed, ...]]:
         table: tuple(Printed(table, model, *values) for model, values in about["models"].items())
         for table, about in tomllib.loads(text).items()
     }
-
-
-# --- Runs on the same groups and contexts as arrays, and rows of their risks ---------------------
 
 
 def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Joint:

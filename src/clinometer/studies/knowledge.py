@@ -23,8 +23,6 @@ from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.studies.framework import Findings, Plan, Results, in_words, planned_runs
 from clinometer.topics import Group, Topic
 
-# --- Facts as topics: subjects are groups, possible answers are categories, paraphrases contexts
-
 
 class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -133,9 +131,6 @@ def _relation(name: str, given: _Relation) -> Relation:
     )
 
 
-# --- E.1, E.2: facts instead of stereotypes; how much is known, and the cost of inconsistency ----
-
-
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
 _SENTENCE = (
     "{name}, {relation}: knowledge {knowledge:.3f} ({knowledge_low:.3f} to {knowledge_high:.3f}; "
@@ -161,7 +156,6 @@ def knowledge_findings(
     relations: Sequence[Relation],
     *,
     exponent: float = 0.5,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Findings:
     """Knowledge, deterministic knowledge and confidence of each model and relation."""
@@ -176,7 +170,7 @@ def knowledge_findings(
         row = {"name": planned.label, "relation": relation.name, "facts": len(scores)}
         row["paraphrases"] = len(relation.paraphrases)
         row["chance"] = float(scores["chance"].mean())
-        rows.append(row | _means(scores, level=level, seed=seed))
+        rows.append(row | _means(scores, seed=seed))
     table = pd.DataFrame(rows)
     pairs = in_words(table, "{name}, {relation}: {knowledge:.3f} of {deterministic:.3f}")
     return Findings(
@@ -244,12 +238,12 @@ def score_facts(
     )
 
 
-def _means(found: pd.DataFrame, *, level: float, seed: int) -> dict[str, Any]:
+def _means(scores: pd.DataFrame, *, seed: int) -> dict[str, Any]:
     """Means over the facts, with percentiles of resampled facts."""
-    values = found[list(_PARTS)].to_numpy(dtype=float)
+    values = scores[list(_PARTS)].to_numpy(dtype=float)
     values = values[~np.isnan(values).any(axis=1)]
     picks = np.random.default_rng(seed).integers(len(values), size=(2000, len(values)))
-    ends = central_interval(values[picks].mean(axis=1), level)
+    ends = central_interval(values[picks].mean(axis=1), 0.95)
     row: dict[str, Any] = {}
     for i, part in enumerate(_PARTS):
         row[part] = float(values[:, i].mean())

@@ -29,6 +29,8 @@ from clinometer.studies.framework import (
 )
 from clinometer.topics import Topic
 
+_LEVEL = 0.95
+
 
 def size_plan(
     families: Sequence[tuple[str, Sequence[str]]],
@@ -45,7 +47,7 @@ def size_plan(
     return Plan("size", audits)
 
 
-def size_findings(results: Results, *, level: float = 0.95, seed: int = 0) -> Findings:
+def size_findings(results: Results, *, seed: int = 0) -> Findings:
     """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
     rows: list[dict[str, Any]] = []
     slopes: list[dict[str, Any]] = []
@@ -60,7 +62,7 @@ def size_findings(results: Results, *, level: float = 0.95, seed: int = 0) -> Fi
             for name, run, size in members
             for measure in MEASURES
         ]
-        slopes += _slopes(family, members, level=level, seed=seed)
+        slopes += _slopes(family, members, seed=seed)
     table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
     named = [(planned.label, run) for planned, run in results]
     return Findings(
@@ -137,16 +139,14 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
     return sorted(sized, key=lambda m: m[2])
 
 
-def _slopes(
-    family: str, members: list[tuple[str, Run, int]], *, level: float, seed: int
-) -> list[dict[str, Any]]:
+def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
     x = np.log10([size for _, _, size in members])
     found = joint([run for _, run, _ in members], seed=seed)
     rows = []
     for i, measure in enumerate(MEASURES):
         value = float(slope(x, found.values[:, i]))
-        low, high = found.interval(value, slope(x, found.draws[:, :, i]), level=level)
-        wide = over_models(x, found.values[:, i], level=level)
+        low, high = found.interval(value, slope(x, found.draws[:, :, i]), level=_LEVEL)
+        wide = over_models(x, found.values[:, i], level=_LEVEL)
         rows.append(
             {
                 "family": family,

@@ -192,9 +192,6 @@ def _figure(key: str, title: str, caption: str, table: pd.DataFrame) -> Figure:
     )
 
 
-# --- Does the corpus matter? One model over halves of a corpus, and over corpora of other sources
-
-
 HALVES = ("half 1", "half 2")
 
 

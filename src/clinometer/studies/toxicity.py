@@ -46,9 +46,6 @@ from clinometer.studies.framework import (
 )
 from clinometer.topics import Topic
 
-# --- Fine-tune a causal model on texts, as D.4 does: 2 epochs, 1e-5, warm-up 0.2, batch 1 × 4 ----
-
-
 RECORD = "training.json"
 
 
@@ -231,9 +228,6 @@ def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
     return {"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
 
 
-# --- Figure 6: a causal model before and after fine-tuning on toxic text, in the same contexts ---
-
-
 BEFORE, AFTER = "before", "after"
 _MAY = (
     "The texts are a collection of toxic posts, unlike the data a model is first trained on; the "
@@ -291,9 +285,6 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
         before=[how],
         after=_MAY,
     )
-
-
-# --- Texts to train on: a column of a csv file, a field of json lines, or one text per line ------
 
 
 #: Text columns of published collections.
