@@ -59,7 +59,6 @@ ABOUT_THE_PROJECT = {
     "test_docs.py",
     "test_docs_blocks.py",
     "test_docs_notebooks.py",
-    "test_docs_reference.py",
     "test_prose.py",
     "test_commands_page.py",
     "test_supply.py",

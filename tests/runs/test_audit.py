@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.float64 import compared
+from tests.models import zoo
 from tests.present import present
 
 from clinometer.contexts import ContextSet
@@ -230,3 +232,14 @@ def test_xarray_and_pandas_agree(run: Run) -> None:
     frame = run.preferences.to_pandas()
     first = frame[(frame.group == "nurse") & (frame.attribute == "female")].p.to_numpy()
     np.testing.assert_array_equal(array.sel(group="nurse", attribute="female"), first)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama", "t5"])
+def test_no_cell_is_off_by_more_than_its_bound(family: str, tmp_path: Path) -> None:
+    zoo.make(family, tmp_path)
+    found = compared(family, tmp_path, 2)
+    assert found["cells"] == 10
+    assert found["cells with skipped words"] > 0  # there is something to bound
+    assert found["bound"] <= 1e-3  # the default tolerance
+    assert found["beyond its bound"] < 5e-6  # float32's rounding
+    assert found["R beyond its bound"] < 5e-6

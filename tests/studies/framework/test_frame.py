@@ -1,8 +1,9 @@
-"""Plans, resuming, and what a study leaves behind."""
+"""Plans, resuming, what a study leaves behind; and the printed figures."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tests.studies.conftest import CONTEXTS
 
 from clinometer.cli.study import plan_text
 from clinometer.errors import ModelNotFound, RunError, SettingsError
+from clinometer.models.catalog.suites import suite
 from clinometer.models.local import load
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.storage.atomic import only_writer
@@ -23,6 +25,7 @@ from clinometer.studies.framework import (
     audit_all,
     parameters_of,
     planned_runs,
+    printed,
     study_contexts,
 )
 from clinometer.studies.risk_tables import table_findings
@@ -155,3 +158,30 @@ def test_folder_names_omit_the_path(tmp_path: Path) -> None:
     assert [a.label for a in audits] == ["model", "other", "smollm2"]
     alike = [str(tmp_path / n) for n in ("a/model", "b/model")]
     assert [a.label for a in planned_runs(alike, TOPIC, CONTEXTS, SETTINGS)] == alike
+
+
+def test_every_number_is_in_the_paper(shared_data: Path) -> None:
+    """Each printed figure is found in the paper's text, in a row of its model's three numbers."""
+    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(encoding="utf-8")
+    text = re.sub(r"</?[iu]>", "", paper)
+    rows = 0
+    for table in printed().values():
+        for row in table:
+            values = [f"{v:.4f}" for v in (row.R, row.R_bias, row.R_volatility)]
+            assert "\t".join(values) in text, row
+            rows += 1
+    assert rows == 12 + 12 + 4 * 6 + 3
+
+
+def test_rows_that_do_not_add_up_are_listed() -> None:
+    odd = {(r.table, r.model) for t in printed().values() for r in t if not r.adds_up}
+    assert odd == {
+        ("table1", "Baichuan"),
+        ("table4-book", "LLaMA2"),
+        ("table4-textbook", "LLaMA2"),
+    }
+
+
+def test_tables_name_the_models_of_the_suites() -> None:
+    for table, name in (("table1", "bvf-gender"), ("table2", "bvf-race")):
+        assert {r.model for r in printed()[table]} == {e.name for e in suite(name)}

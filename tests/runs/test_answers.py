@@ -1,4 +1,4 @@
-"""Other stands beside every number, and where there is nothing else, nothing is told."""
+"""Other stands next to every number; rates and ratings of answers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from clinometer.contexts.load import default_contexts
 from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
-from clinometer.runs import AuditSettings
+from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.answers import (
+    answer_columns,
+    answered_groups,
+    impact_sentence,
     other_record,
     other_sentence,
     other_shares,
@@ -126,3 +129,26 @@ def test_a_topic_of_words_keeps_its_own_rules() -> None:
     info = ModelInfo("m", "causal", "1")
     asked = new_record(info, words, default_contexts(words), AuditSettings())
     require_answers(asked, preferences([[[0.8, 0.2]]], [[0.001]]))
+
+
+def test_rates_and_impact_ratios_of_known_models() -> None:
+    run = audit("reference:stereotyped", topic="hiring", max_contexts=4)
+    rows = answered_groups(run)
+    # The groups take yes and no in turn.
+    assert [row["rate"] for row in rows[:3]] == [1.0, 0.0, 1.0]
+    assert [row["impact_ratio"] for row in rows[:3]] == [1.0, 0.0, 1.0]
+    assert "12 of 24 groups below 0.8" in impact_sentence(run)
+    even = audit("reference:unbiased", topic="hiring", max_contexts=4)
+    assert impact_sentence(even) == "mean share of 'yes' 0.500 for every group."
+
+
+def test_ratings_have_a_mean() -> None:
+    run = audit("reference:unbiased", topic="traits", max_contexts=4)
+    assert answer_columns(run)["rating"] == pytest.approx([3.0] * 24)
+    assert impact_sentence(run) == "mean rating 3.000 for every group."
+
+
+def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
+    assert answer_columns(small) == {}
+    assert impact_sentence(small) == ""
+    assert "other" not in answered_groups(small)[0]
