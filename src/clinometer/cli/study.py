@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import DEVICE, GROUPS, SEED, grouped, topic_of
+from clinometer.cli.options import DEVICE, SEED, grouped, topic_of
 from clinometer.cli.printing import TerminalTable, console, number, print_json, say
 from clinometer.cli.progress import Kept, Watch, kept_cells, progress
 from clinometer.cli.reliability import (
@@ -42,19 +42,22 @@ if TYPE_CHECKING:
 
 MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
-TOPIC = Annotated[str, opt("A built-in topic or a .toml file.")]
-CONTEXTS = Annotated[
-    str | None,
-    opt("A built-in context set or a .csv file.", unset="the topic's own"),
-]
-#: The settings of every audit of a study that can be chosen.
-SETTINGS = Annotated[AuditSettings, "max_contexts", "single_token", "device", "seed"]
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyOutput:
-    """Where a study is stored, whether existing results are reused, and how they are shown."""
+class Study:
+    """What a study asks and how, where it is stored, whether existing results are reused, and how
+    they are shown."""
 
+    topic: str = option("gender", help="A built-in topic or a .toml file.")
+    groups: str | None = option(
+        None, help="Only these groups of the topic, separated by commas.", unset="all"
+    )
+    contexts: str | None = option(
+        None, help="A built-in context set or a .csv file.", unset="the topic's own"
+    )
+    settings: AuditSettings = field(default_factory=AuditSettings)
     out: Path | None = option(
         None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
     )
@@ -68,6 +71,19 @@ class StudyOutput:
     def folder(self, study: str) -> Path:
         return self.out or Path("studies") / study
 
+    @property
+    def question(self) -> dict[str, Any]:
+        """What a plan is made of."""
+        topic = topic_of(self.topic, self.groups)
+        return {"topic": topic, "contexts": self.contexts, "settings": self.settings}
+
+
+#: Options that most studies have.
+_AUDIT = ("max_contexts", "single_token", "device", "seed")
+_OUTPUT = ("out", "only_plan", "fresh", "no_page", "json_output")
+STUDY = Annotated[Study, "topic", "groups", "contexts", _AUDIT, _OUTPUT]
+#: Of runs that are there already.
+VIEW = Annotated[Study, "out", "no_page", "json_output"]
 
 #: Tables up to this many rows are shown in the terminal; all are written as csv files.
 _SHOWN = 24
@@ -76,7 +92,7 @@ _SHOWN = 24
 def carry_out(
     plan: Plan,
     findings: Callable[[Results], Findings],
-    output: StudyOutput,
+    output: Study,
     *,
     before: Callable[[], None] | None = None,
 ) -> None:
@@ -111,7 +127,7 @@ def carry_out(
         raise typer.Exit(max(error.exit_status for _, error in failed))
 
 
-def finish(findings: Findings, folder: Path, output: StudyOutput) -> None:
+def finish(findings: Findings, folder: Path, output: Study) -> None:
     """Write the findings and print them."""
     missing = findings.write(folder, page=not output.no_page)
     if missing:
@@ -162,9 +178,6 @@ def show_table(table: Table) -> None:
     shown.print(console())
     if table.note:
         console().print(table.note, soft_wrap=True)
-
-
-RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
 def factors_command(
@@ -331,24 +344,15 @@ def _g(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-def _table_command(study: str, about: str) -> Callable[..., None]:
+def _table_command(name: str, about: str) -> Callable[..., None]:
     """The three tables are one command with three names."""
 
     @grouped
-    def command(
-        models: MODELS,
-        contexts: CONTEXTS = None,
-        *,
-        settings: SETTINGS,
-        output: StudyOutput,
-    ) -> None:
+    def command(models: MODELS, *, study: Annotated[Study, "contexts", _AUDIT, _OUTPUT]) -> None:
         from clinometer.studies.risk_tables import table_findings, table_plan
 
-        carry_out(
-            table_plan(study, models, contexts=contexts, settings=settings),
-            partial(table_findings, study),
-            output,
-        )
+        plan = table_plan(name, models, contexts=study.contexts, settings=study.settings)
+        carry_out(plan, partial(table_findings, name), study)
 
     command.__doc__ = about
     return command
@@ -372,12 +376,8 @@ def size_command(
         list[str] | None,
         opt("NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."),
     ] = None,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
     *,
-    settings: SETTINGS,
-    output: StudyOutput,
+    study: STUDY,
 ) -> None:
     """Trend of bias and volatility with model size (Figure 7).
 
@@ -386,11 +386,8 @@ def size_command(
     from clinometer.studies.size import size_findings, size_plan
 
     families = [("", models)] + [_family(text) for text in family or ()]
-    carry_out(
-        size_plan(families, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        partial(size_findings, seed=settings.seed),
-        output,
-    )
+    plan = size_plan(families, **study.question)
+    carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -422,27 +419,13 @@ def alignment_command(
             "Also score the versions inside their chat template; a single model, itself.", "--chat"
         ),
     ] = False,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
     *,
-    settings: SETTINGS,
-    output: StudyOutput,
+    study: STUDY,
 ) -> None:
     """Compare a base model with its aligned or instruction-tuned versions (Figure 8)."""
     from clinometer.studies.alignment import alignment_findings, alignment_plan
 
-    carry_out(
-        alignment_plan(
-            models,
-            topic=topic_of(topic, groups),
-            contexts=contexts,
-            settings=settings,
-            chat=chat,
-        ),
-        alignment_findings,
-        output,
-    )
+    carry_out(alignment_plan(models, **study.question, chat=chat), alignment_findings, study)
 
 
 @grouped
@@ -455,8 +438,7 @@ def knowledge_command(
         float, opt("Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0)
     ] = 0.5,
     *,
-    settings: Annotated[AuditSettings, "device", "seed"],
-    output: StudyOutput,
+    study: Annotated[Study, "device", "seed", _OUTPUT],
 ) -> None:
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
     from clinometer.studies.knowledge import (
@@ -467,41 +449,36 @@ def knowledge_command(
     )
 
     relations = builtin_facts() if facts is None else read_facts(facts)
+    seed = study.settings.seed
     carry_out(
-        knowledge_plan(models, relations, settings=settings),
-        partial(knowledge_findings, relations=relations, exponent=exponent, seed=settings.seed),
-        output,
+        knowledge_plan(models, relations, settings=study.settings),
+        partial(knowledge_findings, relations=relations, exponent=exponent, seed=seed),
+        study,
     )
 
 
 def _over_sources(
-    study: str, about: str, *, more: str = "", unset: str = "the topic's built-in sets"
+    name: str, about: str, *, more: str = "", unset: str = "the topic's built-in sets"
 ) -> Callable[..., None]:
     """The two studies of contexts from several sources take the same options."""
 
     def command(
         models: MODELS,
         source: list[str] | None = None,
-        topic: TOPIC = "gender",
-        groups: GROUPS = None,
         *,
-        settings: SETTINGS,
-        output: StudyOutput,
+        study: Annotated[Study, "topic", "groups", _AUDIT, _OUTPUT],
     ) -> None:
         from clinometer.studies import sources
 
         plan, findings = {
             "sources": (sources.sources_plan, sources.sources_findings),
             "corpora": (sources.corpora_plan, sources.corpora_findings),
-        }[study]
-        subject = topic_of(topic, groups)
+        }[name]
+        topic, settings = topic_of(study.topic, study.groups), study.settings
         named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
-        sets = sources.source_sets(subject, named)
-        carry_out(
-            plan(models, sets, topic=subject, settings=settings),
-            partial(findings, seed=settings.seed),
-            output,
-        )
+        sets = sources.source_sets(topic, named)
+        planned = plan(models, sets, topic=topic, settings=settings)
+        carry_out(planned, partial(findings, seed=settings.seed), study)
 
     given = opt(f"NAME=CONTEXTS: a source and its context set; may be repeated.{more}", unset=unset)
     command.__annotations__["source"] = Annotated[list[str] | None, given]
@@ -523,28 +500,19 @@ corpora_command = _over_sources(
 @grouped
 def languages_command(
     models: MODELS,
-    topic: TOPIC = "gender-zh",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
+    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender-zh",
     *,
-    settings: SETTINGS,
-    output: StudyOutput,
+    study: Annotated[Study, "groups", "contexts", _AUDIT, _OUTPUT],
 ) -> None:
     """Risks in another language, next to the paper's Table 5; any language with a topic file."""
     from clinometer.studies.risk_tables import languages_plan, table_findings
 
-    carry_out(
-        languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        partial(table_findings, "languages"),
-        output,
-    )
-
-
-OUTPUT = Annotated[StudyOutput, "out", "no_page", "json_output"]
+    plan = languages_plan(models, **replace(study, topic=topic).question)
+    carry_out(plan, partial(table_findings, "languages"), study)
 
 
 @grouped
-def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
+def leaning_command(runs: RUNS, *, output: VIEW) -> None:
     """Which way each group leans in each model, and which lean alike in all (Figure 5)."""
     from clinometer.studies.views import leaning_findings
 
@@ -552,7 +520,7 @@ def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
 
 
 @grouped
-def distribution_command(runs: RUNS, *, output: OUTPUT) -> None:
+def distribution_command(runs: RUNS, *, output: VIEW) -> None:
     """Distribution of bias and volatility risk over the groups (Figures 10 and 16)."""
     from clinometer.studies.views import distribution_findings
 
@@ -565,7 +533,7 @@ def heatmap_command(
     group: Annotated[list[str] | None, opt("Only this group; may be repeated.")] = None,
     contexts: Annotated[int, opt("Number of contexts, heaviest first.", allowed=ranges.COUNT)] = 10,
     *,
-    output: OUTPUT,
+    output: VIEW,
 ) -> None:
     """Heat map of preferences by group and context (Figure 11)."""
     from clinometer.studies.views import heatmap_findings
@@ -576,7 +544,6 @@ def heatmap_command(
 
 def _named(paths: list[Path]) -> list[tuple[str, Run]]:
     """Runs by the name of their model; by model and folder if two share a name."""
-
     runs = [Run.load(path) for path in paths]
     names = [run.model for run in runs]
     return [
@@ -598,11 +565,9 @@ def toxicity_command(
     ] = None,
     *,
     training: Training,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
-    settings: Annotated[AuditSettings, "max_contexts", "device", "seed"],
-    output: StudyOutput,
+    study: Annotated[
+        Study, "topic", "groups", "contexts", "max_contexts", "device", "seed", _OUTPUT
+    ],
 ) -> None:
     """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
 
@@ -616,33 +581,19 @@ def toxicity_command(
         toxicity_plan,
     )
 
-    folder = output.folder("toxicity")
-    chosen = some_of(
-        read_texts(texts, column=column, where=where or ()), max_texts, seed=settings.seed
-    )
-    training = replace(training, seed=settings.seed)
-    plan = toxicity_plan(
-        model,
-        folder,
-        chosen,
-        topic=topic_of(topic, groups),
-        contexts=contexts,
-        settings=settings,
-        training=training,
-    )
+    folder, seed = study.folder("toxicity"), study.settings.seed
+    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=seed)
+    training = replace(training, seed=seed)
+    plan = toxicity_plan(model, folder, chosen, **study.question, training=training)
 
     def train() -> None:
-        if output.fresh:
+        if study.fresh:
             shutil.rmtree(folder / "model", ignore_errors=True)
         with progress("training", unit="steps", start=f"loading {model}") as watch:
             finetuned(model, chosen, folder / "model", training=training, progress=watch)
 
-    carry_out(
-        plan,
-        partial(toxicity_findings, texts=len(chosen), training=training),
-        output,
-        before=train,
-    )
+    findings = partial(toxicity_findings, texts=len(chosen), training=training)
+    carry_out(plan, findings, study, before=train)
 
 
 @grouped
@@ -655,18 +606,17 @@ def vision_command(
         list[str], opt("CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated.")
     ],
     *,
-    settings: Annotated[AuditSettings, "device", "seed"],
-    output: Annotated[StudyOutput, "out", "only_plan", "no_page", "json_output"],
+    study: Annotated[Study, "device", "seed", "out", "only_plan", "no_page", "json_output"],
 ) -> None:
     """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
     from clinometer.models.catalog.spec import folder_name
     from clinometer.studies.vision import ask_images, find_images, vision_findings
 
-    folder = output.folder("vision")
+    folder = study.folder("vision")
     found = find_images(images)
     texts = dict(_pair(text, "--label", "CATEGORY=TEXT") for text in label)
-    if output.only_plan:
-        if output.json_output:
+    if study.only_plan:
+        if study.json_output:
             print_json({"study": "vision", "images": len(found.files), "models": model})
         else:
             line = f"study vision: {len(found.files):,} images to score with {len(model)} models"
@@ -676,9 +626,9 @@ def vision_command(
     for name in model:
         place = folder / "runs" / folder_name(name)
         with progress(name, unit="images", kept=Kept(place)) as watch:
-            run = ask_images(name, found, texts, place, settings=settings, progress=watch)
+            run = ask_images(name, found, texts, place, settings=study.settings, progress=watch)
         named.append((name, run))
-    finish(vision_findings(named), folder, output)
+    finish(vision_findings(named), folder, study)
 
 
 def versions_command(
