@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, replace
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -122,13 +122,16 @@ class Outer:
     maybe: Maybe | None = None
 
 
+def invoke(command: Callable[..., None], *arguments: str) -> Any:
+    app = typer.Typer()
+    app.command()(grouped(command))
+    return CliRunner().invoke(app, list(arguments))
+
+
 def ask(*arguments: str) -> tuple[int, str, list[Any]]:
     """Exit status, output and what the command got."""
     got: list[Any] = []
-    app = typer.Typer()
 
-    @app.command()
-    @grouped
     def say(
         name: Annotated[str, typer.Argument(help="To whom.")],
         *,
@@ -138,7 +141,7 @@ def ask(*arguments: str) -> tuple[int, str, list[Any]]:
         """Say it."""
         got.extend([name, outer, last])
 
-    result = CliRunner().invoke(app, list(arguments))
+    result = invoke(say, *arguments)
     return result.exit_code, result.output, got
 
 
@@ -172,19 +175,13 @@ def test_a_field_without_a_default_is_required() -> None:
 
 def test_only_the_settings_named_are_offered_and_set() -> None:
     got: list[Any] = []
-    app = typer.Typer()
 
-    @app.command()
-    @grouped
     def say(seed: int = 4, *, settings: Annotated[AuditSettings, "device", "level"]) -> None:
         got.append(settings)
 
-    def run(*arguments: str) -> int:
-        return CliRunner().invoke(app, list(arguments)).exit_code
-
-    assert run("--device", "cpu", "--seed", "9") == 0
+    assert invoke(say, "--device", "cpu", "--seed", "9").exit_code == 0
     assert got == [AuditSettings(load=LoadOptions(device="cpu"))]
-    assert run("--norm", "2") == 2
+    assert invoke(say, "--norm", "2").exit_code == 2
 
 
 def test_only_options_can_be_derived() -> None:
@@ -195,7 +192,6 @@ def test_only_options_can_be_derived() -> None:
 def test_duplicate_option_names_are_refused() -> None:
     def command(*, times: int = 2, inner: Inner) -> None: ...
 
-    command.__annotations__ = {"times": int, "inner": Inner, "return": None}
     with pytest.raises(ValueError, match="times"):
         grouped(command)
 
@@ -243,15 +239,11 @@ OTHER = {
 def audited(*arguments: str) -> tuple[Any, AuditSettings | None]:
     """The error, and the settings that the options of an audit come to."""
     got: list[AuditSettings] = []
-    app = typer.Typer()
 
-    @app.command()
-    @grouped
     def settle(*, settings: AuditSettings) -> None:
         got.append(settings)
 
-    result = CliRunner().invoke(app, list(arguments))
-    return result.exception, got[0] if got else None
+    return invoke(settle, *arguments).exception, got[0] if got else None
 
 
 def test_without_options_an_audit_has_the_settings_of_the_library() -> None:
@@ -261,7 +253,6 @@ def test_without_options_an_audit_has_the_settings_of_the_library() -> None:
 def test_the_audit_options_are_exactly_these() -> None:
     def settle(*, settings: AuditSettings) -> None: ...
 
-    settle.__annotations__ = {"settings": AuditSettings, "return": None}
     app = typer.Typer()
     app.command()(grouped(settle))
     command = typer.main.get_command(app)
