@@ -152,10 +152,10 @@ def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
             np.maximum(high, mean).tolist(),
             strict=True,
         )
-        estimates = [Estimate(*value, level, "shuffled") for value in ends]
+        R, bias, volatility = (Estimate(*value, level, "shuffled") for value in ends)
         above = int((found[:, 2] >= run.risks.R_volatility.value).sum())
         p = (1 + above) / (1 + n)
-        yield Control("shuffled words", option, *estimates, note=f"{n} shuffles", p=p)
+        yield Control("shuffled words", option, R, bias, volatility, f"{n} shuffles", p)
 
 
 def _against(
@@ -276,7 +276,8 @@ def _one(report: RiskReport, x: int, name: str) -> Control:
             low, high = (float(v) for v in ends)
             estimates.append(Estimate(value, low, high, intervals.level, intervals.method))
     note = f"leans to {report.leaning[x] or 'neither'}"
-    return Control("placebo group", name, *estimates, note=note)
+    R, bias, volatility = estimates
+    return Control("placebo group", name, R, bias, volatility, note)
 
 
 def _mixture(p: Preferences, names: Sequence[str]) -> Preferences:

@@ -106,7 +106,7 @@ class Plan:
     def to_dict(self, out: Path) -> dict[str, Any]:
         """What remains to be scored, given what the study's folder `out` already contains, and
         roughly how many seconds it takes; None if unknown."""
-        audits = [
+        audits: list[dict[str, Any]] = [
             {
                 "model": planned.model,
                 "label": planned.label,
@@ -118,8 +118,8 @@ class Plan:
             }
             for planned in self.audits
         ]
-        further = [{"what": what, "seconds": seconds} for what, seconds in self.further]
-        seconds: list[Any] = [part["seconds"] for part in (*audits, *further)]
+        further: list[dict[str, Any]] = [{"what": w, "seconds": s} for w, s in self.further]
+        seconds = [a["seconds"] for a in audits] + [part["seconds"] for part in further]
         return {
             "study": self.study,
             "prompts": sum(
@@ -301,7 +301,7 @@ def only(results: Results, role: str) -> list[tuple[str, Run]]:
 
 def in_words(table: pd.DataFrame, form: str) -> str:
     """The rows of a table for the text alternative of a chart; `form` names its columns."""
-    return "; ".join(form.format(**row) for row in table.to_dict("records"))
+    return "; ".join(form.format_map(row) for row in table.to_dict("records"))
 
 
 def version_findings(

@@ -102,8 +102,8 @@ class _Risks:
             norm=self.norm if norm is None else norm,
             normalize=self.normalize if normalize is None else normalize,
         )
-        values = (report.summary[name].value for name in MEASURES)
-        return Choice(choice, option, *values, note, comparable)
+        R, bias, volatility = (report.summary[name].value for name in MEASURES)
+        return Choice(choice, option, R, bias, volatility, note, comparable)
 
 
 def _weights(risks: _Risks) -> Iterator[Choice]:

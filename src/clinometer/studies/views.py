@@ -41,14 +41,11 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
         table[f"s: {name}"] = pd.Series(strength, index=list(run.risks.groups))
     complete = leans.dropna()
     alike = complete[complete.nunique(axis=1) == 1].iloc[:, 0]
-    counts = [
-        {"name": name, "category": c, "groups": int((leans[name] == c).sum())}
-        for name, _ in named
-        for c in categories
-    ]
-    said = []
+    counts, said = [], []
     for name, _ in named:
-        parts = ", ".join(f"{r['groups']} to {r['category']}" for r in counts if r["name"] == name)
+        groups = {c: int((leans[name] == c).sum()) for c in categories}
+        counts += [{"name": name, "category": c, "groups": n} for c, n in groups.items()]
+        parts = ", ".join(f"{n} to {c}" for c, n in groups.items())
         said.append(f"{name}: of {int(leans[name].notna().sum())} groups lean {parts}.")
     if len(named) > 1:
         rare = min(categories, key=lambda c: int((alike == c).sum()))
