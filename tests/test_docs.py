@@ -3,16 +3,16 @@ commands' own; the notebooks in examples/ are those of the tutorials."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from tests.command import every_command
+from tests.present import loaded
 
+from clinometer import measure
 from clinometer.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,15 +32,6 @@ INSIDE = {
     "storage",
     "web",
 }
-
-
-def loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def pages() -> list[Path]:
@@ -67,6 +58,14 @@ def test_every_package_has_a_page() -> None:
     pages = {p.stem for p in DOCS.glob("*.md")}
     named = {"measure", "topics", "contexts", "models", "runs", "report", "reliability", "cli"}
     assert named <= pages
+
+
+def test_the_names_of_measure_are_in_its_pages() -> None:
+    pages = ("measure.md", "inference.md", "compare.md")
+    text = "".join((DOCS / name).read_text(encoding="utf-8") for name in pages)
+    for name in measure.__all__:
+        assert hasattr(measure, name)
+        assert f"`{name}" in text, f"{name} is in none of {pages}"
 
 
 def test_every_public_name_has_a_page() -> None:

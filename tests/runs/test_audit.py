@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -138,11 +137,8 @@ def test_settings_are_keywords_too() -> None:
         audit("reference:random", temperature=0.5)
 
 
-def test_a_finished_run_is_not_rescored(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("the model was opened again")
-
-    monkeypatch.setattr(sys.modules["clinometer.runs.scores.scoring"], "open_model", never)
+@pytest.mark.usefixtures("no_model")
+def test_a_finished_run_is_not_rescored(run: Run) -> None:
     again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
     other = audit(
