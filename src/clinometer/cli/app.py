@@ -57,7 +57,8 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
     if debug:
         sys.stderr.write(visible("".join(traceback.format_exception(error))))
     if isinstance(error, BrokenPipeError):
-        _drop_output()
+        # Discard the rest of stdout: Python would otherwise complain on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_READ
     if isinstance(error, KeyboardInterrupt):
         line, status = "interrupted; rerun the same command to resume", INTERRUPTED
@@ -73,11 +74,6 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = _unexpected(error), UNEXPECTED
     say(line)
     return status
-
-
-def _drop_output() -> None:
-    """Discard the rest of stdout: Python would otherwise complain on exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: BaseException) -> str:

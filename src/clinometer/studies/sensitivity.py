@@ -66,13 +66,12 @@ class Sensitivity:
 
 def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
     """R, R^b, R^v of a run under each choice, one changed at a time."""
-    norm, normalize = run.risks.norm, run.risks.normalized
-    risks = _Risks(run.preferences, norm, normalize)
+    risks = _Risks(run.preferences, run.risks.norm, run.risks.normalized)
     sampled = run.preferences.sampling.set_noise > 0
     rows = [
         risks.row("as measured", f"contexts {'sampled by weight' if sampled else 'by count'}"),
         *_weights(risks),
-        *_words(run, norm, normalize, seed=seed),
+        *_words(run, risks, seed=seed),
         *_scale(risks),
         *_criteria(risks),
         *_coverage(risks),
@@ -83,27 +82,20 @@ def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
 
 @dataclass(frozen=True, eq=False)
 class _Risks:
+    """Preferences, and the scale on which their risks are measured."""
+
     preferences: Preferences
     norm: float
     normalize: bool
 
-    def row(
-        self,
-        choice: str,
-        option: str,
-        *,
-        preferences: Preferences | None = None,
-        norm: float | None = None,
-        normalize: bool | None = None,
-        note: str = "",
-        comparable: bool = True,
-    ) -> Choice:
-        report = (preferences or self.preferences).decompose(
-            norm=self.norm if norm is None else norm,
-            normalize=self.normalize if normalize is None else normalize,
-        )
+    def row(self, choice: str, option: str, note: str = "", *, comparable: bool = True) -> Choice:
+        report = self.preferences.decompose(norm=self.norm, normalize=self.normalize)
         R, bias, volatility = (report.summary[name].value for name in MEASURES)
         return Choice(choice, option, R, bias, volatility, note, comparable)
+
+    def of(self, preferences: Preferences) -> _Risks:
+        """Other preferences on the same scale."""
+        return replace(self, preferences=preferences)
 
 
 def _weights(risks: _Risks) -> Iterator[Choice]:
@@ -113,20 +105,19 @@ def _weights(risks: _Risks) -> Iterator[Choice]:
         yield Choice("context weights", "uniform", note=note)
     else:
         even = replace(p, context_weights=np.ones(len(p.contexts)))
-        yield risks.row("context weights", "uniform", preferences=even)
+        yield risks.of(even).row("context weights", "uniform")
     if not np.allclose(p.group_weights, p.group_weights[0]):
         even = replace(p, group_weights=np.ones(len(p.groups)))
-        yield risks.row("group weights", "uniform", preferences=even)
+        yield risks.of(even).row("group weights", "uniform")
     employed = builtin_factors()[WEIGHT].reindex(list(p.groups)).to_numpy(dtype=float)
     known = np.isfinite(employed)
     weights = np.where(known, employed, 0.0)
     if known.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
-        weighted = replace(p, group_weights=weights)
         note = "" if known.all() else f"{(~known).sum()} of {len(p.groups)} groups have no figure"
-        yield risks.row("group weights", "employment", preferences=weighted, note=note)
+        yield risks.of(replace(p, group_weights=weights)).row("group weights", "employment", note)
 
 
-def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Choice]:
+def _words(run: Run, risks: _Risks, *, seed: int) -> Iterator[Choice]:
     """Other word lists, each counted separately over the same scores."""
     if not has_scores(run):
         yield Choice("words", "other lists", note="no scores of words are stored")
@@ -140,31 +131,25 @@ def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Cho
         except ModelError as error:
             yield Choice("words", name, note=str(error).split(": ", 1)[-1])
     halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
-    found = recounted(run, [*counts, *halves])
-    risks = [_Risks(p, norm, normalize) for p in found]
-    for name, risk in zip(names, risks, strict=False):
-        yield risk.row("words", name)
-    ordered = sorted(
-        (risk.row("words", "") for risk in risks[len(names) :]),
-        key=lambda row: row.R_volatility or 0.0,
-    )
+    rows = [risks.of(p).row("words", "") for p in recounted(run, [*counts, *halves])]
+    for name, row in zip(names, rows, strict=False):
+        yield replace(row, option=name)
+    ordered = sorted(rows[len(names) :], key=lambda row: row.R_volatility or 0.0)
     for row, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
         yield replace(row, option=f"random half, {which} Rᵛ of {HALVES}")
 
 
 def _scale(risks: _Risks) -> Iterator[Choice]:
-    p = risks.preferences
-    size = scale(p.grid.reference)
     option = "raw equations" if risks.normalize else "from 0 to 1"
-    same = bool(np.allclose(size, 1.0))
-    note = "" if same else "another scale"
-    yield risks.row("scale", option, normalize=not risks.normalize, note=note, comparable=same)
+    same = bool(np.allclose(scale(risks.preferences.grid.reference), 1.0))
+    other = replace(risks, normalize=not risks.normalize)
+    yield other.row("scale", option, "" if same else "another scale", comparable=same)
 
 
 def _criteria(risks: _Risks) -> Iterator[Choice]:
     for norm in NORMS:
         if norm != risks.norm:
-            yield risks.row("criterion", f"k = {norm:g}", norm=norm)
+            yield replace(risks, norm=norm).row("criterion", f"k = {norm:g}")
     yield _other(risks, "largest |s| (released code)", lambda s: np.abs(s).max(axis=-1))
     yield _other(
         risks,
@@ -213,7 +198,7 @@ def _coverage(risks: _Risks) -> Iterator[Choice]:
         kept = replace(p, values=np.where(low[..., None], np.nan, p.values))
         lost = int((~kept.observed.any(axis=1)).sum())
         note += f", {lost} groups have none" if lost else ""
-        yield risks.row("coverage", option, preferences=kept, note=note)
+        yield risks.of(kept).row("coverage", option, note)
 
 
 def _corrected(risks: _Risks) -> Choice:

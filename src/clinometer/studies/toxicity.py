@@ -151,7 +151,17 @@ def _train(
             )
         network: Any = pretrained(transformers.AutoModelForCausalLM, source, dtype=torch.float32)
     if training.lora:
-        network = _with_lora(network, training.rank)
+        import peft
+
+        adapter = peft.LoraConfig(
+            r=training.rank,
+            lora_alpha=2 * training.rank,
+            target_modules="all-linear",
+            exclude_modules=["lm_head"],
+            task_type="CAUSAL_LM",
+            fan_in_fan_out=getattr(network.config, "model_type", "") == "gpt2",
+        )
+        network = peft.get_peft_model(network, adapter)
     rows = [
         tokenizer(t, truncation=True, max_length=training.max_tokens)["input_ids"] for t in texts
     ]
@@ -201,21 +211,6 @@ def _train(
         "tokens": sum(map(len, rows)),
         "seconds": round(time.monotonic() - start, 1),
     }
-
-
-def _with_lora(network: Any, rank: int) -> Any:
-    import peft
-
-    fan = getattr(network.config, "model_type", "") == "gpt2"
-    config = peft.LoraConfig(
-        r=rank,
-        lora_alpha=2 * rank,
-        target_modules="all-linear",
-        exclude_modules=["lm_head"],
-        task_type="CAUSAL_LM",
-        fan_in_fan_out=fan,
-    )
-    return peft.get_peft_model(network, config)
 
 
 def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:

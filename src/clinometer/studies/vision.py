@@ -96,7 +96,31 @@ def ask_images(
                 stream.flush()
                 if progress:
                     progress(done, len(missing))
-    return _run(model, images, texts, answers, RunFolder(out), settings)
+    topic = Topic(
+        "vision",
+        groups=tuple(Group(g) for g in images.groups),
+        attributes={name: (text,) for name, text in texts.items()},
+        title="Images",
+    )
+    contexts = ContextSet(
+        "images", [f"[X], scene {s}: [Y]" for s in images.scenes], [1.0] * len(images.scenes)
+    )
+    values = np.full((len(images.groups), len(images.scenes), len(texts)), np.nan)
+    for group, scene in images.files:
+        values[images.groups.index(group), images.scenes.index(scene)] = answers[f"{group}/{scene}"]
+    preferences = Preferences(
+        values=values,
+        groups=topic.group_names,
+        contexts=contexts.ids,
+        categories=topic.categories,
+        context_weights=contexts.weights,
+        group_weights=topic.group_weights,
+        templates=tuple(contexts.templates),
+    )
+    info = ModelInfo(name=model, kind="image", revision="unknown", dtype="float32")
+    return Run.measured(
+        new_record(info, topic, contexts, settings), preferences, settings, folder=RunFolder(out)
+    )
 
 
 def vision_findings(named: list[tuple[str, Run]]) -> Findings:
@@ -160,38 +184,3 @@ def _classifier(model: str, device: str) -> Any:
         return [scores[t] / total for t in texts]
 
     return classify
-
-
-def _run(
-    model: str,
-    images: Images,
-    texts: Mapping[str, str],
-    answers: Mapping[str, list[float]],
-    folder: RunFolder,
-    settings: AuditSettings,
-) -> Run:
-    topic = Topic(
-        "vision",
-        groups=tuple(Group(g) for g in images.groups),
-        attributes={name: (text,) for name, text in texts.items()},
-        title="Images",
-    )
-    contexts = ContextSet(
-        "images", [f"[X], scene {s}: [Y]" for s in images.scenes], [1.0] * len(images.scenes)
-    )
-    values = np.full((len(images.groups), len(images.scenes), len(texts)), np.nan)
-    for group, scene in images.files:
-        values[images.groups.index(group), images.scenes.index(scene)] = answers[f"{group}/{scene}"]
-    preferences = Preferences(
-        values=values,
-        groups=topic.group_names,
-        contexts=contexts.ids,
-        categories=topic.categories,
-        context_weights=contexts.weights,
-        group_weights=topic.group_weights,
-        templates=tuple(contexts.templates),
-    )
-    info = ModelInfo(name=model, kind="image", revision="unknown", dtype="float32")
-    return Run.measured(
-        new_record(info, topic, contexts, settings), preferences, settings, folder=folder
-    )
