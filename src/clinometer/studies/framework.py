@@ -122,11 +122,7 @@ class Plan:
         seconds = [a["seconds"] for a in audits] + [part["seconds"] for part in further]
         return {
             "study": self.study,
-            "prompts": sum(
-                planned.prompts
-                for planned, a in zip(self.audits, audits, strict=True)
-                if not a["done"]
-            ),
+            "prompts": sum(a["prompts"] for a in audits if not a["done"]),
             "seconds": None if None in seconds else sum(seconds),
             "audits": audits,
             "further": further,
