@@ -289,7 +289,8 @@ def controls_command(
     if json_output:
         print_json(found.to_dict())
         return
-    shown = _risk_rows(f"{found.model}: compared with chance and other references", "control")
+    shown = TerminalTable(f"{found.model}: compared with chance and other references")
+    shown.add_text("control").add_numbers(*NARROW_HEADINGS)
     for row in found.rows:
         cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
@@ -302,7 +303,7 @@ def controls_command(
                 soft_wrap=True,
             )
         elif row.note:
-            _print_note(row.option or row.control, row.note)
+            console().print(f"{row.option or row.control}: {row.note}", soft_wrap=True)
 
 
 def sensitivity_command(
@@ -320,7 +321,8 @@ def sensitivity_command(
     if json_output:
         print_json(found.to_dict())
         return
-    shown = _risk_rows(f"{found.model}: the same answers under other choices", "choice")
+    shown = TerminalTable(f"{found.model}: the same answers under other choices")
+    shown.add_text("choice").add_numbers(*NARROW_HEADINGS)
     for row in found.rows:
         cells = [risk(v) for v in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.choice}: {row.option}", *cells)
@@ -329,15 +331,7 @@ def sensitivity_command(
     console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
     for row in found.rows:
         if row.note:
-            _print_note(f"{row.choice}, {row.option}", row.note)
-
-
-def _risk_rows(title: str, first: str) -> TerminalTable:
-    return TerminalTable(title).add_text(first).add_numbers(*NARROW_HEADINGS)
-
-
-def _print_note(what: str, note: str) -> None:
-    console().print(f"{what}: {note}", soft_wrap=True)
+            console().print(f"{row.choice}, {row.option}: {row.note}", soft_wrap=True)
 
 
 def _g(value: float | None) -> str:

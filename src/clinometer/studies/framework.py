@@ -29,6 +29,7 @@ from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.display.text import plain_records
 from clinometer.errors import ClinometerError, MissingExtra, RunError, SettingsError
 from clinometer.extras import require
+from clinometer.measure import Comparison, RiskReport
 from clinometer.measure.comparison_engine import Joint, joint_replicates
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.pretrained import weights_header
@@ -315,8 +316,17 @@ def version_findings(
     flipped. `keys` name the tables of the others, `risks` and `change` are the titles of the table
     and of the charts, and `before` and `after` are sentences around those about the changes."""
     base, *versions = named
-    changes = change_table(base, versions)
-    leanings = [leaning_changes(base, version) for version in versions]
+    columns = ("measure", "value", "low", "high", "p")
+    comparisons = [compare(run, base[1]) for _, run in versions]
+    changes = pd.DataFrame(
+        {"pair": f"{name} − {base[0]}"} | {column: getattr(d, column) for column in columns}
+        for (name, _), comparison in zip(versions, comparisons, strict=True)
+        for d in comparison.overall
+    )
+    leanings = [
+        leaning_changes(base[1].risks, run.risks, comparison)
+        for (_, run), comparison in zip(versions, comparisons, strict=True)
+    ]
     moves = [moved(table, name) for table, (name, _) in zip(leanings, versions, strict=True)]
     plane = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
     return Findings(
@@ -357,21 +367,9 @@ def version_findings(
     )
 
 
-def change_table(before: tuple[str, Run], after: Sequence[tuple[str, Run]]) -> pd.DataFrame:
-    """after − before of R, R^b and R^v, each with its paired interval and p."""
-    rows = [
-        {"pair": f"{name} − {before[0]}"}
-        | {column: getattr(d, column) for column in ("measure", "value", "low", "high", "p")}
-        for name, run in after
-        for d in compare(run, before[1]).overall
-    ]
-    return pd.DataFrame(rows)
-
-
-def leaning_changes(before: tuple[str, Run], after: tuple[str, Run]) -> pd.DataFrame:
+def leaning_changes(a: RiskReport, b: RiskReport, comparison: Comparison) -> pd.DataFrame:
     """Each group: the category it leans to before and after, s towards it, and the change of r."""
-    a, b = before[1].risks, after[1].risks
-    change = {d.group: d for d in compare(after[1], before[1]).by_group if d.measure == "r"}
+    change = {d.group: d for d in comparison.by_group if d.measure == "r"}
     rows = [
         {
             "group": group,
