@@ -201,8 +201,8 @@ def audit_command(
         print_json(as_json(runs, failed))
     elif runs:
         print_bbq(runs) if benchmark else print_runs(runs)
-    for _, error in failed:
-        say(error)
+    for _, reason in failed:
+        say(reason)
     if runs:
         stream = sys.stderr if json_output else sys.stdout
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
