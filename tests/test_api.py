@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -220,10 +218,7 @@ def test_an_estimate_has_three_digits() -> None:
     assert repr(cm.Estimate(0.2)) == "0.200"
 
 
-def test_the_api_is_small_and_loads_what_is_used() -> None:
+def test_the_api_is_small() -> None:
     assert len(cm.__all__) <= 30
     assert len(measure.__all__) <= 20
     assert {"audit", "builtin_topics", "mine", "risks"} < set(cm.__all__)
-    code = "import sys, clinometer; clinometer.Estimate; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"pandas", "pyarrow", "torch", "fastapi"} & set(done.stdout.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from importlib.metadata import Distribution
@@ -12,18 +11,14 @@ from types import ModuleType
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
+from tests.present import loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
 def supply() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("supply", ROOT / "tools" / "supply.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "tools" / "supply.py")
 
 
 def test_every_requirement_has_a_lower_bound_that_the_tested_version_meets(

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from tests.command import every_command
+from tests.command import Result, every_command
 from tests.small_clip import make_clip
 from tests.wheel_environments import (
     FEW,
     FILES,
     SENTENCE,
     Environment,
-    Result,
     build,
     source_files,
 )
@@ -31,6 +30,8 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
 NOT_TRIED = {"inspect", "vllm", "arviz", "mlflow", "wandb", "dev", "bench", "docs", "all"}
+#: How far a group of annotators is.
+STATUS = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
 
 
 @pytest.fixture(scope="module")
@@ -229,10 +230,9 @@ def test_report(environment: MakeEnvironment) -> None:
 
 def test_web(environment: MakeEnvironment) -> None:
     made = environment("web")
-    status = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
-    postgres = [*status, "--database", "postgresql://someone@127.0.0.1:1/judgements"]
+    postgres = [*STATUS, "--database", "postgresql://someone@127.0.0.1:1/judgements"]
     *done, no_driver = made.commands(
-        ["audit", "reference:random", *FEW, "--out", "runs/a"], status, postgres
+        ["audit", "reference:random", *FEW, "--out", "runs/a"], STATUS, postgres
     )
     _all_work(done)
     _says(no_driver, install_command("psycopg"))
@@ -254,18 +254,7 @@ def test_postgres(environment: MakeEnvironment) -> None:
     """The driver is there: it is the server that is not."""
     with _closed_port() as port:
         database = f"postgresql://someone@127.0.0.1:{port}/judgements"
-        (refused,) = environment("postgres").commands(
-            [
-                "reliability",
-                "annotate",
-                "statements.csv",
-                "--mode",
-                "rating",
-                "--status",
-                "--database",
-                database,
-            ]
-        )
+        (refused,) = environment("postgres").commands([*STATUS, "--database", database])
     _says(refused, "database")
     assert "pip install" not in refused.err
 

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import Distribution, PathDistribution, distributions
 from pathlib import Path
-from typing import NamedTuple
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tests.command import Result
 
 from clinometer.extras import DISTRIBUTION
 
@@ -67,12 +67,6 @@ for arguments in json.load(sys.stdin):
     results.append([status, out.getvalue(), err.getvalue()])
 json.dump(results, sys.stdout)
 """
-
-
-class Result(NamedTuple):
-    status: int
-    out: str
-    err: str
 
 
 class Environment:

@@ -13,8 +13,6 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from clinometer.errors import SettingsError, closest
 
-# --- Which numbers a setting accepts, declared once for the library and the command line ---------
-
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
@@ -103,9 +101,6 @@ SHARE_BELOW_1 = Range(least=0, below=1)
 SHARE_ABOVE_0 = Range(above=0, most=1)
 #: How far a preference may be moved; half the range of a preference would leave nothing of it.
 TOLERANCE = Range(least=0, below=0.5)
-
-
-# --- Settings declared once: a dataclass has the type, default, range and help text of each ------
 
 
 T = TypeVar("T")

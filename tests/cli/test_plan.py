@@ -21,9 +21,6 @@ def test_time_and_cost_of_each_model_and_of_all(clinometer: Any) -> None:
     ]
     assert found["models_seconds"] == pytest.approx(1020 / 4)
     assert found["models_cost"] == pytest.approx(1.02)
-
-
-def test_lines_for_people(clinometer: Any) -> None:
     said = clinometer(*ASKED, "--workers", "4", "--hourly", "3.6").out
     assert "small: 20 s on one machine, 0.02 in the currency of --hourly." in said
     assert "All 2 models on 4 machines: at least 4 min, 1.02." in said

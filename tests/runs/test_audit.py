@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.float64 import compared
+from tests.models import zoo
 from tests.present import present
 
 from clinometer.contexts import ContextSet
@@ -136,11 +137,8 @@ def test_settings_are_keywords_too() -> None:
         audit("reference:random", temperature=0.5)
 
 
-def test_a_finished_run_is_not_rescored(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("the model was opened again")
-
-    monkeypatch.setattr(sys.modules["clinometer.runs.scores.scoring"], "open_model", never)
+@pytest.mark.usefixtures("no_model")
+def test_a_finished_run_is_not_rescored(run: Run) -> None:
     again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
     other = audit(
@@ -230,3 +228,14 @@ def test_xarray_and_pandas_agree(run: Run) -> None:
     frame = run.preferences.to_pandas()
     first = frame[(frame.group == "nurse") & (frame.attribute == "female")].p.to_numpy()
     np.testing.assert_array_equal(array.sel(group="nurse", attribute="female"), first)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama", "t5"])
+def test_no_cell_is_off_by_more_than_its_bound(family: str, tmp_path: Path) -> None:
+    zoo.make(family, tmp_path)
+    found = compared(family, tmp_path, 2)
+    assert found["cells"] == 10
+    assert found["cells with skipped words"] > 0  # there is something to bound
+    assert found["bound"] <= 1e-3  # the default tolerance
+    assert found["beyond its bound"] < 5e-6  # float32's rounding
+    assert found["R beyond its bound"] < 5e-6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -150,19 +149,13 @@ def test_a_run_records_its_rounds(run: Run) -> None:
     assert record["settings"]["precision"] == 0.02
 
 
-def test_loading_and_rerunning_give_the_same_result(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("no_model")
+def test_loading_and_rerunning_give_the_same_result(run: Run) -> None:
     assert run.path is not None
     again = Run.load(run.path)
     assert again.preferences.equals(run.preferences)
     assert again.risks.to_dict() == run.risks.to_dict()
     assert again.preferences.labels == run.preferences.labels
-
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("the model was opened again")
-
-    monkeypatch.setattr(sys.modules["clinometer.runs.scores.scoring"], "open_model", never)
     repeated = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=precise(0.02))
     assert repeated.preferences.equals(run.preferences)
     assert repeated.record.precision == run.record.precision

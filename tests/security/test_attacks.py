@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.present import loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("attacks", ROOT / "tools" / "attacks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["attacks"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "tools" / "attacks.py")
 
 
 def names_in(file: str) -> list[str]:

@@ -25,9 +25,6 @@ from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, InputError
 from clinometer.storage.atomic import replacing
 
-# --- How a failure ends the program: one line on stderr, and an exit status for its kind ---------
-
-
 #: A bug: EX_SOFTWARE of sysexits.h.
 UNEXPECTED = 70
 #: The reader of our output has closed it: the status that a shell reports for SIGPIPE.
@@ -60,7 +57,8 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
     if debug:
         sys.stderr.write(visible("".join(traceback.format_exception(error))))
     if isinstance(error, BrokenPipeError):
-        _drop_output()
+        # Discard the rest of stdout: Python would otherwise complain on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_READ
     if isinstance(error, KeyboardInterrupt):
         line, status = "interrupted; rerun the same command to resume", INTERRUPTED
@@ -76,11 +74,6 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = _unexpected(error), UNEXPECTED
     say(line)
     return status
-
-
-def _drop_output() -> None:
-    """Discard the rest of stdout: Python would otherwise complain on exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: BaseException) -> str:
@@ -123,9 +116,6 @@ def _write_log(error: BaseException) -> Path | None:
     except (OSError, ClinometerError):
         return None
     return log
-
-
-# --- The commands, which are imported only when they are called ----------------------------------
 
 
 HELP, HELP_ALL = "--help", "--help-all"
@@ -265,9 +255,6 @@ class LazyGroup(TyperGroup):
             params=parameters,
             add_help_option=False,
         ).format_help(ctx, formatter)
-
-
-# --- The command line ----------------------------------------------------------------------------
 
 
 class _Escaped(Exception):

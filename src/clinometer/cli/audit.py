@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -151,13 +150,12 @@ def audit_command(
             "models: expected at least one that is available locally; see clinometer list models"
         )
     benchmark = topic.startswith(BBQ)
-    options: dict[str, Any]
+    ways: list[tuple[str, dict[str, Any]]]
     if benchmark:
         if plan is not None:
             raise SettingsError("--protocol: expected none with bbq:FILE, which has no plan")
         audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
-        options = {"settings": settings}
-        ways = [("", options)]
+        ways = [("", {"settings": settings})]
     else:
         chosen_topic = topic_of(topic, groups)
         options = named_values(settings, typed)
@@ -185,13 +183,26 @@ def audit_command(
         alone = len(asked_models) == len(ways) == 1
         return out if alone else out / (folder_name(model) + suffix)
 
-    runs, failed = _audit_all(asked_models, ways, audited, folder_of)
+    runs: list[Run] = []
+    failed: list[tuple[str, ClinometerError]] = []
+    audits = [(model, suffix, way) for model in asked_models for suffix, way in ways]
+    for model, suffix, way in audits:  # one that fails does not stop the others
+        try:
+            folder = folder_of(model, suffix, way)
+            with progress(model + suffix, kept=kept_cells(folder)) as watch:
+                runs.append(audited(model, out=folder, progress=watch, **way))
+        except ClinometerError as error:
+            # The error of a single model is the command's, unless its answers cannot be measured,
+            # which the output reports.
+            if len(audits) == 1 and not isinstance(error, Unmeasurable):
+                raise
+            failed.append((model, error))
     if json_output:
         print_json(as_json(runs, failed))
     elif runs:
         print_bbq(runs) if benchmark else print_runs(runs)
-    for _, error in failed:
-        say(error)
+    for _, reason in failed:
+        say(reason)
     if runs:
         stream = sys.stderr if json_output else sys.stdout
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
@@ -200,7 +211,6 @@ def audit_command(
     above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
     poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
     other = [(run.model, run.record.other.share) for run in runs if run.record.other is not None]
-
     silent = [line for model, share in other for line in too_much_other(model, share, fail_other)]
     fail(above + poor + silent)
 
@@ -229,32 +239,6 @@ def _available(suite_name: str | None) -> list[str]:
             code = ", needs --trust-remote-code" if entry.remote_code else ""
             say(f"not available locally: {entry.name} ({entry.id}{access}{code})", prefix="")
     return found
-
-
-def _audit_all(
-    models: list[str],
-    ways: list[tuple[str, dict[str, Any]]],
-    audited: Callable[..., Run],
-    folder_of: Callable[[str, str, dict[str, Any]], Path],
-) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
-    """Audit each model in each way, named by the suffix of its folder. One that fails does not
-    stop the others; the error of a single model is raised, unless its answers cannot be measured,
-    which the output reports."""
-    runs: list[Run] = []
-    failed: list[tuple[str, ClinometerError]] = []
-    audits = [(model, suffix, way) for model in models for suffix, way in ways]
-    for model, suffix, way in audits:
-        try:
-            folder = folder_of(model, suffix, way)
-            with progress(model + suffix, kept=kept_cells(folder)) as watch:
-                run = audited(model, out=folder, progress=watch, **way)
-        except ClinometerError as error:
-            if len(audits) == 1 and not isinstance(error, Unmeasurable):
-                raise
-            failed.append((model, error))
-        else:
-            runs.append(run)
-    return runs, failed
 
 
 def audited_bbq(

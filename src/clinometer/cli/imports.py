@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -90,9 +89,8 @@ def table_command(
         print_json({**report.to_dict(), **about, "findings": [one.to_dict() for one in findings]})
     else:
         reference = preferences.reference
-        given = reference if isinstance(reference, np.ndarray) else None
-        shared = given if given is not None and given.ndim == 1 else None
-        known = len(preferences.categories) if shared is None else shared
+        shared = isinstance(reference, np.ndarray) and reference.ndim == 1
+        known = reference if shared else len(preferences.categories)
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
             f"{in_words(report.R, settings.population)}"
@@ -101,10 +99,8 @@ def table_command(
         risk_table([(table.stem, report)], title=title, reference=known).print(console())
         groups = TerminalTable().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")
         for row in report.groups_table():
-            cells = [
-                "missing" if row[k] is None else f"{row[k]:.3f}"
-                for k in ("r", "r_bias", "r_volatility")
-            ]
+            risks = (row[k] for k in ("r", "r_bias", "r_volatility"))
+            cells = ["missing" if r is None else f"{r:.3f}" for r in risks]
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
         groups.print(console())
         for one in findings[1:]:
@@ -146,7 +142,12 @@ def bbq_command(
 
     items = [item for file in files for item in read_bbq(file)]
     name = "-".join(dict.fromkeys(item.category for item in items))
-    fields = answer_fields(items) if answers is None else _fields(answers)
+    fields = answer_fields(items) if answers is None else {}
+    for given in answers or ():
+        form, _, field = given.partition("=")
+        if not (form and field):
+            raise SettingsError(f"--answers: expected FORMAT=FIELD, found {given!r}")
+        fields[form] = field
     if not fields:
         raise SettingsError("--answers: expected FORMAT=FIELD, since no field is …_pred_FORMAT")
     replies = BbqReplies.of(*read_replies(items, fields))
@@ -156,16 +157,6 @@ def bbq_command(
         print_json(as_json([run], []))
     else:
         print_bbq([run])
-
-
-def _fields(answers: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for given in answers:
-        form, equals, field = given.partition("=")
-        if not (form and equals and field):
-            raise SettingsError(f"--answers: expected FORMAT=FIELD, found {given!r}")
-        found[form] = field
-    return found
 
 
 @grouped

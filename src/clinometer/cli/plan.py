@@ -14,8 +14,7 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
 from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import console, print_json
-from clinometer.cli.progress import duration
-from clinometer.display.numbers import counted
+from clinometer.display.numbers import counted, duration
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
     POWER,
@@ -195,7 +194,14 @@ def _estimate(
     if effective is not None:
         needed["contexts"] = effective
     n = max(needed.values())
-    total = math.ceil(n * _contexts_per_effective(pilots))
+    total, tokens = n, None
+    if pilots:
+        report, record = pilots[0].risks, pilots[0].record
+        # A pilot says how many of its contexts bring one effective one, and how many tokens a
+        # server counted per cell.
+        total = math.ceil(n * max(1.0, report.n_contexts / max(report.n_eff, 1.0)))
+        used, scored = record.usage.get("tokens"), record.counts.get("cells", 0)
+        tokens = round(used / scored * total * groups) if used and scored else None
     return {
         "effective_contexts": n,
         "contexts": total,
@@ -207,7 +213,7 @@ def _estimate(
         "detectable": detectable(pair, n, level=level, power=power),
         "power": power,
         "level": level,
-        "tokens": _tokens(pilots, total * groups),
+        "tokens": tokens,
     }
 
 
@@ -271,35 +277,15 @@ def _time(
 ) -> dict[str, Any]:
     """Time and cost of each model, and of all on several machines. A model's blocks may be spread
     over all of them, so what limits the total is the work."""
-    models = [
-        {
-            "model": name,
-            "seconds": cells / rate,
-            "cost": None if hourly is None else cells / rate / 3600 * hourly,
-        }
-        for name, rate in rates.items()
-    ]
-    seconds = sum(cells / rate for rate in rates.values())
+
+    def cost(seconds: float) -> float | None:
+        return None if hourly is None else seconds / 3600 * hourly
+
+    times = {name: cells / rate for name, rate in rates.items()}
+    total = sum(times.values())
     return {
-        "models": models,
+        "models": [{"model": n, "seconds": s, "cost": cost(s)} for n, s in times.items()],
         "workers": workers,
-        "models_seconds": seconds / workers if models else None,
-        "models_cost": None if hourly is None or not models else seconds / 3600 * hourly,
+        "models_seconds": total / workers if times else None,
+        "models_cost": cost(total) if times else None,
     }
-
-
-def _contexts_per_effective(pilots: list[Run]) -> float:
-    """Contexts of a set that bring one effective context: 1 for equal weights."""
-    if not pilots:
-        return 1.0
-    report = pilots[0].risks
-    return max(1.0, report.n_contexts / max(report.n_eff, 1.0))
-
-
-def _tokens(pilots: list[Run], cells: int) -> int | None:
-    """Tokens for the cells, from what a pilot on a server used for its own."""
-    usage = pilots[0].record.usage if pilots else {}
-    scored = pilots[0].record.counts.get("cells", 0) if pilots else 0
-    if not usage.get("tokens") or not scored:
-        return None
-    return round(usage["tokens"] / scored * cells)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from clinometer.measure import Estimate, RiskReport
 
 
-# --- How all commands print tables: nothing is ever truncated, however narrow the screen ---------
-
-
 #: What box.SIMPLE_HEAD adds: an edge, and for each column a space on both sides and a divider.
 _FRAME, _BETWEEN = 1, 3
 
@@ -127,9 +124,6 @@ class TerminalTable:
                 gap = " " * (width - cell_len(heading))
                 lines.append(Text(f"  {heading}{gap}  {cell}".rstrip(), style=style))
         return [*lines, Text()]
-
-
-# --- How results are printed: tables for people, one JSON object for programs --------------------
 
 
 REFERENCE_ROWS = (

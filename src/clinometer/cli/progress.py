@@ -10,10 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 import typer
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clinometer.cli.printing import say
+from clinometer.display.numbers import duration
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError
 
@@ -93,25 +93,14 @@ class Watch:
             return f"{self._start} ({duration(passed)} so far)"
         new = self.done - self._before
         rate = new / passed if new > 0 and passed > 0 else None
-        told = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
+        speed = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
         if self.total is None:
-            return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *told])
+            return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *speed])
         if rate is not None and self.done < self.total:
-            told.append(f"about {duration((self.total - self.done) / rate)} left")
+            speed.append(f"about {duration((self.total - self.done) / rate)} left")
         share = self.done / self.total if self.total else 1.0
         of = f"{self.done:,} of {self.total:,} {self.unit}"
-        return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *told])
-
-
-def duration(seconds: float) -> str:
-    """A duration in words.
-
-    >>> duration(12.3), duration(200), duration(9000)
-    ('12 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *speed])
 
 
 class ProgressLines:
@@ -136,17 +125,15 @@ class ProgressLines:
         while not self._stop.wait(_LOOK_S):
             self.tick()
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Write while the block runs."""
         self._thread.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
 
 
 @contextmanager
@@ -189,13 +176,9 @@ def progress(
     """
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
-    shown: AbstractContextManager[None] = (
-        _bar(watch, console)
-        if console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
-        else ProgressLines(watch, sys.stderr)
-    )
+    terminal = console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
     try:
-        with shown:
+        with _bar(watch, console) if terminal else ProgressLines(watch, sys.stderr).shown():
             yield watch
     except KeyboardInterrupt:
         say(interrupted(watch, kept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from clinometer.errors import ClinometerError, SettingsError
 
 if TYPE_CHECKING:
     from clinometer.display.table import Table
-    from clinometer.report import Extra
+    from clinometer.report import Extra, Figure
     from clinometer.runs.folder.recover import LoadedRun
 
 
@@ -79,6 +80,8 @@ def report_command(
     names it and leaves it out.
     """
     from clinometer.report import open_runs, write_report
+    from clinometer.report.export import write_files
+    from clinometer.report.page import report_figures, report_tables
     from clinometer.report.reliability import is_reliability_run
     from clinometer.runs.align import resampling_note
     from clinometer.runs.folder.recover import require_some
@@ -99,18 +102,25 @@ def report_command(
         return
     opened = open_runs(runs)
     require_some(opened)
-    for one in opened:
-        if one.notice:
-            say(one.notice)
-    note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
-    if note:
-        say(note)
+    loaded = [(one.name, one.run) for one in opened if one.run is not None]
+    for line in (*(one.notice for one in opened), resampling_note(loaded)):
+        if line:
+            say(line)
+    written = str(target)
     if form == "html":
         write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
-        written = str(target)
+    elif form in ("svg", "png"):
+        figures = report_figures(opened)
+        files = {target / f"{f.key}.{form}": _drawing(f, form) for f in figures}
+        write_files(files)
+        written = f"{len(files)} charts in {target}"
     else:
-        written = _write(form, opened, target)
+        written = _write_tables(form, report_tables(opened), target)
     _say(written, runs[0])
+
+
+def _drawing(figure: Figure, form: str) -> bytes:
+    return figure.svg().encode() if form == "svg" else figure.png()
 
 
 def _write_sheet(runs: list[Path], sheet: str, out: Path | None, form: str) -> None:
@@ -160,9 +170,9 @@ def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
     loaded = [ReliabilityRun.load(path) for path in runs]
     if not scored_alike(loaded):
         say(NOT_COMPARABLE)
+    written = str(target)
     if form == "html":
         write_reliability_report(loaded, target)
-        written = str(target)
     else:
         written = _write_tables(form, reliability_tables(loaded), target)
     _say(written, runs[0])
@@ -172,20 +182,6 @@ def _say(written: str, run: Path) -> None:
     """Where the result is, and what comes next."""
     text = f"Wrote {written}. Next: open it in a browser, or clinometer view {run.parent}"
     console().print(text, markup=False, soft_wrap=True)
-
-
-def _write(form: str, opened: list[LoadedRun], target: Path) -> str:
-    from clinometer.report.export import write_files
-    from clinometer.report.page import report_figures, report_tables
-
-    if form in ("csv", "md", "tex"):
-        return _write_tables(form, report_tables(opened), target)
-    figures = report_figures(opened)
-    files = {
-        target / f"{f.key}.{form}": f.svg().encode() if form == "svg" else f.png() for f in figures
-    }
-    write_files(files)
-    return f"{len(files)} charts in {target}"
 
 
 def _write_tables(form: str, tables: Sequence[Table], target: Path) -> str:
@@ -216,44 +212,45 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
     )
 
     table = builtin_factors()
-    found = []
+    extras = []
     for one in opened:
         if one.run is None or one.state != "finished":
             continue
         run, report = one.run, one.run.risks
         signed = len(report.categories) == 2
-        known = table.reindex(list(report.groups))
+        known = table.reindex(list(report.groups)).astype(float)
+        if signed:
+            measure, y = f"lean to {report.categories[1]}", report.mean_stereotype[:, 1]
+            errors = lean_errors(CellStatistics(run), 1)
+        else:
+            measure, y, errors = "r", report.r, standard_errors(run, "r")
         figures = []
         for name in FACTORS:
-            try:
-                figure = factor_figure(
-                    report.mean_stereotype[:, 1] if signed else report.r,
-                    known[name].to_numpy(dtype=float),
-                    factor=name,
-                    groups=report.groups,
-                    weights=known[WEIGHT].to_numpy(dtype=float),
-                    y_se=lean_errors(CellStatistics(run), 1)
-                    if signed
-                    else standard_errors(run, "r"),
-                    measure=f"lean to {report.categories[1]}" if signed else "r",
-                    basis=basis(run),
+            with suppress(ClinometerError):  # too few groups have this figure
+                figures.append(
+                    factor_figure(
+                        y,
+                        known[name].to_numpy(),
+                        factor=name,
+                        groups=report.groups,
+                        weights=known[WEIGHT].to_numpy(),
+                        y_se=errors,
+                        measure=measure,
+                        basis=basis(run),
+                    )
                 )
-            except ClinometerError:
-                continue  # too few groups have this figure
-            figures.append(figure)
         if not figures:
             continue
         without = int(known[[*FACTORS, WEIGHT]].isna().any(axis=1).sum())
         text = (
             "Weighted by employment; figures of the US Bureau of Labor Statistics. "
             f"{without} of {len(report.groups)} groups lack at least one figure and are left out "
-            "where it is needed.",
+            "where it is needed."
         )
         title = "Lean and social factors" if signed else "Risk and social factors"
-        found.append(
-            Extra(title + (f": {one.name}" if len(opened) > 1 else ""), text, tuple(figures))
-        )
-    return found
+        title += f": {one.name}" if len(opened) > 1 else ""
+        extras.append(Extra(title, (text,), tuple(figures)))
+    return extras
 
 
 def view_command(

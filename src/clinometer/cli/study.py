@@ -6,7 +6,8 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import DEVICE, GROUPS, SEED, grouped, topic_of
+from clinometer.cli.options import DEVICE, SEED, grouped, topic_of
 from clinometer.cli.printing import TerminalTable, console, number, print_json, say
 from clinometer.cli.progress import Kept, Watch, kept_cells, progress
 from clinometer.cli.reliability import (
@@ -25,41 +26,38 @@ from clinometer.cli.reliability import (
     VariantsOption,
     read_statements,
 )
-from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, p_value, risk
+from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, duration, p_value, risk
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
-from clinometer.runs import AuditSettings
+from clinometer.runs import AuditSettings, Run
 from clinometer.settings import option
+from clinometer.studies.toxicity import Training
 
 if TYPE_CHECKING:
-    from clinometer.contexts import ContextSet
     from clinometer.display.table import Table
-    from clinometer.runs import Run
-    from clinometer.studies.framework import Findings, Plan, PlannedRun
-    from clinometer.topics import Topic
-
-
-# --- Options of the study commands ---------------------------------------------------------------
-
+    from clinometer.studies.framework import Findings, Plan, PlannedRun, Results
 
 MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
-TOPIC = Annotated[str, opt("A built-in topic or a .toml file.")]
-CONTEXTS = Annotated[
-    str | None,
-    opt("A built-in context set or a .csv file.", unset="the topic's own"),
-]
-#: The settings of every audit of a study that can be chosen.
-SETTINGS = Annotated[AuditSettings, "max_contexts", "single_token", "device", "seed"]
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyOutput:
-    """Where a study is stored, whether existing results are reused, and how they are shown."""
+class Study:
+    """What a study asks and how, where it is stored, whether existing results are reused, and how
+    they are shown."""
 
+    topic: str = option("gender", help="A built-in topic or a .toml file.")
+    groups: str | None = option(
+        None, help="Only these groups of the topic, separated by commas.", unset="all"
+    )
+    contexts: str | None = option(
+        None, help="A built-in context set or a .csv file.", unset="the topic's own"
+    )
+    settings: AuditSettings = field(default_factory=AuditSettings)
     out: Path | None = option(
         None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
     )
@@ -73,9 +71,19 @@ class StudyOutput:
     def folder(self, study: str) -> Path:
         return self.out or Path("studies") / study
 
+    @property
+    def question(self) -> dict[str, Any]:
+        """What a plan is made of."""
+        topic = topic_of(self.topic, self.groups)
+        return {"topic": topic, "contexts": self.contexts, "settings": self.settings}
 
-# --- Shared by the study commands: planning, running, printing -----------------------------------
 
+#: Options that most studies have.
+_AUDIT = ("max_contexts", "single_token", "device", "seed")
+_OUTPUT = ("out", "only_plan", "fresh", "no_page", "json_output")
+STUDY = Annotated[Study, "topic", "groups", "contexts", _AUDIT, _OUTPUT]
+#: Of runs that are there already.
+VIEW = Annotated[Study, "out", "no_page", "json_output"]
 
 #: Tables up to this many rows are shown in the terminal; all are written as csv files.
 _SHOWN = 24
@@ -83,9 +91,9 @@ _SHOWN = 24
 
 def carry_out(
     plan: Plan,
-    findings: Callable[[list[tuple[PlannedRun, Run]]], Findings],
+    findings: Callable[[Results], Findings],
+    output: Study,
     *,
-    output: StudyOutput,
     before: Callable[[], None] | None = None,
 ) -> None:
     """Print the cost, score, write, print: the same for every study that scores models.
@@ -95,15 +103,13 @@ def carry_out(
     from clinometer.studies.framework import audit_all
 
     folder = output.folder(plan.study)
+    if output.only_plan and output.json_output:
+        print_json(plan.to_dict(folder))
+    elif not output.json_output:
+        stream = sys.stdout if output.only_plan else sys.stderr
+        stream.write(visible(plan_text(plan.to_dict(folder))))
     if output.only_plan:
-        plain = plan.to_dict(folder)
-        if output.json_output:
-            print_json(plain)
-        else:
-            show_plan(plain, stderr=False)
         return
-    if not output.json_output:
-        show_plan(plan.to_dict(folder), stderr=True)
     if before is not None:
         before()
     with ExitStack() as bars:
@@ -114,45 +120,47 @@ def carry_out(
             return bars.enter_context(progress(planned.label, kept=kept_cells(place)))
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
-    for one in failed:  # first: what is left may be too little for the study
-        say(f"{one.planned.label}: {one.error}")
+    for planned, error in failed:  # first: what is left may be too little for the study
+        say(f"{planned.label}: {error}")
     finish(findings(results), folder, output)
     if failed:
-        raise typer.Exit(max(one.error.exit_status for one in failed))
+        raise typer.Exit(max(error.exit_status for _, error in failed))
 
 
-def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
+def finish(findings: Findings, folder: Path, output: Study) -> None:
     """Write the findings and print them."""
-    missing = found.write(folder, page=not output.no_page)
+    missing = findings.write(folder, page=not output.no_page)
     if missing:
         say(f"no charts and no page: {missing}")
     if output.json_output:
-        print_json(found.to_dict())
+        print_json(findings.to_dict())
         return
-    for table in found.tables:
+    for table in findings.tables:
         show_table(table)
-    for line in found.sentences:
+    for line in findings.sentences:
         console().print(line, soft_wrap=True)
     written = "Tables" if missing else "Tables, charts and page"
     console().print(f"{written}: {folder}", soft_wrap=True)
 
 
-def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
-    """One line per audit, and the total; to stderr if the study follows."""
-    from clinometer.studies.framework import spoken
+def plan_text(plan: dict[str, Any]) -> str:
+    """The total, then one line per audit."""
+
+    def time(part: dict[str, Any]) -> str:
+        seconds = part["seconds"]
+        return "unknown" if seconds is None else f"about {duration(seconds)}"
 
     lines = [
-        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
-        + ("done" if a["done"] else spoken(a["seconds"]))
-        for a in plain["audits"]
+        f"study {plan['study']}: {plan['prompts']:,} prompts to score, {time(plan)} (rough: from "
+        "parameters and this machine's speed)"
     ]
-    lines += [f"  {f['what']}: {spoken(f['seconds'])}" for f in plain["further"]]
-    head = (
-        f"study {plain['study']}: {plain['prompts']:,} prompts to score, "
-        f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
-    )
-    text = "\n".join([head, *lines]) + "\n"
-    (sys.stderr if stderr else sys.stdout).write(visible(text))
+    lines += [
+        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
+        + ("done" if a["done"] else time(a))
+        for a in plan["audits"]
+    ]
+    lines += [f"  {part['what']}: {time(part)}" for part in plan["further"]]
+    return "\n".join(lines) + "\n"
 
 
 def show_table(table: Table) -> None:
@@ -170,12 +178,6 @@ def show_table(table: Table) -> None:
     shown.print(console())
     if table.note:
         console().print(table.note, soft_wrap=True)
-
-
-# --- clinometer study: the papers' experiments ---------------------------------------------------
-
-
-RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
 def factors_command(
@@ -203,7 +205,6 @@ def factors_command(
 
     Weighted least squares with robust (HC3) errors; a correlation over occupations, not a cause.
     """
-    from clinometer.runs import Run
     from clinometer.studies import factor_study, read_factors
 
     table = None if factors is None else read_factors(factors)
@@ -271,7 +272,6 @@ def controls_command(
     Shuffles attribute words, takes the model's own prior and real-world shares as references, and
     adds placebo groups ("person", "someone", first names), scored once and kept in RUN/controls.
     """
-    from clinometer.runs import Run
     from clinometer.studies import controls, read_factors
 
     table = None if reference is None else read_factors(reference)
@@ -289,7 +289,8 @@ def controls_command(
     if json_output:
         print_json(found.to_dict())
         return
-    shown = _risk_rows(f"{found.model}: compared with chance and other references", "control")
+    shown = TerminalTable(f"{found.model}: compared with chance and other references")
+    shown.add_text("control").add_numbers(*NARROW_HEADINGS)
     for row in found.rows:
         cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
@@ -302,7 +303,7 @@ def controls_command(
                 soft_wrap=True,
             )
         elif row.note:
-            _print_note(row.option or row.control, row.note)
+            console().print(f"{row.option or row.control}: {row.note}", soft_wrap=True)
 
 
 def sensitivity_command(
@@ -314,14 +315,14 @@ def sensitivity_command(
 
     Changes one choice at a time: weights, words, scale, criterion, coverage, correction.
     """
-    from clinometer.runs import Run
     from clinometer.studies import sensitivity
 
     found = sensitivity(Run.load(run), seed=seed)
     if json_output:
         print_json(found.to_dict())
         return
-    shown = _risk_rows(f"{found.model}: the same answers under other choices", "choice")
+    shown = TerminalTable(f"{found.model}: the same answers under other choices")
+    shown.add_text("choice").add_numbers(*NARROW_HEADINGS)
     for row in found.rows:
         cells = [risk(v) for v in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.choice}: {row.option}", *cells)
@@ -330,42 +331,22 @@ def sensitivity_command(
     console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
     for row in found.rows:
         if row.note:
-            _print_note(f"{row.choice}, {row.option}", row.note)
-
-
-def _risk_rows(title: str, first: str) -> TerminalTable:
-    return TerminalTable(title).add_text(first).add_numbers(*NARROW_HEADINGS)
-
-
-def _print_note(what: str, note: str) -> None:
-    console().print(f"{what}: {note}", soft_wrap=True)
+            console().print(f"{row.choice}, {row.option}: {row.note}", soft_wrap=True)
 
 
 def _g(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-# --- clinometer study NAME: the papers' tables and figures, one command each ---------------------
-
-
-def _table_command(study: str, about: str) -> Callable[..., None]:
+def _table_command(name: str, about: str) -> Callable[..., None]:
     """The three tables are one command with three names."""
 
     @grouped
-    def command(
-        models: MODELS,
-        contexts: CONTEXTS = None,
-        *,
-        settings: SETTINGS,
-        output: StudyOutput,
-    ) -> None:
+    def command(models: MODELS, *, study: Annotated[Study, "contexts", _AUDIT, _OUTPUT]) -> None:
         from clinometer.studies.risk_tables import table_findings, table_plan
 
-        carry_out(
-            table_plan(study, models, contexts=contexts, settings=settings),
-            lambda results: table_findings(study, results),
-            output=output,
-        )
+        plan = table_plan(name, models, contexts=study.contexts, settings=study.settings)
+        carry_out(plan, partial(table_findings, name), study)
 
     command.__doc__ = about
     return command
@@ -389,12 +370,8 @@ def size_command(
         list[str] | None,
         opt("NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."),
     ] = None,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
     *,
-    settings: SETTINGS,
-    output: StudyOutput,
+    study: STUDY,
 ) -> None:
     """Trend of bias and volatility with model size (Figure 7).
 
@@ -403,11 +380,8 @@ def size_command(
     from clinometer.studies.size import size_findings, size_plan
 
     families = [("", models)] + [_family(text) for text in family or ()]
-    carry_out(
-        size_plan(families, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        lambda results: size_findings(results, seed=settings.seed),
-        output=output,
-    )
+    plan = size_plan(families, **study.question)
+    carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -439,27 +413,13 @@ def alignment_command(
             "Also score the versions inside their chat template; a single model, itself.", "--chat"
         ),
     ] = False,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
     *,
-    settings: SETTINGS,
-    output: StudyOutput,
+    study: STUDY,
 ) -> None:
     """Compare a base model with its aligned or instruction-tuned versions (Figure 8)."""
     from clinometer.studies.alignment import alignment_findings, alignment_plan
 
-    carry_out(
-        alignment_plan(
-            models,
-            topic=topic_of(topic, groups),
-            contexts=contexts,
-            settings=settings,
-            chat=chat,
-        ),
-        alignment_findings,
-        output=output,
-    )
+    carry_out(alignment_plan(models, **study.question, chat=chat), alignment_findings, study)
 
 
 @grouped
@@ -472,8 +432,7 @@ def knowledge_command(
         float, opt("Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0)
     ] = 0.5,
     *,
-    settings: Annotated[AuditSettings, "device", "seed"],
-    output: StudyOutput,
+    study: Annotated[Study, "device", "seed", _OUTPUT],
 ) -> None:
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
     from clinometer.studies.knowledge import (
@@ -484,106 +443,70 @@ def knowledge_command(
     )
 
     relations = builtin_facts() if facts is None else read_facts(facts)
+    seed = study.settings.seed
     carry_out(
-        knowledge_plan(models, relations, settings=settings),
-        lambda results: knowledge_findings(
-            results, relations, exponent=exponent, seed=settings.seed
-        ),
-        output=output,
+        knowledge_plan(models, relations, settings=study.settings),
+        partial(knowledge_findings, relations=relations, exponent=exponent, seed=seed),
+        study,
     )
 
 
-@grouped
-def sources_command(
-    models: MODELS,
-    source: Annotated[
-        list[str] | None,
-        opt(
-            "NAME=CONTEXTS: a source and its context set; may be repeated.",
-            unset="the topic's built-in sets",
-        ),
-    ] = None,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    *,
-    settings: SETTINGS,
-    output: StudyOutput,
-) -> None:
-    """Do rankings of models agree across contexts from several sources? (Table 4)"""
-    from clinometer.studies.sources import sources_findings, sources_plan
+def _over_sources(
+    name: str, about: str, *, more: str = "", unset: str = "the topic's built-in sets"
+) -> Callable[..., None]:
+    """The two studies of contexts from several sources take the same options."""
 
-    subject = topic_of(topic, groups)
-    sets = _source_sets(subject, source)
-    carry_out(
-        sources_plan(models, sets, topic=subject, settings=settings),
-        lambda results: sources_findings(results, seed=settings.seed),
-        output=output,
-    )
+    def command(
+        models: MODELS,
+        source: list[str] | None = None,
+        *,
+        study: Annotated[Study, "topic", "groups", _AUDIT, _OUTPUT],
+    ) -> None:
+        from clinometer.studies import sources
 
+        plan, findings = {
+            "sources": (sources.sources_plan, sources.sources_findings),
+            "corpora": (sources.corpora_plan, sources.corpora_findings),
+        }[name]
+        topic, settings = topic_of(study.topic, study.groups), study.settings
+        named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
+        sets = sources.source_sets(topic, named)
+        planned = plan(models, sets, topic=topic, settings=settings)
+        carry_out(planned, partial(findings, seed=settings.seed), study)
 
-@grouped
-def corpora_command(
-    models: MODELS,
-    source: Annotated[
-        list[str] | None,
-        opt(
-            "NAME=CONTEXTS: a source and its context set; may be repeated. The first is split "
-            "into halves, and the others are compared with it.",
-            unset="the topic's built-in sets, Wikipedia first",
-        ),
-    ] = None,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    *,
-    settings: SETTINGS,
-    output: StudyOutput,
-) -> None:
-    """Does the corpus matter? One model over halves of a corpus and over several sources."""
-    from clinometer.studies.sources import corpora_findings, corpora_plan
-
-    subject = topic_of(topic, groups)
-    sets = _source_sets(subject, source)
-    carry_out(
-        corpora_plan(models, sets, topic=subject, settings=settings),
-        lambda results: corpora_findings(results, seed=settings.seed),
-        output=output,
-    )
+    given = opt(f"NAME=CONTEXTS: a source and its context set; may be repeated.{more}", unset=unset)
+    command.__annotations__["source"] = Annotated[list[str] | None, given]
+    command.__doc__ = about
+    return grouped(command)
 
 
-def _source_sets(topic: Topic, sources: list[str] | None) -> list[tuple[str, ContextSet]]:
-    from clinometer.studies.sources import source_sets
-
-    return source_sets(topic, [_pair(text, "--source", "NAME=CONTEXTS") for text in sources or ()])
+sources_command = _over_sources(
+    "sources", "Do rankings of models agree across contexts from several sources? (Table 4)"
+)
+corpora_command = _over_sources(
+    "corpora",
+    "Does the corpus matter? One model over halves of a corpus and over several sources.",
+    more=" The first is split into halves, and the others are compared with it.",
+    unset="the topic's built-in sets, Wikipedia first",
+)
 
 
 @grouped
 def languages_command(
     models: MODELS,
-    topic: TOPIC = "gender-zh",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
+    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender-zh",
     *,
-    settings: SETTINGS,
-    output: StudyOutput,
+    study: Annotated[Study, "groups", "contexts", _AUDIT, _OUTPUT],
 ) -> None:
     """Risks in another language, next to the paper's Table 5; any language with a topic file."""
     from clinometer.studies.risk_tables import languages_plan, table_findings
 
-    carry_out(
-        languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        lambda results: table_findings("languages", results),
-        output=output,
-    )
-
-
-# --- clinometer study leaning, distribution, heatmap: from existing runs; no model is loaded -----
-
-
-OUTPUT = Annotated[StudyOutput, "out", "no_page", "json_output"]
+    plan = languages_plan(models, **replace(study, topic=topic).question)
+    carry_out(plan, partial(table_findings, "languages"), study)
 
 
 @grouped
-def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
+def leaning_command(runs: RUNS, *, output: VIEW) -> None:
     """Which way each group leans in each model, and which lean alike in all (Figure 5)."""
     from clinometer.studies.views import leaning_findings
 
@@ -591,7 +514,7 @@ def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
 
 
 @grouped
-def distribution_command(runs: RUNS, *, output: OUTPUT) -> None:
+def distribution_command(runs: RUNS, *, output: VIEW) -> None:
     """Distribution of bias and volatility risk over the groups (Figures 10 and 16)."""
     from clinometer.studies.views import distribution_findings
 
@@ -604,7 +527,7 @@ def heatmap_command(
     group: Annotated[list[str] | None, opt("Only this group; may be repeated.")] = None,
     contexts: Annotated[int, opt("Number of contexts, heaviest first.", allowed=ranges.COUNT)] = 10,
     *,
-    output: OUTPUT,
+    output: VIEW,
 ) -> None:
     """Heat map of preferences by group and context (Figure 11)."""
     from clinometer.studies.views import heatmap_findings
@@ -615,17 +538,12 @@ def heatmap_command(
 
 def _named(paths: list[Path]) -> list[tuple[str, Run]]:
     """Runs by the name of their model; by model and folder if two share a name."""
-    from clinometer.runs import Run
-
     runs = [Run.load(path) for path in paths]
     names = [run.model for run in runs]
     return [
         (run.model if names.count(run.model) == 1 else f"{run.model} ({path.name})", run)
         for path, run in zip(paths, runs, strict=True)
     ]
-
-
-# --- clinometer study toxicity: fine-tune a model, and score it before and after -----------------
 
 
 @grouped
@@ -639,31 +557,17 @@ def toxicity_command(
     max_texts: Annotated[
         int | None, opt("Sample at most this many texts.", allowed=ranges.COUNT)
     ] = None,
-    epochs: Annotated[float, opt("Passes over the texts.", allowed=ranges.POSITIVE)] = 2.0,
-    learning_rate: Annotated[float, opt("Peak learning rate.", allowed=ranges.POSITIVE)] = 1e-5,
-    warmup: Annotated[
-        float, opt("Share of steps for learning-rate warmup.", allowed=ranges.SHARE_BELOW_1)
-    ] = 0.2,
-    batch: Annotated[int, opt("Texts per batch.", allowed=ranges.COUNT)] = 1,
-    accumulation: Annotated[int, opt("Batches per optimizer step.", allowed=ranges.COUNT)] = 4,
-    max_tokens: Annotated[
-        int, opt("Truncate texts to this many tokens.", allowed=ranges.TOKENS)
-    ] = 64,
-    lora: Annotated[bool, opt("Train only a LoRA adapter.", "--lora")] = False,
-    rank: Annotated[int, opt("Rank of the adapter.", allowed=ranges.COUNT)] = 16,
-    topic: TOPIC = "gender",
-    groups: GROUPS = None,
-    contexts: CONTEXTS = None,
     *,
-    settings: Annotated[AuditSettings, "max_contexts", "device", "seed"],
-    output: StudyOutput,
+    training: Training,
+    study: Annotated[
+        Study, "topic", "groups", "contexts", "max_contexts", "device", "seed", _OUTPUT
+    ],
 ) -> None:
     """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
 
     The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
     from clinometer.studies.toxicity import (
-        Training,
         finetuned,
         read_texts,
         some_of,
@@ -671,46 +575,19 @@ def toxicity_command(
         toxicity_plan,
     )
 
-    folder = output.folder("toxicity")
-    chosen = some_of(
-        read_texts(texts, column=column, where=where or ()), max_texts, seed=settings.seed
-    )
-    training = Training(
-        epochs=epochs,
-        learning_rate=learning_rate,
-        warmup=warmup,
-        batch=batch,
-        accumulation=accumulation,
-        lora=lora,
-        rank=rank,
-        max_tokens=max_tokens,
-        seed=settings.seed,
-    )
-    plan = toxicity_plan(
-        model,
-        folder,
-        chosen,
-        topic=topic_of(topic, groups),
-        contexts=contexts,
-        settings=settings,
-        training=training,
-    )
+    folder, seed = study.folder("toxicity"), study.settings.seed
+    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=seed)
+    training = replace(training, seed=seed)
+    plan = toxicity_plan(model, folder, chosen, **study.question, training=training)
 
     def train() -> None:
-        if output.fresh:
+        if study.fresh:
             shutil.rmtree(folder / "model", ignore_errors=True)
         with progress("training", unit="steps", start=f"loading {model}") as watch:
             finetuned(model, chosen, folder / "model", training=training, progress=watch)
 
-    carry_out(
-        plan,
-        lambda results: toxicity_findings(results, texts=len(chosen), training=training),
-        output=output,
-        before=train,
-    )
-
-
-# --- clinometer study vision: images as contexts -------------------------------------------------
+    findings = partial(toxicity_findings, texts=len(chosen), training=training)
+    carry_out(plan, findings, study, before=train)
 
 
 @grouped
@@ -723,18 +600,17 @@ def vision_command(
         list[str], opt("CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated.")
     ],
     *,
-    settings: Annotated[AuditSettings, "device", "seed"],
-    output: Annotated[StudyOutput, "out", "only_plan", "no_page", "json_output"],
+    study: Annotated[Study, "device", "seed", "out", "only_plan", "no_page", "json_output"],
 ) -> None:
     """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
     from clinometer.models.catalog.spec import folder_name
     from clinometer.studies.vision import ask_images, find_images, vision_findings
 
-    folder = output.folder("vision")
+    folder = study.folder("vision")
     found = find_images(images)
     texts = dict(_pair(text, "--label", "CATEGORY=TEXT") for text in label)
-    if output.only_plan:
-        if output.json_output:
+    if study.only_plan:
+        if study.json_output:
             print_json({"study": "vision", "images": len(found.files), "models": model})
         else:
             line = f"study vision: {len(found.files):,} images to score with {len(model)} models"
@@ -744,12 +620,9 @@ def vision_command(
     for name in model:
         place = folder / "runs" / folder_name(name)
         with progress(name, unit="images", kept=Kept(place)) as watch:
-            run = ask_images(name, found, texts, place, settings=settings, progress=watch)
+            run = ask_images(name, found, texts, place, settings=study.settings, progress=watch)
         named.append((name, run))
-    finish(vision_findings(named), folder, output)
-
-
-# --- clinometer study versions, clinometer study temperature: the COBIAS paper's appendix D ------
+    finish(vision_findings(named), folder, study)
 
 
 def versions_command(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-# --- How numbers are written for people ----------------------------------------------------------
-
-
 MISSING = "–"
 _SMALL_P = "< 0.001"
 
@@ -65,6 +62,17 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """A duration in words.
+
+    >>> duration(12.3), duration(200), duration(9000)
+    ('12 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def p_value(value: float | None) -> str:
     """0.031, < 0.001, or a dash where there is none."""
     return MISSING if value is None else _SMALL_P if value < 0.001 else f"{value:.3f}"
@@ -102,9 +110,6 @@ def show(value: Any, kind: str) -> str:
     if kind == "number":
         return f"{value:,.1f}"
     return risk(value)
-
-
-# --- What the risks are called for people: R, Rᵇ, Rᵛ of a model; r, rᵇ, rᵛ of a group ------------
 
 
 #: The three numbers of a model, as fields of a report and keys in JSON.

@@ -1,4 +1,4 @@
-"""Results as plain JSON values."""
+"""Results as plain JSON values, and untrusted text made safe to show."""
 
 from __future__ import annotations
 
@@ -27,9 +27,6 @@ def brief(text: object, length: int = 60) -> str:
     while cut and unicodedata.combining(line[len(cut)]):  # never between a letter and its accent
         cut = cut[:-1]
     return cut + "…"
-
-
-# --- Results as plain JSON values ----------------------------------------------------------------
 
 
 class Plain:
@@ -71,9 +68,6 @@ def plain_records(frame: DataFrame) -> list[dict[str, Any]]:
         {str(name): plain(value) for name, value in row.items()}
         for row in frame.astype(object).to_dict(orient="records")
     ]
-
-
-# --- Untrusted text made safe to show: characters that move, hide or colour text become visible
 
 
 #: Control characters except line feed and tab, lone surrogates, direction marks, and zero-width

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pandas as pd
-
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.spec import folder_name
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import AuditSettings
 from clinometer.studies.framework import (
     Findings,
     Plan,
-    PlannedRun,
-    change_figures,
-    change_table,
-    change_tables,
-    leaning_changes,
-    moved,
+    Results,
     planned_runs,
-    risks_table,
-    sentences,
     study_contexts,
+    version_findings,
 )
 from clinometer.topics import Topic
 
@@ -57,7 +49,7 @@ def alignment_plan(
     return Plan("alignment", audits)
 
 
-def alignment_findings(results: list[tuple[PlannedRun, Run]]) -> Findings:
+def alignment_findings(results: Results) -> Findings:
     """Each version against the base: paired differences, and the groups whose leaning flipped."""
     named = [(planned.label, run) for planned, run in results]
     if len(named) < 2:
@@ -65,21 +57,12 @@ def alignment_findings(results: list[tuple[PlannedRun, Run]]) -> Findings:
             "study alignment: the base or all of its versions could not be scored; correct the "
             "errors above and rerun the same command"
         )
-    base, versions = named[0], named[1:]
-    changes = change_table(base, versions)
-    leanings: dict[str, pd.DataFrame] = {}
-    said = sentences(changes)
-    for name, run in versions:
-        leanings[folder_name(name)] = leaning_changes(base, (name, run))
-        said.append(moved(leanings[folder_name(name)], name))
-    return Findings(
+    return version_findings(
         "alignment",
-        f"{base[0]} and its versions (Figure 8)",
-        (*said, *_MAY),
-        (
-            risks_table("alignment-risks", "Risks", named),
-            *change_tables("alignment", changes, leanings),
-        ),
-        change_figures("alignment", named, changes, title="Before and after alignment"),
-        tuple(run for _, run in named),
+        f"{named[0][0]} and its versions (Figure 8)",
+        named,
+        [folder_name(name) for name, _ in named[1:]],
+        risks="Risks",
+        change="Before and after alignment",
+        after=_MAY,
     )

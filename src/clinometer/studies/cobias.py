@@ -1,13 +1,15 @@
-"""Does the temperature of the generator matter? Cronbach's alpha of COBIAS (paper, D.2).
+"""The COBIAS paper's appendix D: the temperature of the generator, and the number of versions.
 
-Versions of the same statements are made at several temperatures and scored; alpha near 1 says that
-the statements keep their scores at every temperature (the paper: 0.955, 1.10 to 1.40).
+Temperature (D.2): versions of the same statements are made at several temperatures and scored;
+alpha near 1 says that the statements keep their scores at every temperature (the paper: 0.955,
+1.10 to 1.40). Number (Figure 8): average pairwise dissimilarity of the first n versions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,6 @@ from clinometer.reliability.variants.make import Makers
 from clinometer.settings import VERSIONS
 from clinometer.statistics.agreement import cronbach_alpha
 from clinometer.storage.resumable import Progress, part_of
-
-# --- Does the temperature of the generator matter? Cronbach's alpha of COBIAS (paper, D.2) -------
-
 
 TEMPERATURES = (1.1, 1.2, 1.3, 1.4)
 
@@ -103,15 +102,12 @@ def temperature_study(
         alpha=cronbach_alpha(scores[good]),
         temperatures=tuple(temperatures),
         cobias=tuple(
-            mean_estimate(c, replicates=1000, level=0.95, seed=versions.seed)
-            for c in scores[good].T
+            mean_estimate(column, replicates=1000, level=0.95, seed=versions.seed)
+            for column in scores[good].T
         ),
         statements=int(good.sum()),
         left_out=int((~good).sum()),
     )
-
-
-# --- How many versions are enough? Average pairwise dissimilarity against n (COBIAS, Figure 8) ---
 
 
 @dataclass(frozen=True)
@@ -158,8 +154,6 @@ def version_count_study(
     embed: Embed,
     *,
     most: int = 49,
-    replicates: int = 1000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> VersionCountStudy:
     """Measure the versions in their order, the first two, the first three, up to `most`."""
@@ -175,10 +169,7 @@ def version_count_study(
     curves = np.stack([growing_pairwise(one) for one in np.split(vectors, len(taken))])
     half = curves.shape[1] // 2
     change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
-
-    def mean(values: NDArray[np.float64]) -> Estimate:
-        return mean_estimate(values, replicates=replicates, level=level, seed=seed)
-
+    mean = partial(mean_estimate, replicates=1000, level=0.95, seed=seed)
     return VersionCountStudy(
         n=tuple(range(2, most + 1)),
         dissimilarity=tuple(mean(column) for column in curves.T),

@@ -28,12 +28,10 @@ from clinometer.runs.scores.shuffled_words import shuffled_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.resumable import Progress
-from clinometer.studies.factors import builtin_factors
+from clinometer.studies.factors import MEASURES, builtin_factors
 from clinometer.studies.word_lists import risks_under
 from clinometer.topics import Topic, placebo_groups
 from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN
-
-# --- Placebo groups scored with a run's model in its contexts: a separate run inside its folder
 
 
 def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run | None, str]:
@@ -63,10 +61,17 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
         two_way=False,
         population="similar",  # the weights of the run are no longer counts
     )
+    p = run.preferences  # a sample of contexts stays marked as one
+    contexts = ContextSet(
+        record.contexts.name,
+        p.templates,
+        p.context_weights.tolist(),
+        metadata=SetMetadata(drawn=record.contexts.drawn),
+    )
     found = audit(
         record.model.id,
         topic=topic,
-        contexts=_contexts(run),
+        contexts=contexts,
         out=folder,
         settings=settings,
         progress=progress,
@@ -77,16 +82,6 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
             f"placebo groups with {found.record.model.revision}; make the run again"
         )
     return found, ""
-
-
-def _contexts(run: Run) -> ContextSet:
-    """The contexts of a run as a set; a sample stays marked as one."""
-    about, p = run.record.contexts, run.preferences
-    drawn = SetMetadata(drawn=about.drawn)
-    return ContextSet(about.name, p.templates, p.context_weights.tolist(), metadata=drawn)
-
-
-# --- Controls: what the numbers of a run would be by chance, and against other references --------
 
 
 @dataclass(frozen=True)
@@ -100,9 +95,9 @@ class Control:
 
     control: str
     option: str
-    R: Estimate | None
-    R_bias: Estimate | None
-    R_volatility: Estimate | None
+    R: Estimate | None = None
+    R_bias: Estimate | None = None
+    R_volatility: Estimate | None = None
     note: str = ""
     p: float | None = None
 
@@ -133,7 +128,7 @@ def controls(
         *_shuffled(run, shuffles, seed),
         *_references(run, placebo, why),
         *_real_world(run, reference),
-        *_placebo_rows(run, placebo, why),
+        *_placebo_rows(placebo, why),
     ]
     return Controls(run.model, tuple(rows))
 
@@ -142,38 +137,31 @@ def _row(control: str, option: str, report: RiskReport, note: str = "") -> Contr
     return Control(control, option, report.R, report.R_bias, report.R_volatility, note)
 
 
-def _without(control: str, option: str, why: str) -> Control:
-    return Control(control, option, None, None, None, why)
-
-
-# --- shuffled words ---------------------------------------------------------------------------
-
-
 def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
     if not has_scores(run):
-        yield _without("shuffled words", "", "no scores of words are stored")
+        yield Control("shuffled words", "", note="no scores of words are stored")
         return
     level = 0.95
     for option, alike in (("any", False), ("of like probability", True)):
         found = risks_under(run, shuffled_counts(run, n, seed, alike=alike))
-        ends = central_interval(found, level)
-        estimates = [
-            Estimate(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "shuffled")
-            for v, a, b in zip(found.mean(axis=0), ends[0], ends[1], strict=True)
-        ]
+        mean = found.mean(axis=0)
+        low, high = central_interval(found, level)
+        ends = zip(
+            mean.tolist(),
+            np.minimum(low, mean).tolist(),
+            np.maximum(high, mean).tolist(),
+            strict=True,
+        )
+        R, bias, volatility = (Estimate(*value, level, "shuffled") for value in ends)
         above = int((found[:, 2] >= run.risks.R_volatility.value).sum())
         p = (1 + above) / (1 + n)
-        note = f"{n} shuffles"
-        yield Control("shuffled words", option, estimates[0], estimates[1], estimates[2], note, p)
-
-
-# --- references -------------------------------------------------------------------------------
+        yield Control("shuffled words", option, R, bias, volatility, f"{n} shuffles", p)
 
 
 def _against(
     run: Run, reference: FloatArray | None, mask: NDArray[np.bool_] | None = None
 ) -> RiskReport:
-    """The risks of the run's preferences against another p*, with intervals if the run has them."""
+    """The risks of the run's preferences against another p*."""
     p = run.preferences
     values = p.values if mask is None else np.where(mask[..., None], p.values, np.nan)
     return _measured(replace(p, values=values, reference=reference), run)
@@ -194,7 +182,7 @@ def _references(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
     groups = p.group_weights / p.group_weights.sum()
     yield from _prior(run, "its mean over the groups", _mean_over_groups(p.values, groups))
     if placebo is None:
-        yield _without("reference", f"its prior ({NEUTRAL[0]})", why)
+        yield Control("reference", f"its prior ({NEUTRAL[0]})", note=why)
         return
     neutral = placebo.preferences.values[placebo.preferences.groups.index(NEUTRAL[0])]
     yield from _prior(run, f"its prior ({NEUTRAL[0]})", neutral)
@@ -209,13 +197,13 @@ def _prior(run: Run, name: str, by_context: FloatArray) -> Iterator[Control]:
     mean = np.nan_to_num(by_context).T @ w / max(float(w.sum()), 1e-300)
     if mean.min() < REFERENCE_FLOOR:
         why = "a category never occurs in it" if w.any() else "no cell of it is observed"
-        yield _without("reference", name, why)
+        yield Control("reference", name, note=why)
         return
     shares = ", ".join(f"{c} {v:.3f}" for c, v in zip(p.categories, mean, strict=True))
     yield _row("reference", name, _against(run, mean), note=shares)
     known = seen & (np.where(seen[:, None], by_context, 0.0).min(axis=1) >= REFERENCE_FLOOR)
     if not known.any():
-        yield _without("reference", f"{name}, same context", "a category never occurs in it")
+        yield Control("reference", f"{name}, same context", note="a category never occurs in it")
         return
     filled = np.where(known[:, None], by_context, 1.0 / by_context.shape[1])
     reference = np.broadcast_to(filled, p.values.shape)
@@ -240,7 +228,7 @@ def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
     if table is None:
         if set(p.categories) != {"male", "female"}:
             note = "the package has figures for male and female only; use your own table"
-            yield _without("reference", "real world", note)
+            yield Control("reference", "real world", note=note)
             return
         women = builtin_factors()["percent_women"] / 100
         table = pd.DataFrame({"female": women, "male": 1 - women})
@@ -252,7 +240,7 @@ def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
     known = np.isfinite(total) & (shares > 0).all(axis=1)
     if not known.any():
         note = "there is no figure for any group of this run"
-        yield _without("reference", name, note)
+        yield Control("reference", name, note=note)
         return
     reference = np.where(known[:, None], shares / total[:, None], 1.0 / len(p.categories))
     mask = np.broadcast_to(known[:, None], p.values.shape[:2])
@@ -260,12 +248,9 @@ def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
     yield _row("reference", name, _against(run, reference, mask), note=note)
 
 
-# --- placebo groups ---------------------------------------------------------------------------
-
-
-def _placebo_rows(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
+def _placebo_rows(placebo: Run | None, why: str) -> Iterator[Control]:
     if placebo is None:
-        yield _without("placebo group", "", why)
+        yield Control("placebo group", "", note=why)
         return
     p, report = placebo.preferences, placebo.risks
     for name in (*NEUTRAL, PRONOUN):
@@ -280,10 +265,10 @@ def _placebo_rows(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
 def _one(report: RiskReport, x: int, name: str) -> Control:
     """One group of a report as a line."""
     intervals, estimates = report.intervals, []
-    for risk in ("r", "r_bias", "r_volatility"):
+    for risk in MEASURES:
         value = float(getattr(report, risk)[x])
         if np.isnan(value):
-            return _without("placebo group", name, "not observed")
+            return Control("placebo group", name, note="not observed")
         ends = (np.nan, np.nan) if intervals is None else getattr(intervals, risk)[x]
         if intervals is None or np.isnan(ends).any():
             estimates.append(Estimate(value))
@@ -291,7 +276,8 @@ def _one(report: RiskReport, x: int, name: str) -> Control:
             low, high = (float(v) for v in ends)
             estimates.append(Estimate(value, low, high, intervals.level, intervals.method))
     note = f"leans to {report.leaning[x] or 'neither'}"
-    return Control("placebo group", name, estimates[0], estimates[1], estimates[2], note)
+    R, bias, volatility = estimates
+    return Control("placebo group", name, R, bias, volatility, note)
 
 
 def _mixture(p: Preferences, names: Sequence[str]) -> Preferences:

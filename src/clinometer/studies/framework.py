@@ -12,16 +12,16 @@ import json
 import math
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import default_contexts
@@ -29,7 +29,7 @@ from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.display.text import plain_records
 from clinometer.errors import ClinometerError, MissingExtra, RunError, SettingsError
 from clinometer.extras import require
-from clinometer.measure import Comparison
+from clinometer.measure import Comparison, RiskReport
 from clinometer.measure.comparison_engine import Joint, joint_replicates
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.pretrained import weights_header
@@ -38,7 +38,7 @@ from clinometer.report import Extra, Figure, Table, charts, write_report
 from clinometer.report.export import write_csv, write_files
 from clinometer.report.figures import basis, reference_rows, risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit, compare
-from clinometer.storage.atomic import only_writer, replacing
+from clinometer.storage.atomic import only_writer
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import read_json
 from clinometer.topics import Topic
@@ -73,17 +73,16 @@ class PlannedRun:
 
     @property
     def prompts(self) -> int:
-        drawn = self.settings.max_contexts
-        return len(self.topic) * min(len(self.contexts), drawn or len(self.contexts))
+        most = self.settings.max_contexts or len(self.contexts)
+        return len(self.topic) * min(len(self.contexts), most)
 
-
-@dataclass(frozen=True)
-class Cost:
-    """What remains of one audit: prompts to score and approximate seconds; None if unknown."""
-
-    planned: PlannedRun
-    done: bool
-    seconds: float | None
+    @property
+    def seconds(self) -> float | None:
+        """Roughly how long it takes; None if the model's size is not known."""
+        size = parameters_of(self.like or self.model)
+        if size is None:
+            return None
+        return _OPENING + 2 * size * _TOKENS * self.prompts / (machine_speed() * _EFFICIENCY)
 
 
 @dataclass(frozen=True)
@@ -94,50 +93,40 @@ class Plan:
     """
 
     study: str
-    audits: tuple[PlannedRun, ...]
-    further: tuple[tuple[str, float], ...] = field(default=())
+    audits: Sequence[PlannedRun]
+    further: Sequence[tuple[str, float]] = ()
 
     def __post_init__(self) -> None:
-        names = [planned.folder for planned in self.audits]
-        twice = {n for n in names if names.count(n) > 1}
+        counts = Counter(planned.folder for planned in self.audits)
+        twice = sorted(folder for folder, n in counts.items() if n > 1)
         if twice:
             raise SettingsError(
-                f"study {self.study}: expected each model once, found {sorted(twice)[0]!r} twice"
+                f"study {self.study}: expected each model once, found {twice[0]!r} twice"
             )
 
-    def costs(self, out: Path) -> list[Cost]:
-        """The cost of each audit, given what the study's folder already contains."""
-        speed: float | None = None
-        found = []
-        for planned in self.audits:
-            done = _finished(out / "runs" / planned.folder)
-            size = None if done else parameters_of(planned.like or planned.model)
-            seconds: float | None = 0.0 if done else None
-            if size is not None:
-                speed = speed or machine_speed()
-                seconds = _OPENING + 2 * size * _TOKENS * planned.prompts / (speed * _EFFICIENCY)
-            found.append(Cost(planned, done, seconds))
-        return found
-
     def to_dict(self, out: Path) -> dict[str, Any]:
-        costs = self.costs(out)
+        """What remains to be scored, given what the study's folder `out` already contains, and
+        roughly how many seconds it takes; None if unknown."""
+        audits: list[dict[str, Any]] = [
+            {
+                "model": planned.model,
+                "label": planned.label,
+                "topic": planned.topic.name,
+                "contexts": planned.contexts.name,
+                "prompts": planned.prompts,
+                "done": (done := _finished(out / "runs" / planned.folder)),
+                "seconds": 0.0 if done else planned.seconds,
+            }
+            for planned in self.audits
+        ]
+        further: list[dict[str, Any]] = [{"what": w, "seconds": s} for w, s in self.further]
+        seconds = [a["seconds"] for a in audits] + [part["seconds"] for part in further]
         return {
             "study": self.study,
-            "prompts": sum(c.planned.prompts for c in costs if not c.done),
-            "seconds": _total([c.seconds for c in costs] + [s for _, s in self.further]),
-            "audits": [
-                {
-                    "model": c.planned.model,
-                    "label": c.planned.label,
-                    "topic": c.planned.topic.name,
-                    "contexts": c.planned.contexts.name,
-                    "prompts": c.planned.prompts,
-                    "done": c.done,
-                    "seconds": c.seconds,
-                }
-                for c in costs
-            ],
-            "further": [{"what": what, "seconds": seconds} for what, seconds in self.further],
+            "prompts": sum(a["prompts"] for a in audits if not a["done"]),
+            "seconds": None if None in seconds else sum(seconds),
+            "audits": audits,
+            "further": further,
         }
 
 
@@ -164,19 +153,6 @@ def _labels(models: Sequence[str]) -> Sequence[str]:
     return short if len(set(short)) == len(set(models)) else models
 
 
-def spoken(seconds: float | None) -> str:
-    """An approximate duration in words.
-
-    >>> spoken(12.0), spoken(200.0), spoken(None)
-    ('about 12 s', 'about 3 min', 'unknown')
-    """
-    if seconds is None:
-        return "unknown"
-    if seconds < 90:
-        return f"about {max(1, round(seconds))} s"
-    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
-
-
 def parameters_of(model: str) -> int | None:
     """Parameters of a model on this machine, from its file headers; None if not available."""
     try:
@@ -196,6 +172,7 @@ def parameters_of(model: str) -> int | None:
     return None
 
 
+@cache
 def machine_speed() -> float:
     """Floating-point operations per second of a matrix product, measured in milliseconds."""
     a = np.ones((640, 640), dtype=np.float32)
@@ -225,24 +202,10 @@ def _finished(folder: Path) -> bool:
         return False
 
 
-def _total(seconds: Iterable[float | None]) -> float | None:
-    known = list(seconds)
-    return None if any(s is None for s in known) else sum(s for s in known if s is not None)
-
-
-# --- Audits and findings -------------------------------------------------------------------------
-
-
+#: The audits of a study that succeeded.
+Results: TypeAlias = list[tuple[PlannedRun, Run]]
 #: Called before each audit; returns its progress callback.
 Watch = Callable[[PlannedRun], Progress | None]
-
-
-@dataclass(frozen=True)
-class Failed:
-    """An audit that failed, and why."""
-
-    planned: PlannedRun
-    error: ClinometerError
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +214,10 @@ class Findings:
 
     study: str
     title: str
-    sentences: tuple[str, ...]
-    tables: tuple[Table, ...]
-    figures: tuple[Figure, ...] = ()
-    runs: tuple[Run, ...] = ()
+    sentences: Sequence[str]
+    tables: Sequence[Table]
+    figures: Sequence[Figure] = ()
+    runs: Sequence[Run] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; None for a missing number."""
@@ -272,40 +235,42 @@ class Findings:
 
         Charts and page are skipped if they cannot be drawn; the return value says why.
         """
+        try:
+            require("drawing charts", "altair", "vl_convert")
+            missing = ""
+        except MissingExtra as error:
+            missing = str(error)
         out.mkdir(parents=True, exist_ok=True)
         with only_writer(out, out / ".lock", error=RunError):
             for folder in (out, out / "tables", out / "charts"):
                 for stale in folder.glob(".*.tmp"):  # of a writer that was killed
                     stale.unlink(missing_ok=True)
-            return self._write(out, page=page)
-
-    def _write(self, out: Path, *, page: bool) -> str:
-        write_csv(self.tables, out / "tables")
-        missing = _cannot_draw()
-        if not missing:
-            drawn = {out / "charts" / f"{f.key}.svg": f.svg().encode() for f in self.figures}
-            drawn |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}
-            write_files(drawn)
-            if page and self.runs:
-                extra = Extra(self.title, self.sentences, self.figures, self.tables)
+            write_csv(self.tables, out / "tables")
+            if not missing:
+                charts = {out / "charts" / f"{f.key}.svg": f.svg().encode() for f in self.figures}
+                charts |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}
+                write_files(charts)
+            if page and self.runs and not missing:
+                extra = Extra(
+                    self.title, tuple(self.sentences), tuple(self.figures), tuple(self.tables)
+                )
                 write_report(list(self.runs), out / "report.html", extras=[extra])
-        with replacing(out / "study.json", error=RunError) as beside:
             text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-            beside.write_text(text + "\n", encoding="utf-8")
+            write_files({out / "study.json": f"{text}\n".encode()})
         return missing
 
 
 def audit_all(
     plan: Plan, out: Path, *, watch: Watch | None = None, fresh: bool = False
-) -> tuple[list[tuple[PlannedRun, Run]], list[Failed]]:
+) -> tuple[Results, list[tuple[PlannedRun, ClinometerError]]]:
     """Run every audit of the plan; a finished one is read, an interrupted one resumed.
 
     A model that fails does not stop the others. If all fail, the error is the study's.
     """
     if not plan.audits:
         raise SettingsError(f"study {plan.study}: expected at least one model, found none")
-    done: list[tuple[PlannedRun, Run]] = []
-    failed: list[Failed] = []
+    done: Results = []
+    failed: list[tuple[PlannedRun, ClinometerError]] = []
     for planned in plan.audits:
         try:
             run = audit(
@@ -318,74 +283,108 @@ def audit_all(
                 progress=watch(planned) if watch else None,
             )
         except ClinometerError as error:
-            failed.append(Failed(planned, error))
+            failed.append((planned, error))
         else:
             done.append((planned, run))
     if not done:
-        raise failed[0].error
+        raise failed[0][1]
     return done, failed
 
 
-def only(results: list[tuple[PlannedRun, Run]], role: str) -> list[tuple[str, Run]]:
+def only(results: Results, role: str) -> list[tuple[str, Run]]:
     """Label and run of one part of a study."""
     return [(planned.label, run) for planned, run in results if planned.role == role]
 
 
-def _cannot_draw() -> str:
-    """Why there are no charts; "" if there are."""
-    try:
-        require("drawing charts", "altair", "vl_convert")
-    except MissingExtra as error:
-        return str(error)
-    return ""
+def in_words(table: pd.DataFrame, form: str) -> str:
+    """The rows of a table for the text alternative of a chart; `form` names its columns."""
+    return "; ".join(form.format_map(row) for row in table.to_dict("records"))
 
 
-# --- A model and its versions on the same contexts: paired differences, and changed leanings -----
+def version_findings(
+    study: str,
+    title: str,
+    named: Sequence[tuple[str, Run]],
+    keys: Sequence[str],
+    *,
+    risks: str,
+    change: str,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+) -> Findings:
+    """The first model against each of the others: paired differences, and the groups whose leaning
+    flipped. `keys` name the tables of the others, `risks` and `change` are the titles of the table
+    and of the charts, and `before` and `after` are sentences around those about the changes."""
+    base, *versions = named
+    columns = ("measure", "value", "low", "high", "p")
+    comparisons = [compare(run, base[1]) for _, run in versions]
+    changes = pd.DataFrame(
+        {"pair": f"{name} − {base[0]}"} | {column: getattr(d, column) for column in columns}
+        for (name, _), comparison in zip(versions, comparisons, strict=True)
+        for d in comparison.overall
+    )
+    leanings = [
+        leaning_changes(base[1].risks, run.risks, comparison)
+        for (_, run), comparison in zip(versions, comparisons, strict=True)
+    ]
+    moves = [moved(table, name) for table, (name, _) in zip(leanings, versions, strict=True)]
+    plane = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
+    return Findings(
+        study,
+        title,
+        (*before, *sentences(changes), *moves, *after),
+        [
+            risks_table(f"{study}-risks", risks, named),
+            Table(f"{study}-differences", "Paired differences", changes),
+            *(
+                Table(f"{study}-groups-{key}", f"Groups before and after: {key}", table)
+                for key, table in zip(keys, leanings, strict=True)
+            ),
+        ],
+        [
+            Figure(
+                key=f"{study}-plane",
+                title=change,
+                caption=f"{basis(base[1])}. Lines: intervals over contexts. R is constant along "
+                "the dotted diagonals.",
+                alt="Plane of bias and volatility risk. "
+                + in_words(plane, "{name}: bias {R_bias:.3f}, volatility {R_volatility:.3f}")
+                + ".",
+                draw=lambda width: charts.plane(plane, width=width),
+            ),
+            Figure(
+                key=f"{study}-differences",
+                title=f"{change}: paired differences",
+                caption=f"{basis(base[1])}. Right of zero: higher than before. Both were scored in "
+                "the same contexts, which cancels the effect of a context on both.",
+                alt="Differences with intervals. "
+                + in_words(changes, "{pair} {measure} {value:+.3f}")
+                + ".",
+                draw=lambda width: charts.differences(changes, width=width),
+            ),
+        ],
+        [run for _, run in named],
+    )
 
 
-def change_table(before: tuple[str, Run], after: Sequence[tuple[str, Run]]) -> pd.DataFrame:
-    """after − before of R, R^b and R^v, each with its paired interval and p."""
-    rows: list[dict[str, Any]] = []
-    for name, run in after:
-        found = compare(run, before[1])
-        rows += [
-            {
-                "pair": f"{name} − {before[0]}",
-                "measure": d.measure,
-                "value": d.value,
-                "low": d.low,
-                "high": d.high,
-                "p": d.p,
-            }
-            for d in found.overall
-        ]
-    return pd.DataFrame(rows)
-
-
-def leaning_changes(before: tuple[str, Run], after: tuple[str, Run]) -> pd.DataFrame:
+def leaning_changes(a: RiskReport, b: RiskReport, comparison: Comparison) -> pd.DataFrame:
     """Each group: the category it leans to before and after, s towards it, and the change of r."""
-    a, b = before[1].risks, after[1].risks
-    found: Comparison = compare(after[1], before[1])
-    change = {d.group: d for d in found.by_group if d.measure == "r"}
-    rows = []
-    for i, group in enumerate(a.groups):
-        first, second = (r.mean_stereotype[i] for r in (a, b))
-        if np.isnan(first).any() or np.isnan(second).any():
-            continue
-        d = change[group]
-        rows.append(
-            {
-                "group": group,
-                "before": a.categories[int(first.argmax())],
-                "after": b.categories[int(second.argmax())],
-                "s_before": float(first.max()),
-                "s_after": float(second.max()),
-                "value": d.value,
-                "low": d.low,
-                "high": d.high,
-                "p_corrected": d.p_corrected,
-            }
-        )
+    change = {d.group: d for d in comparison.by_group if d.measure == "r"}
+    rows = [
+        {
+            "group": group,
+            "before": a.categories[int(first.argmax())],
+            "after": b.categories[int(second.argmax())],
+            "s_before": float(first.max()),
+            "s_after": float(second.max()),
+        }
+        | {
+            column: getattr(change[group], column)
+            for column in ("value", "low", "high", "p_corrected")
+        }
+        for group, first, second in zip(a.groups, a.mean_stereotype, b.mean_stereotype, strict=True)
+        if not np.isnan([first, second]).any()
+    ]
     frame = pd.DataFrame(rows)
     return frame.sort_values("value", key=lambda v: -v.abs(), kind="stable", ignore_index=True)
 
@@ -394,15 +393,15 @@ def sentences(changes: pd.DataFrame) -> list[str]:
     """What changed, and what is indistinguishable from no change."""
     lines = []
     for row in changes.to_dict("records"):
+        span = f" ({row['low']:+.3f} to {row['high']:+.3f})"
         if row["low"] is None or pd.isna(row["low"]):
-            verdict = "too few effective contexts to say whether it changed"
+            verdict, span = "too few effective contexts to say whether it changed", ""
         elif row["low"] > 0:
             verdict = "higher"
         elif row["high"] < 0:
             verdict = "lower"
         else:
             verdict = "no difference shown"
-        span = "" if pd.isna(row["low"]) else f" ({row['low']:+.3f} to {row['high']:+.3f})"
         lines.append(
             f"{row['pair']}: {IN_SENTENCES[row['measure']]} {row['value']:+.3f}{span}: {verdict}."
         )
@@ -421,59 +420,14 @@ def moved(leanings: pd.DataFrame, name: str) -> str:
     return f"{name}: {len(other)} of {len(leanings)} groups lean to another category: {some}{more}."
 
 
-def change_figures(
-    key: str, named: Sequence[tuple[str, Run]], changes: pd.DataFrame, *, title: str
-) -> tuple[Figure, ...]:
-    """The versions in the plane of bias and volatility, and the paired differences."""
-    plane = pd.DataFrame(risk_rows([r for _, r in named], [n for n, _ in named]))
-    said = "; ".join(
-        f"{r['name']}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
-        for r in plane.to_dict("records")
-    )
-    moves = "; ".join(
-        f"{r['pair']} {r['measure']} {r['value']:+.3f}" for r in changes.to_dict("records")
-    )
-    return (
-        Figure(
-            key=f"{key}-plane",
-            title=title,
-            caption=f"{basis(named[0][1])}. Lines: intervals over contexts. R is constant along "
-            "the dotted diagonals.",
-            alt=f"Plane of bias and volatility risk. {said}.",
-            draw=lambda width: charts.plane(plane, width=width),
-        ),
-        Figure(
-            key=f"{key}-differences",
-            title=f"{title}: paired differences",
-            caption=f"{basis(named[0][1])}. Right of zero: higher than before. Both were scored in "
-            "the same contexts, which cancels the effect of a context on both.",
-            alt=f"Differences with intervals. {moves}.",
-            draw=lambda width: charts.differences(changes, width=width),
-        ),
-    )
-
-
-def change_tables(
-    key: str, changes: pd.DataFrame, leanings: dict[str, pd.DataFrame]
-) -> list[Table]:
-    """The differences of all groups together, and those of each group."""
-    found = [Table(f"{key}-differences", "Paired differences", changes)]
-    for name, frame in leanings.items():
-        found.append(Table(f"{key}-groups-{name}", f"Groups before and after: {name}", frame))
-    return found
-
-
 def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
     """The given set; else the paper's set for the topic; else the one mined from Wikipedia."""
     if contexts is not None:
         return load_contexts(contexts, topic=topic)
-    known = builtin_contexts()
-    if f"paper-{topic.name}" not in known and f"wikipedia-{topic.name}" in known:
+    names = builtin_contexts()
+    if f"paper-{topic.name}" not in names and f"wikipedia-{topic.name}" in names:
         return load_contexts("wikipedia", topic=topic)
     return default_contexts(topic)
-
-
-# --- The paper's printed figures, and why ours may differ ----------------------------------------
 
 
 #: Why our figures differ from the printed ones, even for the same model.
@@ -509,34 +463,18 @@ class Printed:
         return abs(self.R - self.R_bias - self.R_volatility) <= 1.51e-4
 
 
-def tables() -> tuple[str, ...]:
-    """The names of the printed tables.
-
-    >>> tables()[:2]
-    ('table1', 'table2')
-    """
-    return tuple(_all())
-
-
-def printed(table: str) -> tuple[Printed, ...]:
-    """The rows of a table, in its order.
-
-    >>> printed("table1")[0].model, printed("table1")[0].R
-    ('T5', 0.8703)
-    """
-    found = _all().get(table)
-    if found is None:
-        raise SettingsError(f"published: expected one of {', '.join(tables())}; found {table!r}")
-    return tuple(Printed(table, model, *values) for model, values in found["models"].items())
-
-
 @cache
-def _all() -> dict[str, dict[str, dict[str, list[float]]]]:
+def printed() -> dict[str, tuple[Printed, ...]]:
+    """The rows of each printed table, in its order.
+
+    >>> list(printed())[:2], printed()["table1"][0].model, printed()["table1"][0].R
+    (['table1', 'table2'], 'T5', 0.8703)
+    """
     text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-# --- Runs on the same groups and contexts as arrays, and rows of their risks ---------------------
+    return {
+        table: tuple(Printed(table, model, *values) for model, values in about["models"].items())
+        for table, about in tomllib.loads(text).items()
+    }
 
 
 def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Joint:
@@ -559,19 +497,13 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
 
 def risks(named: Sequence[tuple[str, Run]], *, references: bool = False) -> pd.DataFrame:
     """One row per run, lowest R first, with ranks (1 is lowest); the reference models last."""
-    rows: list[dict[str, Any]] = risk_rows([r for _, r in named], [n for n, _ in named])
-    frame = pd.DataFrame(rows).sort_values("R", kind="stable", ignore_index=True)
+    frame = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
+    frame = frame.sort_values("R", kind="stable", ignore_index=True)
     for measure in MEASURES:
-        frame[f"{measure}_rank"] = rankdata(frame[measure], method="min").astype(int)
+        frame[f"{measure}_rank"] = frame[measure].rank(method="min").astype(int)
     if references:
-        known = pd.DataFrame(reference_rows(named[0][1]))
-        frame = pd.concat([frame, known], ignore_index=True)
+        frame = pd.concat([frame, pd.DataFrame(reference_rows(named[0][1]))], ignore_index=True)
     return frame
-
-
-def parameters(run: Run) -> int | None:
-    """The number of parameters of a run's model, if known."""
-    return run.record.model.parameters
 
 
 def risks_table(key: str, title: str, named: Sequence[tuple[str, Run]]) -> Table:

@@ -17,13 +17,11 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
 from clinometer.report import Figure, Table, charts
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import AuditSettings
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.studies.framework import Findings, Plan, PlannedRun, planned_runs
+from clinometer.studies.framework import Findings, Plan, Results, in_words, planned_runs
 from clinometer.topics import Group, Topic
-
-# --- Facts as topics: subjects are groups, possible answers are categories, paraphrases contexts
 
 
 class _Answer(BaseModel):
@@ -133,10 +131,12 @@ def _relation(name: str, given: _Relation) -> Relation:
     )
 
 
-# --- E.1, E.2: facts instead of stereotypes; how much is known, and the cost of inconsistency ----
-
-
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
+_SENTENCE = (
+    "{name}, {relation}: knowledge {knowledge:.3f} ({knowledge_low:.3f} to {knowledge_high:.3f}; "
+    "chance {chance:.3f}), {deterministic:.3f} if it answered alike in every paraphrase: a loss of "
+    "{confidence_loss:.3f}; right answer first in {accuracy:.0%}."
+)
 
 
 def knowledge_plan(
@@ -148,52 +148,61 @@ def knowledge_plan(
         for r in relations
         for a in planned_runs(models, r.topic, r.contexts, settings, role=r.name)
     ]
-    return Plan("knowledge", tuple(audits))
+    return Plan("knowledge", audits)
 
 
 def knowledge_findings(
-    results: list[tuple[PlannedRun, Run]],
+    results: Results,
     relations: Sequence[Relation],
     *,
     exponent: float = 0.5,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Findings:
     """Knowledge, deterministic knowledge and confidence of each model and relation."""
-    known = {r.name: r for r in relations}
+    by_name = {r.name: r for r in relations}
     rows, facts = [], []
     for planned, run in results:
-        relation = known[planned.role]
-        found = score_facts(run.preferences, relation, exponent=exponent)
-        facts.append(found.assign(name=planned.label, relation=relation.name))
-        row = {"name": planned.label, "relation": relation.name, "facts": len(found)}
+        relation = by_name[planned.role]
+        scores = score_facts(run.preferences, relation, exponent=exponent)
+        scores.insert(0, "name", planned.label)
+        scores.insert(1, "relation", relation.name)
+        facts.append(scores)
+        row = {"name": planned.label, "relation": relation.name, "facts": len(scores)}
         row["paraphrases"] = len(relation.paraphrases)
-        row["chance"] = float(found["chance"].mean())
-        rows.append(row | _means(found, level=level, seed=seed))
+        row["chance"] = float(scores["chance"].mean())
+        rows.append(row | _means(scores, seed=seed))
     table = pd.DataFrame(rows)
-    each = pd.concat(facts, ignore_index=True)
-    each = each[["name", "relation", *[c for c in each if c not in ("name", "relation")]]]
+    pairs = in_words(table, "{name}, {relation}: {knowledge:.3f} of {deterministic:.3f}")
     return Findings(
         "knowledge",
         "Knowledge and confidence (E.1, E.2)",
-        (
-            *[_sentence(row) for row in rows],
+        [
+            *[_SENTENCE.format(**row) for row in rows],
             f"J(p) = p^{exponent:g} of the probability of the right answer among those offered. "
             "Knowledge is its mean over paraphrases; deterministic knowledge is J of the mean; "
             "their difference is the cost of inconsistency. Chance is the same J for a guess. "
             "Intervals resample the facts; the paraphrases are fixed.",
-        ),
-        (
+        ],
+        [
             Table(
                 "knowledge",
                 "Knowledge by model and relation",
                 table,
                 hidden=("facts", "paraphrases", "chance"),
             ),
-            Table("knowledge-facts", "Every fact", each),
-        ),
-        (_figure(table),),
-        tuple(run for _, run in results),
+            Table("knowledge-facts", "Every fact", pd.concat(facts, ignore_index=True)),
+        ],
+        [
+            Figure(
+                key="knowledge",
+                title="Knowledge, and the cost of inconsistency",
+                caption="Bar: knowledge; pale end: lost to inconsistency over paraphrases; "
+                "whisker: interval over facts; tick: a guess.",
+                alt=f"Bars of knowledge and deterministic knowledge. {pairs}.",
+                draw=lambda width: charts.knowledge(table, width=width),
+            )
+        ],
+        [run for _, run in results],
     )
 
 
@@ -229,38 +238,14 @@ def score_facts(
     )
 
 
-def _means(found: pd.DataFrame, *, level: float, seed: int) -> dict[str, Any]:
+def _means(scores: pd.DataFrame, *, seed: int) -> dict[str, Any]:
     """Means over the facts, with percentiles of resampled facts."""
-    values = found[list(_PARTS)].to_numpy(dtype=float)
+    values = scores[list(_PARTS)].to_numpy(dtype=float)
     values = values[~np.isnan(values).any(axis=1)]
     picks = np.random.default_rng(seed).integers(len(values), size=(2000, len(values)))
-    ends = central_interval(values[picks].mean(axis=1), level)
+    ends = central_interval(values[picks].mean(axis=1), 0.95)
     row: dict[str, Any] = {}
     for i, part in enumerate(_PARTS):
         row[part] = float(values[:, i].mean())
         row[f"{part}_low"], row[f"{part}_high"] = (float(e) for e in ends[:, i])
     return row
-
-
-def _sentence(row: dict[str, Any]) -> str:
-    return (
-        f"{row['name']}, {row['relation']}: knowledge {row['knowledge']:.3f} "
-        f"({row['knowledge_low']:.3f} to {row['knowledge_high']:.3f}; chance {row['chance']:.3f}), "
-        f"{row['deterministic']:.3f} if it answered alike in every paraphrase: a loss of "
-        f"{row['confidence_loss']:.3f}; right answer first in {row['accuracy']:.0%}."
-    )
-
-
-def _figure(table: pd.DataFrame) -> Figure:
-    said = "; ".join(
-        f"{r['name']}, {r['relation']}: {r['knowledge']:.3f} of {r['deterministic']:.3f}"
-        for r in table.to_dict("records")
-    )
-    return Figure(
-        key="knowledge",
-        title="Knowledge, and the cost of inconsistency",
-        caption="Bar: knowledge; pale end: lost to inconsistency over paraphrases; whisker: "
-        "interval over facts; tick: a guess.",
-        alt=f"Bars of knowledge and deterministic knowledge. {said}.",
-        draw=lambda width: charts.knowledge(table, width=width),
-    )

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError
-from clinometer.models import LoadOptions
 from clinometer.runs import audit
 from clinometer.storage.atomic import replacing
 from clinometer.topics import Group, Topic
@@ -70,21 +69,14 @@ class Leaks:
         }
 
 
-def find_leaks(
-    model: str,
-    topic: Topic,
-    contexts: ContextSet,
-    *,
-    far: float = FAR,
-    load: LoadOptions | None = None,
-) -> Leaks:
+def find_leaks(model: str, topic: Topic, contexts: ContextSet, *, far: float = FAR) -> Leaks:
     """Ask `model` about a person in every context, and flag those that decide the answer."""
     if topic.language.lower().split("-")[0] != "en":
         raise TopicError(
             f"leaks: expected an English topic, found {topic.name!r} in {topic.language!r}"
         )
     neutral = replace(topic, name="neutral", groups=(Group(NEUTRAL[0]),), reference=None)
-    run = audit(model, topic=neutral, contexts=contexts, load=load or LoadOptions())
+    run = audit(model, topic=neutral, contexts=contexts)
     found = run.preferences
     weights = found.context_weights / found.context_weights.sum()
     p = found.values[0]
@@ -92,20 +84,18 @@ def find_leaks(
     away = log_odds(p) - log_odds(rate)
     z = away / spread(away, weights)
     most = np.abs(z).argmax(axis=1)
-    rows = np.arange(len(p))
     table = pd.DataFrame({"template": found.templates, "weight": weights})
     for at, category in enumerate(found.categories):
         table[f"p_{category}"] = p[:, at]
     table["category"] = [found.categories[at] for at in most]
-    table["z"] = z[rows, most]
+    table["z"] = z[np.arange(len(p)), most]
     table["flagged"] = np.abs(table["z"]) > far
-    order = np.argsort(-np.abs(table["z"].to_numpy()), kind="stable")
     return Leaks(
         run.model,
         topic.name,
         dict(zip(found.categories, map(float, rate), strict=True)),
         far,
-        table.iloc[order].reset_index(drop=True),
+        table.sort_values("z", key=lambda z: -z.abs(), kind="stable", ignore_index=True),
     )
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import pandas as pd
 
 from clinometer.display.numbers import MEASURES
+from clinometer.measure import RiskReport
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures import basis
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import AuditSettings
 from clinometer.studies.framework import (
     DIFFERENCES,
     Findings,
     Plan,
     PlannedRun,
+    Results,
+    in_words,
     only,
     planned_runs,
     printed,
@@ -27,26 +30,32 @@ from clinometer.studies.framework import (
 )
 from clinometer.topics import Topic, load_topic
 
-#: study -> the printed tables it is compared with, each with its topic
-PARTS = {
-    "table1": ("table1",),
-    "table2": ("table2",),
-    "table3": ("table3-religion", "table3-disability"),
-    "languages": ("table5",),
-}
+
+class _Part(NamedTuple):
+    """A printed table: its topic, its title, and the suite that names its models."""
+
+    topic: str
+    title: str
+    suite: str
+
+
+#: Table 5 of the paper, in Chinese.
 LANGUAGES = "table5"
-_TOPICS = {
-    "table1": "gender",
-    "table2": "race",
-    "table3-religion": "religion",
-    "table3-disability": "disability",
-}
-_TITLES = {
-    "table1": "Table 1: gender",
-    "table2": "Table 2: race",
-    "table3-religion": "Table 3: religion",
-    "table3-disability": "Table 3: disability",
-    "table5": "Table 5: gender in another language (published: Chinese)",
+#: study -> the printed tables it is compared with
+PARTS = {
+    "table1": {"table1": _Part("gender", "Table 1: gender", "bvf-gender")},
+    "table2": {"table2": _Part("race", "Table 2: race", "bvf-race")},
+    "table3": {
+        "table3-religion": _Part("religion", "Table 3: religion", "bvf-religion"),
+        "table3-disability": _Part("disability", "Table 3: disability", "bvf-religion"),
+    },
+    "languages": {
+        LANGUAGES: _Part(
+            "gender-zh",
+            "Table 5: gender in another language (published: Chinese)",
+            "bvf-chinese",
+        )
+    },
 }
 
 
@@ -55,10 +64,10 @@ def table_plan(
 ) -> Plan:
     """Every model on every topic of the table."""
     audits: list[PlannedRun] = []
-    for part in PARTS[study]:
-        topic = load_topic(_TOPICS[part])
-        audits += planned_runs(models, topic, study_contexts(topic, contexts), settings, role=part)
-    return Plan(study, tuple(audits))
+    for key, part in PARTS[study].items():
+        topic = load_topic(part.topic)
+        audits += planned_runs(models, topic, study_contexts(topic, contexts), settings, role=key)
+    return Plan(study, audits)
 
 
 def languages_plan(
@@ -69,83 +78,58 @@ def languages_plan(
     return Plan("languages", planned_runs(models, topic, chosen, settings, role=LANGUAGES))
 
 
-def table_findings(study: str, results: list[tuple[PlannedRun, Run]]) -> Findings:
+def table_findings(study: str, results: Results) -> Findings:
     """Ours with intervals and ranks, the printed rows below them, and why they differ."""
     tables: list[Table] = []
     figures: list[Figure] = []
     sentences: list[str] = []
-    for part in PARTS[study]:
-        named = only(results, part)
+    for key, part in PARTS[study].items():
+        named = only(results, key)
         if not named:
             continue
+        published = pd.DataFrame(list(printed()[key]))
+        odd = [row.model for row in printed()[key] if not row.adds_up]
+        note = f"As printed; R is not the sum of its parts for {', '.join(odd)}." if odd else ""
+        theirs = published[["model", *MEASURES]].rename(columns={"model": "name"})
         ours = risks(named, references=True)
-        ours["published"] = [_published(part, name) for name in ours["name"]]
-        tables.append(
-            replace(risks_table(part, f"{_TITLES[part]}, measured here", named), frame=_shown(ours))
-        )
-        tables.append(_printed_table(part))
-        figures.append(_figure(part, ours, named))
-        sentences.append(_sentence(part, named))
+        # The printed R of the same model, identified by its hub id.
+        ids = {entry.id: entry.name for entry in suite(part.suite)}
+        known = dict(zip(theirs["name"], theirs["R"], strict=True))
+        ours["published"] = [known.get(ids.get(name, "")) for name in ours["name"]]
+        tables += [
+            replace(
+                risks_table(key, f"{part.title}, measured here", named),
+                frame=ours.drop(columns=["muted"]),
+            ),
+            Table(f"{key}-published", f"{part.title}, as published", theirs, note),
+        ]
+        figures.append(_figure(key, part.title, ours, theirs, basis(named[0][1])))
+        sentences.append(_sentence(part.title, [(name, run.risks) for name, run in named]))
     sentences += ["Why a figure here is not the printed one:", *DIFFERENCES]
-    return Findings(
-        study,
-        " and ".join(_TITLES[p] for p in PARTS[study]),
-        tuple(sentences),
-        tuple(tables),
-        tuple(figures),
-        tuple(run for _, run in results),
-    )
+    title = " and ".join(part.title for part in PARTS[study].values())
+    return Findings(study, title, sentences, tables, figures, [run for _, run in results])
 
 
-def _shown(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.drop(columns=["muted"])
-
-
-def _published(part: str, model: str) -> float | None:
-    """The printed R of the same model, identified by its hub id."""
-    names = {"table1": "bvf-gender", "table2": "bvf-race"}.get(
-        part, "bvf-chinese" if part == LANGUAGES else "bvf-religion"
-    )
-    ids = {entry.id: entry.name for entry in suite(names)}
-    row = next((r for r in printed(part) if r.model == ids.get(model)), None)
-    return None if row is None else row.R
-
-
-def _printed_table(part: str) -> Table:
-    rows = [{"name": r.model, **{m: getattr(r, m) for m in MEASURES}} for r in printed(part)]
-    odd = [r.model for r in printed(part) if not r.adds_up]
-    note = f"As printed; R is not the sum of its parts for {', '.join(odd)}." if odd else ""
-    return Table(f"{part}-published", f"{_TITLES[part]}, as published", pd.DataFrame(rows), note)
-
-
-def _figure(part: str, ours: pd.DataFrame, named: list[tuple[str, Run]]) -> Figure:
-    theirs = [
-        {"name": f"{r.model} (published)", "muted": True, **{m: getattr(r, m) for m in MEASURES}}
-        for r in sorted(printed(part), key=lambda r: r.R)
-    ]
-    table = pd.concat([ours, pd.DataFrame(theirs)], ignore_index=True)
-    said = "; ".join(f"{r['name']} {r['R']:.3f}" for r in table.to_dict("records"))
+def _figure(
+    key: str, title: str, ours: pd.DataFrame, theirs: pd.DataFrame, measured: str
+) -> Figure:
+    pale = theirs.assign(name=theirs["name"] + " (published)", muted=True)
+    table = pd.concat([ours, pale.sort_values("R", kind="stable")], ignore_index=True)
     return Figure(
-        key=part,
-        title=f"{_TITLES[part]}, measured here and as published (pale)",
-        caption=f"{basis(named[0][1])}. Whisker: interval of R over contexts. Published figures "
+        key=key,
+        title=f"{title}, measured here and as published (pale)",
+        caption=f"{measured}. Whisker: interval of R over contexts. Published figures "
         "carry the released code's single-token words and padding; see the notes.",
-        alt=f"Bars of bias and volatility risk. R: {said}.",
+        alt=f"Bars of bias and volatility risk. R: {in_words(table, '{name} {R:.3f}')}.",
         draw=lambda width: charts.stacked(table, width=width),
     )
 
 
-def _sentence(part: str, named: list[tuple[str, Run]]) -> str:
-    ordered = sorted(named, key=lambda pair: pair[1].risks.R.value)
+def _sentence(title: str, named: list[tuple[str, RiskReport]]) -> str:
+    ordered = sorted(named, key=lambda pair: pair[1].R.value)
     (low, least), (high, most) = ordered[0], ordered[-1]
-    share = [_bias_share(run) for _, run in named]
-    bias = sum(s > 0.5 for s in share if s is not None)
-    text = f"{_TITLES[part]}: lowest R {low} ({least.risks.R.value:.3f})"
+    bias = sum(report.R_bias.value > 0.5 * report.R.value for _, report in named)
+    text = f"{title}: lowest R {low} ({least.R.value:.3f})"
     if len(named) > 1:
-        text += f", highest {high} ({most.risks.R.value:.3f})"
+        text += f", highest {high} ({most.R.value:.3f})"
     return f"{text}; bias is the larger part in {bias} of {len(named)} models."
-
-
-def _bias_share(run: Run) -> float | None:
-    R: Any = run.risks.R.value
-    return run.risks.R_bias.value / R if R > 0 else None

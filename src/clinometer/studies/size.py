@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
+from scipy.stats import linregress
 
 from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.errors import RunError
@@ -19,14 +19,17 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
     Findings,
     Plan,
-    PlannedRun,
+    Results,
+    in_words,
     joint,
-    parameters,
+    only,
     planned_runs,
     risks_table,
     study_contexts,
 )
 from clinometer.topics import Topic
+
+_LEVEL = 0.95
 
 
 def size_plan(
@@ -41,28 +44,32 @@ def size_plan(
     audits = [
         a for name, ms in families for a in planned_runs(ms, topic, chosen, settings, role=name)
     ]
-    return Plan("size", tuple(audits))
+    return Plan("size", audits)
 
 
-def size_findings(
-    results: list[tuple[PlannedRun, Run]], *, level: float = 0.95, seed: int = 0
-) -> Findings:
+def size_findings(results: Results, *, seed: int = 0) -> Findings:
     """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
     rows: list[dict[str, Any]] = []
     slopes: list[dict[str, Any]] = []
     for family in dict.fromkeys(planned.role for planned, _ in results):
-        members = _by_size([(a.label, r) for a, r in results if a.role == family])
-        rows += _rows(family, members)
-        slopes += _slopes(family, members, level=level, seed=seed)
-    table = pd.DataFrame(rows)
-    fitted = pd.DataFrame(slopes)
-    runs = [run for _, run in results]
-    ranked = risks_table("size-risks", "Risks by size", [(a.label, r) for a, r in results])
+        members = _by_size(only(results, family))
+        rows += [
+            {"series": family, "name": name, "x": size, "measure": measure}
+            | {
+                part: getattr(getattr(run.risks, measure), part)
+                for part in ("value", "low", "high")
+            }
+            for name, run, size in members
+            for measure in MEASURES
+        ]
+        slopes += _slopes(family, members, seed=seed)
+    table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
+    named = [(planned.label, run) for planned, run in results]
     return Findings(
         "size",
         "Risk and model size (Figure 7)",
-        (*_said(fitted), *_MAY),
-        (
+        [*_said(fitted), *_MAY],
+        [
             Table(
                 "size-slopes",
                 "Change of the risk with ten times the parameters",
@@ -70,10 +77,21 @@ def size_findings(
                 note=_over_models(fitted),
                 hidden=("over_models_low", "over_models_high"),
             ),
-            ranked,
-        ),
-        (_figure(table, runs),),
-        tuple(runs),
+            risks_table("size-risks", "Risks by size", named),
+        ],
+        [
+            Figure(
+                key="size",
+                title="Risk and model size",
+                caption=f"{basis(named[0][1])}. Lines join the sizes of a family; bars: intervals "
+                "over contexts.",
+                alt="Risks against parameters. "
+                + in_words(table, "{name} {measure} {value:.3f}")
+                + ".",
+                draw=lambda width: charts.trend(table, x_title="parameters", width=width),
+            )
+        ],
+        [run for _, run in named],
     )
 
 
@@ -101,17 +119,15 @@ def over_models(x: FloatArray, y: FloatArray, *, level: float) -> tuple[float, f
     freedom = len(x) - 2
     if freedom < 1:
         return None
-    b = float(slope(x, y))
-    left = y - y.mean() - b * (x - x.mean())
-    se = math.sqrt(float(left @ left) / freedom / float(((x - x.mean()) ** 2).sum()))
-    reach = float(stdtrit(freedom, (1 + level) / 2)) * se
-    return b - reach, b + reach
+    line = linregress(x, y)
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * line.stderr
+    return float(line.slope - reach), float(line.slope + reach)
 
 
 def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
     sized = []
     for name, run in members:
-        size = parameters(run)
+        size = run.record.model.parameters
         if not size:
             raise RunError(
                 f"study size: expected models with a number of parameters, found none of {name}; "
@@ -123,35 +139,14 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
     return sorted(sized, key=lambda m: m[2])
 
 
-def _rows(family: str, members: list[tuple[str, Run, int]]) -> list[dict[str, Any]]:
-    rows = []
-    for name, run, size in members:
-        for measure in MEASURES:
-            e = getattr(run.risks, measure)
-            rows.append(
-                {
-                    "series": family,
-                    "name": name,
-                    "x": size,
-                    "measure": measure,
-                    "value": e.value,
-                    "low": e.low,
-                    "high": e.high,
-                }
-            )
-    return rows
-
-
-def _slopes(
-    family: str, members: list[tuple[str, Run, int]], *, level: float, seed: int
-) -> list[dict[str, Any]]:
+def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
     x = np.log10([size for _, _, size in members])
     found = joint([run for _, run, _ in members], seed=seed)
     rows = []
     for i, measure in enumerate(MEASURES):
         value = float(slope(x, found.values[:, i]))
-        low, high = found.interval(value, slope(x, found.draws[:, :, i]), level=level)
-        wide = over_models(x, found.values[:, i], level=level)
+        low, high = found.interval(value, slope(x, found.draws[:, :, i]), level=_LEVEL)
+        wide = over_models(x, found.values[:, i], level=_LEVEL)
         rows.append(
             {
                 "family": family,
@@ -191,18 +186,4 @@ def _over_models(slopes: pd.DataFrame) -> str:
         f"{r['family']} {r['measure']} {r['over_models_low']:+.3f} to "
         f"{r['over_models_high']:+.3f}".strip()
         for r in known.to_dict("records")
-    )
-
-
-def _figure(table: pd.DataFrame, runs: Sequence[Run]) -> Figure:
-    said = "; ".join(
-        f"{r['name']} {r['measure']} {r['value']:.3f}" for r in table.to_dict("records")
-    )
-    return Figure(
-        key="size",
-        title="Risk and model size",
-        caption=f"{basis(runs[0])}. Lines join the sizes of a family; bars: intervals over "
-        "contexts.",
-        alt=f"Risks against parameters. {said}.",
-        draw=lambda width: charts.trend(table, x_title="parameters", width=width),
     )

@@ -11,17 +11,20 @@ import pandas as pd
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import FEWEST, SOURCES, too_small
-from clinometer.display.numbers import MEASURES
+from clinometer.display.numbers import MEASURES, counted
 from clinometer.errors import ContextError, SettingsError
+from clinometer.measure.comparison_engine import Joint
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures import risk_rows
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import compare_runs
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
     Findings,
     Plan,
-    PlannedRun,
+    Results,
+    in_words,
     joint,
     only,
     planned_runs,
@@ -40,16 +43,16 @@ def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[st
     """The given sets, or the built-in ones of the topic."""
     if given:
         return [(name, load_contexts(where, topic=topic)) for name, where in given]
-    known = builtin_contexts()
-    found = [
-        (s, load_contexts(f"{s}-{topic.name}")) for s in SOURCES if f"{s}-{topic.name}" in known
+    names = builtin_contexts()
+    sets = [
+        (s, load_contexts(f"{s}-{topic.name}")) for s in SOURCES if f"{s}-{topic.name}" in names
     ]
-    if len(found) < 2:
+    if len(sets) < 2:
         raise ContextError(
             f"study sources: topic {topic.name!r} has fewer than two built-in sets of sources; "
             "name them: --source book=book.csv --source web=web.csv"
         )
-    return found
+    return sets
 
 
 def sources_plan(
@@ -62,35 +65,64 @@ def sources_plan(
     """Every model in the contexts of every source."""
     if len(models) < 2:
         raise SettingsError("study sources: expected at least two models to rank")
-    audits = [a for name, c in sources for a in planned_runs(models, topic, c, settings, role=name)]
-    return Plan("sources", tuple(audits))
+    return _over("sources", models, sources, topic, settings)
 
 
-def sources_findings(results: list[tuple[PlannedRun, Run]], *, seed: int = 0) -> Findings:
+def _over(
+    study: str,
+    models: Sequence[str],
+    sets: Sequence[tuple[str, ContextSet]],
+    topic: Topic,
+    settings: AuditSettings,
+) -> Plan:
+    """Every model over every set of contexts."""
+    audits = [a for role, c in sets for a in planned_runs(models, topic, c, settings, role=role)]
+    return Plan(study, audits)
+
+
+def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     """Risks by source, and Kendall's tau of each pair of sources with an interval over contexts."""
     names = list(dict.fromkeys(planned.role for planned, _ in results))
     models = _in_all(results, names)
-    values, draws = [], []
-    tables: list[Table] = []
-    for i, name in enumerate(names):
-        named = [(label, run) for label, run in only(results, name) if label in models]
-        found = joint([run for _, run in named], seed=seed + i)
-        values.append(found.values)
-        draws.append(found.draws)
-        tables.append(risks_table(f"sources-{name}", f"Contexts from {name}", named))
-    agreement = _agreement(names, np.stack(values), np.stack(draws))
+    by_source = {
+        name: [(label, run) for label, run in only(results, name) if label in models]
+        for name in names
+    }
+    risks = {
+        name: joint([run for _, run in named], seed=seed + i)
+        for i, (name, named) in enumerate(by_source.items())
+    }
+    agreement = _agreement(risks)
     said = [_sentence(agreement[agreement["measure"] == m], m, len(models)) for m in MEASURES]
+    tables = [
+        risks_table(f"sources-{name}", f"Contexts from {name}", named)
+        for name, named in by_source.items()
+    ]
+    chart = [
+        (f"{label}, {name}", run)
+        for model in sorted(models)
+        for name, named in by_source.items()
+        for label, run in named
+        if label == model
+    ]
     return Findings(
         "sources",
         "The same models over contexts of different sources (Table 4)",
-        (*said, *_published_sentences()),
-        (Table("sources-agreement", "Agreement of the rankings", agreement), *tables),
-        (_figure(names, results, models),),
-        tuple(run for _, run in results),
+        [*said, _published_sentence()],
+        [Table("sources-agreement", "Agreement of the rankings", agreement), *tables],
+        [
+            _figure(
+                "sources",
+                "One model, several sources of contexts",
+                "Risks of each model in the contexts of each source, with intervals over contexts.",
+                _risks(chart),
+            )
+        ],
+        [run for _, run in results],
     )
 
 
-def _in_all(results: list[tuple[PlannedRun, Run]], names: list[str]) -> list[str]:
+def _in_all(results: Results, names: list[str]) -> list[str]:
     """Models that were scored in every source: only they can be ranked."""
     labels = [{label for label, _ in only(results, name)} for name in names]
     models = [label for label, _ in only(results, names[0]) if all(label in s for s in labels)]
@@ -99,12 +131,12 @@ def _in_all(results: list[tuple[PlannedRun, Run]], names: list[str]) -> list[str
     return models
 
 
-def _agreement(names: list[str], values: Any, draws: Any) -> pd.DataFrame:
+def _agreement(risks: dict[str, Joint]) -> pd.DataFrame:
     rows = []
-    for (i, a), (j, b) in itertools.combinations(enumerate(names), 2):
+    for (a, first), (b, second) in itertools.combinations(risks.items(), 2):
         for m, measure in enumerate(MEASURES):
-            low, high = kendall_interval(draws[i][:, :, m], draws[j][:, :, m])
-            tau = float(kendall(values[i][:, m], values[j][:, m]))
+            low, high = kendall_interval(first.draws[:, :, m], second.draws[:, :, m])
+            tau = float(kendall(first.values[:, m], second.values[:, m]))
             rows.append(
                 {
                     "pair": f"{a}, {b}",
@@ -127,46 +159,37 @@ def _sentence(agreement: pd.DataFrame, measure: str, models: int) -> str:
     )
 
 
-def _published_sentences() -> list[str]:
+def _published_sentence() -> str:
     """The paper says that the rankings agree; this is what its own figures give."""
-    R = {source: {row.model: row.R for row in printed(table)} for source, table in _PRINTED.items()}
+    R = {s: {row.model: row.R for row in printed()[table]} for s, table in _PRINTED.items()}
     models = list(R["book"])
     taus = {
         (a, b): float(kendall([R[a][m] for m in models], [R[b][m] for m in models]))
         for a, b in itertools.combinations(R, 2)
     }
     (a, b), least = min(taus.items(), key=lambda item: item[1])
-    return [
+    return (
         f"Published (Tables 1 and 4, {len(models)} models): mean τ of R "
         f"{np.mean(list(taus.values())):+.2f}, lowest {least:+.2f} ({a} and {b}). The paper calls "
         f"the rankings consistent; its LLaMA2 has {R['wikipedia']['LLaMA2']:.3f} on Wikipedia and "
         f"{R['conversation']['LLaMA2']:.3f} on conversation, its GPT-2 "
         f"{R['wikipedia']['GPT-2']:.3f} and {R['conversation']['GPT-2']:.3f}."
-    ]
-
-
-def _figure(names: list[str], results: list[tuple[PlannedRun, Run]], models: list[str]) -> Figure:
-    rows = []
-    for name in names:
-        for label, run in only(results, name):
-            if label in models:
-                row: dict[str, Any] = {"name": f"{label}, {name}"}
-                for measure in MEASURES:
-                    e = getattr(run.risks, measure)
-                    row |= {measure: e.value, f"{measure}_low": e.low, f"{measure}_high": e.high}
-                rows.append(row | {"model": label})
-    table = pd.DataFrame(rows).sort_values(["model"], kind="stable", ignore_index=True)
-    said = "; ".join(f"{r['name']} {r['R']:.3f}" for r in table.to_dict("records"))
-    return Figure(
-        key="sources",
-        title="One model, several sources of contexts",
-        caption="Risks of each model in the contexts of each source, with intervals over contexts.",
-        alt=f"Values with intervals. R: {said}.",
-        draw=lambda width: charts.intervals(table, width=width),
     )
 
 
-# --- Does the corpus matter? One model over halves of a corpus, and over corpora of other sources
+def _risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
+    rows = risk_rows([run for _, run in named], [name for name, _ in named])
+    return pd.DataFrame(rows).drop(columns=["muted"])
+
+
+def _figure(key: str, title: str, caption: str, table: pd.DataFrame) -> Figure:
+    return Figure(
+        key=key,
+        title=title,
+        caption=caption,
+        alt=f"Values with intervals. R: {in_words(table, '{name} {R:.3f}')}.",
+        draw=lambda width: charts.intervals(table, width=width),
+    )
 
 
 HALVES = ("half 1", "half 2")
@@ -186,17 +209,17 @@ def halves(contexts: ContextSet, *, seed: int) -> tuple[ContextSet, ContextSet]:
     order = sorted(range(len(contexts)), key=contexts.templates.__getitem__)
     first = np.zeros_like(counts)
     first[order] = np.random.default_rng(seed).binomial(counts[order].astype(int), 0.5)
-    found = []
-    for name, part in zip(HALVES, (first, counts - first), strict=True):
+
+    def half(name: str, part: FloatArray) -> ContextSet:
         kept = np.flatnonzero(part).tolist()
-        templates = [contexts.templates[i] for i in kept]
-        metadata = contexts.metadata
-        found.append(
-            ContextSet(
-                f"{contexts.name}, {name}", templates, part[kept].tolist(), metadata=metadata
-            )
+        return ContextSet(
+            f"{contexts.name}, {name}",
+            [contexts.templates[i] for i in kept],
+            part[kept].tolist(),
+            metadata=contexts.metadata,
         )
-    return found[0], found[1]
+
+    return half(HALVES[0], first), half(HALVES[1], counts - first)
 
 
 def corpora_plan(
@@ -210,11 +233,10 @@ def corpora_plan(
     name, first = sources[0]
     split = zip(HALVES, halves(first, seed=settings.seed), strict=True)
     sets = [*sources, *((f"{name}, {half}", contexts) for half, contexts in split)]
-    audits = [a for role, c in sets for a in planned_runs(models, topic, c, settings, role=role)]
-    return Plan("corpora", tuple(audits))
+    return _over("corpora", models, sets, topic, settings)
 
 
-def corpora_findings(results: list[tuple[PlannedRun, Run]], *, seed: int = 0) -> Findings:
+def corpora_findings(results: Results, *, seed: int = 0) -> Findings:
     """Risks of each model over each set, and their differences: the halves from each other, the
     other sources from the first."""
     runs = {(planned.label, planned.role): run for planned, run in results}
@@ -228,15 +250,19 @@ def corpora_findings(results: list[tuple[PlannedRun, Run]], *, seed: int = 0) ->
         if (model, a) in runs and (model, b) in runs:
             rows += _differences(runs[model, a], runs[model, b], model, (a, b), seed)
     table = pd.DataFrame(rows)
-    named = [(model, role) for model in models for role in roles if (model, role) in runs]
-    labels = [f"{model}, {role}" for model, role in named]
-    shown = pd.DataFrame(risk_rows([runs[key] for key in named], labels)).drop(columns=["muted"])
+    risks = _risks(
+        [
+            (f"{model}, {role}", runs[model, role])
+            for model, role in itertools.product(models, roles)
+            if (model, role) in runs
+        ]
+    )
     return Findings(
         "corpora",
         "The same model over different corpora",
-        tuple(_sentences(table, pairs, runs)),
-        (
-            Table("corpora-risks", "Risks over each set of contexts", shown),
+        _sentences(table, pairs, runs),
+        [
+            Table("corpora-risks", "Risks over each set of contexts", risks),
             Table(
                 "corpora-differences",
                 "Differences between sets: groups paired, contexts not",
@@ -244,9 +270,16 @@ def corpora_findings(results: list[tuple[PlannedRun, Run]], *, seed: int = 0) ->
                 "p (Holm) is corrected for the three risks of a pair of sets. The correlation is "
                 "that of the groups' mean stereotypes.",
             ),
-        ),
-        (_corpora_figure(shown),),
-        tuple(runs.values()),
+        ],
+        [
+            _figure(
+                "corpora",
+                "One model, several corpora",
+                "Risks of each model over each set of contexts, with intervals over contexts.",
+                risks,
+            )
+        ],
+        list(runs.values()),
     )
 
 
@@ -296,16 +329,5 @@ def _counted(rows: pd.DataFrame, what: str, unit: str) -> str:
     known = rows[rows["low"].notna()]
     shown = int(((known["low"] > 0) | (known["high"] < 0)).sum())
     largest = max(rows["value"], key=abs)
-    of = f"{len(known)} {unit}{'s' if len(known) != 1 else ''}"
+    of = counted(len(known), unit)
     return f"{what} differ in {shown} of {of}, by at most {largest:+.3f}"
-
-
-def _corpora_figure(shown: pd.DataFrame) -> Figure:
-    said = "; ".join(f"{r['name']} {r['R']:.3f}" for r in shown.to_dict("records"))
-    return Figure(
-        key="corpora",
-        title="One model, several corpora",
-        caption="Risks of each model over each set of contexts, with intervals over contexts.",
-        alt=f"Values with intervals. R: {said}.",
-        draw=lambda width: charts.intervals(shown, width=width),
-    )

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,56 +22,51 @@ from clinometer.extras import require
 from clinometer.models import ModelSpec
 from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.weights import weights_source
-from clinometer.report import Table
-from clinometer.runs import AuditSettings, Run
-from clinometer.settings import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
+from clinometer.runs import AuditSettings
+from clinometer.settings import (
+    COUNT,
+    POSITIVE,
+    SEED,
+    SHARE_BELOW_1,
+    TOKENS,
+    check_settings,
+    option,
+)
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import open_text, parse_json, read_bytes, read_json
 from clinometer.studies.framework import (
     Findings,
     Plan,
-    PlannedRun,
-    change_figures,
-    change_table,
-    change_tables,
-    leaning_changes,
+    Results,
     machine_speed,
-    moved,
     parameters_of,
     planned_runs,
-    risks_table,
-    sentences,
     study_contexts,
+    version_findings,
 )
 from clinometer.topics import Topic
-
-# --- Fine-tune a causal model on texts, as D.4 does: 2 epochs, 1e-5, warm-up 0.2, batch 1 × 4 ----
-
 
 RECORD = "training.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of appendix D.4; max_tokens truncates long texts."""
+    """The settings of appendix D.4."""
 
-    epochs: float = 2.0
-    learning_rate: float = 1e-5
-    warmup: float = 0.2
-    batch: int = 1
-    accumulation: int = 4
-    lora: bool = False
-    rank: int = 16
-    max_tokens: int = 64
+    epochs: float = option(2.0, help="Passes over the texts.", allowed=POSITIVE)
+    learning_rate: float = option(1e-5, help="Peak learning rate.", allowed=POSITIVE)
+    warmup: float = option(
+        0.2, help="Share of steps for learning-rate warmup.", allowed=SHARE_BELOW_1
+    )
+    batch: int = option(1, help="Texts per batch.", allowed=COUNT)
+    accumulation: int = option(4, help="Batches per optimizer step.", allowed=COUNT)
+    max_tokens: int = option(64, help="Truncate texts to this many tokens.", allowed=TOKENS)
+    lora: bool = option(False, help="Train only a LoRA adapter.")
+    rank: int = option(16, help="Rank of the adapter.", allowed=COUNT)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "learning_rate"):
-            POSITIVE.check(name, getattr(self, name))
-        SHARE_BELOW_1.check("warmup", self.warmup)
-        for name in ("batch", "accumulation", "rank"):
-            COUNT.check(name, getattr(self, name))
-        TOKENS.check("max_tokens", self.max_tokens)
+        check_settings(self)
         SEED.check("seed", self.seed)
 
 
@@ -99,10 +94,12 @@ def finetuned(
             f"{folder}: has a model trained on other texts or with other settings; use another "
             "--out, or --fresh"
         )
+    require("fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers")
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".training-"))
     try:
-        seen = _train(model, list(texts), work, training, progress)
+        with _quiet():
+            seen = _train(model, texts, work, training, progress)
         (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
         work.rename(folder)
     finally:
@@ -118,11 +115,9 @@ def source_of(model: str) -> str:
     return source
 
 
-def _train(
-    model: str, texts: list[str], out: Path, training: Training, progress: Progress | None
-) -> dict[str, Any]:
-    require("fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers")
-    import torch
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """transformers without its bars and warnings, for as long as the block lasts."""
     import transformers
 
     logging: Any = transformers.utils.logging
@@ -130,22 +125,19 @@ def _train(
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        return _trained(torch, transformers, model, texts, out, training, progress)
+        yield
     finally:
         logging.set_verbosity(loud)
         if bars:
             logging.enable_progress_bar()
 
 
-def _trained(
-    torch: Any,
-    transformers: Any,
-    model: str,
-    texts: list[str],
-    out: Path,
-    training: Training,
-    progress: Progress | None,
+def _train(
+    model: str, texts: Sequence[str], out: Path, training: Training, progress: Progress | None
 ) -> dict[str, Any]:
+    import torch
+    import transformers
+
     from clinometer.models.local.load import detect_kind
 
     transformers.set_seed(training.seed)
@@ -159,7 +151,17 @@ def _trained(
             )
         network: Any = pretrained(transformers.AutoModelForCausalLM, source, dtype=torch.float32)
     if training.lora:
-        network = _with_lora(network, training.rank)
+        import peft
+
+        adapter = peft.LoraConfig(
+            r=training.rank,
+            lora_alpha=2 * training.rank,
+            target_modules="all-linear",
+            exclude_modules=["lm_head"],
+            task_type="CAUSAL_LM",
+            fan_in_fan_out=getattr(network.config, "model_type", "") == "gpt2",
+        )
+        network = peft.get_peft_model(network, adapter)
     rows = [
         tokenizer(t, truncation=True, max_length=training.max_tokens)["input_ids"] for t in texts
     ]
@@ -179,12 +181,18 @@ def _trained(
         disable_tqdm=True,
         dataloader_pin_memory=False,
     )
+
+    class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if progress:
+                progress(state.global_step, max(steps, state.global_step))
+
     trainer = transformers.Trainer(
         model=network,
         args=arguments,
         train_dataset=rows,
         data_collator=lambda batch: _collate(batch, tokenizer),
-        callbacks=[_watcher(progress, steps)] if progress else None,
+        callbacks=[Watcher()],
     )
     trainer.remove_callback(transformers.PrinterCallback)
     start = time.monotonic()
@@ -205,21 +213,6 @@ def _trained(
     }
 
 
-def _with_lora(network: Any, rank: int) -> Any:
-    import peft
-
-    fan = getattr(network.config, "model_type", "") == "gpt2"
-    config = peft.LoraConfig(
-        r=rank,
-        lora_alpha=2 * rank,
-        target_modules="all-linear",
-        exclude_modules=["lm_head"],
-        task_type="CAUSAL_LM",
-        fan_in_fan_out=fan,
-    )
-    return peft.get_peft_model(network, config)
-
-
 def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
     import torch
 
@@ -228,19 +221,6 @@ def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
     ids = torch.tensor([row + [pad] * (longest - len(row)) for row in batch])
     mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in batch])
     return {"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
-
-
-def _watcher(progress: Progress, steps: int) -> Any:
-    import transformers
-
-    class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            progress(state.global_step, max(steps, state.global_step))
-
-    return Watcher()
-
-
-# --- Figure 6: a causal model before and after fine-tuning on toxic text, in the same contexts ---
 
 
 BEFORE, AFTER = "before", "after"
@@ -264,55 +244,42 @@ def toxicity_plan(
     """The model, and the folder of its fine-tuned version, which the study makes in between."""
     chosen = study_contexts(topic, contexts)
     tuned = out / "model"
-    (first,) = planned_runs([model], topic, chosen, settings)
-    second = replace(first, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER, like=model)
-    further: tuple[tuple[str, float], ...] = ()
+    (only,) = planned_runs([model], topic, chosen, settings)
+    first = replace(only, label=f"{model} {BEFORE}", folder=BEFORE)
+    second = replace(only, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER, like=model)
+    further = []
     size = parameters_of(model)
     if not (tuned / "config.json").is_file() and size is not None:
         words = sum(min(training.max_tokens, 1.4 * len(t.split())) for t in texts)
         # Forward, backward and update: about six operations per parameter and token.
         seconds = 6 * size * words * training.epochs / (machine_speed() * 0.35)
-        further = ((f"training on {len(texts):,} texts", seconds),)
-    first = replace(first, label=f"{model} {BEFORE}", folder=BEFORE)
-    return Plan("toxicity", (first, second), further)
+        further = [(f"training on {len(texts):,} texts", seconds)]
+    return Plan("toxicity", [first, second], further)
 
 
-def toxicity_findings(
-    results: list[tuple[PlannedRun, Run]], *, texts: int, training: Training
-) -> Findings:
+def toxicity_findings(results: Results, *, texts: int, training: Training) -> Findings:
     """What changed in the risks and in the leaning of groups, in either direction."""
     if len(results) != 2:
         raise RunError(
             "study toxicity: expected the model scored before and after, found one of them; rerun "
             "the same command"
         )
-    before, after = ((planned.label, run) for planned, run in results)
-    changes = change_table(before, [after])
-    leanings = leaning_changes(before, after)
-    rows = {"after": leanings}
     way = f"LoRA of rank {training.rank}" if training.lora else "all weights"
     how = (
         f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
         f"{training.learning_rate:g}, warm-up {training.warmup:g}, batch {training.batch} × "
         f"{training.accumulation}, texts truncated to {training.max_tokens} tokens."
     )
-    tables: tuple[Table, ...] = (
-        risks_table("toxicity-risks", "Risks before and after", [before, after]),
-        *change_tables("toxicity", changes, rows),
-    )
-    return Findings(
+    return version_findings(
         "toxicity",
         "Before and after fine-tuning on toxic text (Figure 6)",
-        (how, *sentences(changes), moved(leanings, after[0]), *_MAY),
-        tables,
-        change_figures(
-            "toxicity", [before, after], changes, title="Before and after toxic fine-tuning"
-        ),
-        (before[1], after[1]),
+        [(planned.label, run) for planned, run in results],
+        [AFTER],
+        risks="Risks before and after",
+        change="Before and after toxic fine-tuning",
+        before=[how],
+        after=_MAY,
     )
-
-
-# --- Texts to train on: a column of a csv file, a field of json lines, or one text per line ------
 
 
 #: Text columns of published collections.
@@ -324,14 +291,12 @@ def read_texts(
 ) -> list[str]:
     """All texts of the files, in order. `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a
     condition on a column that a file lacks is ignored for that file."""
-    found: list[str] = []
-    for path in paths:
-        found += _of_file(path, column, [_condition(text) for text in where])
-    found = [" ".join(text.split()) for text in found]
-    found = [text for text in found if text]
-    if not found:
+    conditions = [_condition(text) for text in where]
+    rows = [" ".join(row.split()) for path in paths for row in _of_file(path, column, conditions)]
+    texts = [row for row in rows if row]
+    if not texts:
         raise TableError("texts: no row is left; check --column and --where")
-    return found
+    return texts
 
 
 def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:

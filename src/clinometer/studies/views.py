@@ -34,23 +34,18 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
                 f"{named[0][0]} has {', '.join(categories)}: view them separately"
             )
     leans = pd.DataFrame({name: _leaning(run) for name, run in named})
-    strength = pd.DataFrame({name: _strength(run) for name, run in named})
     table = leans.copy()
     table.insert(0, "group", leans.index)
-    for name, _ in named:
-        table[f"s: {name}"] = strength[name]
+    for name, run in named:
+        strength = run.risks.mean_stereotype.max(axis=1)
+        table[f"s: {name}"] = pd.Series(strength, index=list(run.risks.groups))
     complete = leans.dropna()
     alike = complete[complete.nunique(axis=1) == 1].iloc[:, 0]
-    counts = pd.DataFrame(
-        [
-            {"name": name, "category": c, "groups": int((leans[name] == c).sum())}
-            for name, _ in named
-            for c in categories
-        ]
-    )
-    said = []
+    counts, said = [], []
     for name, _ in named:
-        parts = ", ".join(f"{int((leans[name] == c).sum())} to {c}" for c in categories)
+        groups = {c: int((leans[name] == c).sum()) for c in categories}
+        counts += [{"name": name, "category": c, "groups": n} for c, n in groups.items()]
+        parts = ", ".join(f"{n} to {c}" for c, n in groups.items())
         said.append(f"{name}: of {int(leans[name].notna().sum())} groups lean {parts}.")
     if len(named) > 1:
         rare = min(categories, key=lambda c: int((alike == c).sum()))
@@ -59,17 +54,16 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
             f"{len(alike)} of {len(complete)} groups lean alike in all {len(named)} models; to "
             f"{rare}: {some}."
         )
-    figure = leaning_figure([CellStatistics(r) for _, r in named], [n for n, _ in named])
     return Findings(
         "leaning",
         "Which way the groups lean (Figure 5)",
-        tuple(said),
-        (
+        said,
+        [
             Table("leaning-groups", "Leaning of every group", table.reset_index(drop=True)),
-            Table("leaning-counts", "Groups by category", counts),
-        ),
-        (figure,),
-        tuple(r for _, r in named),
+            Table("leaning-counts", "Groups by category", pd.DataFrame(counts)),
+        ],
+        [leaning_figure([CellStatistics(r) for _, r in named], [n for n, _ in named])],
+        [run for _, run in named],
     )
 
 
@@ -80,9 +74,8 @@ def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     for name, run in named:
         for figure in (shapes_figure(run), distribution_figure(CellStatistics(run))):
             if figure is not None:
-                figures.append(_renamed(figure, name, many=len(named) > 1))
+                figures.append(_renamed(figure, name) if len(named) > 1 else figure)
         rows += _moments(name, run)
-    table = pd.DataFrame(rows)
     said = [_shape_sentence(r) for r in rows]
     said.append(
         "The paper calls bias risk near normal and volatility risk fat-tailed. Risks are bounded "
@@ -91,10 +84,10 @@ def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     return Findings(
         "distribution",
         "Distribution of the risks (Figures 10 and 16)",
-        tuple(said),
-        (Table("distribution", "Spread of the risks over the groups", table),),
-        tuple(figures),
-        tuple(r for _, r in named),
+        said,
+        [Table("distribution", "Spread of the risks over the groups", pd.DataFrame(rows))],
+        figures,
+        [run for _, run in named],
     )
 
 
@@ -107,23 +100,20 @@ def heatmap_findings(
         figure, frame = _heat(name, run, groups, contexts)
         figures.append(figure)
         tables.append(frame)
-        p = run.preferences
-        turned = [
-            g for g in frame["group"].unique() if frame[frame["group"] == g]["leans"].nunique() > 1
-        ]
+        sides = frame.groupby("group", sort=False)["leans"].nunique()
+        turned = sides.index[sides > 1]
         said.append(
-            f"{name}: {len(turned)} of {frame['group'].nunique()} groups lean to different "
-            f"{'categories' if len(p.categories) > 2 else 'sides'} in different contexts"
-            + (f": {', '.join(turned[:8])}." if turned else ".")
+            f"{name}: {len(turned)} of {len(sides)} groups lean to different "
+            f"{'categories' if len(run.preferences.categories) > 2 else 'sides'} in different "
+            f"contexts" + (f": {', '.join(turned[:8])}." if len(turned) else ".")
         )
-    whole = pd.concat(tables, ignore_index=True)
     return Findings(
         "heatmap",
         "Answers context by context (Figure 11)",
-        tuple(said),
-        (Table("heatmap", "Preferences behind the picture", whole),),
-        tuple(figures),
-        tuple(r for _, r in named),
+        said,
+        [Table("heatmap", "Preferences behind the picture", pd.concat(tables, ignore_index=True))],
+        figures,
+        [run for _, run in named],
     )
 
 
@@ -151,25 +141,24 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
     ]
     frame = pd.DataFrame(rows)
     if len(x) > charts.MOST_GROUPS:
-        return _renamed(heat_figure(cells), name, many=True), frame
+        return _renamed(heat_figure(cells), name), frame
+    leans = "; ".join(
+        f"{group}: " + ", ".join(f"{c} in {n}" for c, n in of_group.value_counts().items())
+        for group, of_group in frame.groupby("group", sort=False)["leans"]
+    )
     figure = Figure(
         key=f"heatmap-{folder_name(name)}",
         title=f"{name}: each group in each context",
         caption=f"n = {len(x)} groups × {len(c)} contexts, the heaviest first. Colour: the "
         "favoured category; strength: how far from the reference; number: its probability.",
-        alt="Heat map. " + "; ".join(_row_said(frame, g) for g in dict.fromkeys(frame["group"])),
+        alt=f"Heat map. {leans}",
         draw=lambda width: charts.answers(frame, categories=p.categories, width=width),
     )
     return figure, frame
 
 
-def _row_said(frame: pd.DataFrame, group: str) -> str:
-    leans = frame[frame["group"] == group]["leans"].value_counts()
-    return f"{group}: " + ", ".join(f"{c} in {n}" for c, n in leans.items())
-
-
-def _moments(name: str, run: Run) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
+def _moments(name: str, run: Run) -> list[dict[str, Any]]:
+    rows = []
     for measure in ("r_bias", "r_volatility"):
         shape = distribution_characteristics(getattr(run.risks, measure))
         rows.append(
@@ -213,12 +202,7 @@ def _leaning(run: Run) -> pd.Series:
     return pd.Series(names, index=list(report.groups), dtype=object)
 
 
-def _strength(run: Run) -> pd.Series:
-    return pd.Series(run.risks.mean_stereotype.max(axis=1), index=list(run.risks.groups))
-
-
-def _renamed(figure: Figure, name: str, *, many: bool) -> Figure:
-    if not many:
-        return figure
+def _renamed(figure: Figure, name: str) -> Figure:
+    """The figure of one of several runs."""
     key = f"{figure.key}-{folder_name(name)}"
     return replace(figure, key=key, title=f"{name}: {figure.title}")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, SettingsError
@@ -95,7 +96,31 @@ def ask_images(
                 stream.flush()
                 if progress:
                     progress(done, len(missing))
-    return _run(model, images, texts, answers, RunFolder(out), settings)
+    topic = Topic(
+        "vision",
+        groups=tuple(Group(g) for g in images.groups),
+        attributes={name: (text,) for name, text in texts.items()},
+        title="Images",
+    )
+    contexts = ContextSet(
+        "images", [f"[X], scene {s}: [Y]" for s in images.scenes], [1.0] * len(images.scenes)
+    )
+    values = np.full((len(images.groups), len(images.scenes), len(texts)), np.nan)
+    for group, scene in images.files:
+        values[images.groups.index(group), images.scenes.index(scene)] = answers[f"{group}/{scene}"]
+    preferences = Preferences(
+        values=values,
+        groups=topic.group_names,
+        contexts=contexts.ids,
+        categories=topic.categories,
+        context_weights=contexts.weights,
+        group_weights=topic.group_weights,
+        templates=tuple(contexts.templates),
+    )
+    info = ModelInfo(name=model, kind="image", revision="unknown", dtype="float32")
+    return Run.measured(
+        new_record(info, topic, contexts, settings), preferences, settings, folder=RunFolder(out)
+    )
 
 
 def vision_findings(named: list[tuple[str, Run]]) -> Findings:
@@ -106,21 +131,18 @@ def vision_findings(named: list[tuple[str, Run]]) -> Findings:
         f"{r.risks.R_volatility.value:.3f} over {r.risks.n_contexts} scenes."
         for n, r in named
     ]
+    groups = [{"name": n, **row} for n, r in named for row in r.risks.groups_table()]
     return Findings(
         "vision",
         "Images as contexts (E.3)",
-        (*said, "A scene counts as one context; how the images were made decides what it means."),
-        (risks_table("vision-risks", "Risks over scenes", named), _group_table(named)),
-        (risks_figure(runs, names), leaning_figure([CellStatistics(r) for r in runs], names)),
-        tuple(runs),
+        [*said, "A scene counts as one context; how the images were made decides what it means."],
+        [
+            risks_table("vision-risks", "Risks over scenes", named),
+            Table("vision-groups", "Groups", pd.DataFrame(groups), hidden=("weight",)),
+        ],
+        [risks_figure(runs, names), leaning_figure([CellStatistics(r) for r in runs], names)],
+        runs,
     )
-
-
-def _group_table(named: list[tuple[str, Run]]) -> Table:
-    import pandas as pd
-
-    rows = [{"name": n, **row} for n, r in named for row in r.risks.groups_table()]
-    return Table("vision-groups", "Groups", pd.DataFrame(rows), hidden=("weight",))
 
 
 def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
@@ -162,40 +184,3 @@ def _classifier(model: str, device: str) -> Any:
         return [scores[t] / total for t in texts]
 
     return classify
-
-
-def _run(
-    model: str,
-    images: Images,
-    texts: Mapping[str, str],
-    answers: Mapping[str, list[float]],
-    folder: RunFolder,
-    settings: AuditSettings,
-) -> Run:
-    topic = Topic(
-        "vision",
-        groups=tuple(Group(g) for g in images.groups),
-        attributes={name: (text,) for name, text in texts.items()},
-        title="Images",
-    )
-    contexts = ContextSet(
-        "images", [f"[X], scene {s}: [Y]" for s in images.scenes], [1.0] * len(images.scenes)
-    )
-    values = np.full((len(images.groups), len(images.scenes), len(texts)), np.nan)
-    for x, group in enumerate(images.groups):
-        for c, scene in enumerate(images.scenes):
-            if (group, scene) in images.files:
-                values[x, c] = answers[f"{group}/{scene}"]
-    preferences = Preferences(
-        values=values,
-        groups=topic.group_names,
-        contexts=contexts.ids,
-        categories=topic.categories,
-        context_weights=contexts.weights,
-        group_weights=topic.group_weights,
-        templates=tuple(contexts.templates),
-    )
-    info = ModelInfo(name=model, kind="image", revision="unknown", dtype="float32")
-    return Run.measured(
-        new_record(info, topic, contexts, settings), preferences, settings, folder=folder
-    )

@@ -1,4 +1,5 @@
-"""Questions on the command line: decisions of a real model, and servers that give no answer."""
+"""clinometer audit: where a run is kept, what is said of it, and one shape of JSON; questions:
+decisions of a real model, and servers that give no answer."""
 
 from __future__ import annotations
 
@@ -14,7 +15,103 @@ from tests.models.server.http import JsonHandler, Server
 from clinometer.reliability.benchmarks import read_rows
 from clinometer.runs import Run
 
-FEW = ("--groups", "white man,Black woman", "--max-contexts", "3")
+FEW = ("--groups", "nurse,cook,engineer")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_bare_audit_saves_its_run_and_says_where_and_what_next(
+    clinometer: Clinometer, here: Path
+) -> None:
+    result = clinometer("audit", "reference:random", *FEW)
+    assert result.status == 0
+    folder = "runs/reference-random-gender-paper-gender"
+    assert result.out.splitlines()[-1] == (
+        f"Kept in {folder}. Next: clinometer report {folder} --out report.html, or clinometer view "
+        "runs"
+    )
+    assert (here / folder / "run.json").is_file()
+    assert clinometer("report", folder, "--out", "report.html").status == 0
+
+
+def test_the_same_command_resumes_and_another_gets_its_own_folder(
+    clinometer: Clinometer, here: Path
+) -> None:
+    for _ in range(2):
+        assert clinometer("audit", "pocket:bert", *FEW).status == 0
+    first = "pocket-bert-gender-paper-gender"
+    assert [p.name for p in (here / "runs").iterdir()] == [first]
+    other = clinometer("audit", "pocket:bert", "--groups", "nurse")
+    assert f"Kept in runs/{first}-2." in other.out
+    replayed = clinometer("audit", "pocket:bert", *FEW, "--replay")
+    assert f"Kept in runs/{first}." in replayed.out
+
+
+def test_several_models_are_saved_side_by_side(clinometer: Clinometer, here: Path) -> None:
+    names = ("reference:unbiased", "reference:random")
+    last = clinometer("audit", *names, *FEW).out.splitlines()[-1]
+    folders = [f"runs/{n.replace(':', '-')}-gender-paper-gender" for n in names]
+    assert last == (
+        f"Kept in runs. Next: clinometer report {' '.join(folders)} --out report.html, or "
+        "clinometer view runs"
+    )
+    assert all((here / folder / "run.json").is_file() for folder in folders)
+
+
+@pytest.mark.parametrize("models", [("random",), ("random", "unbiased")], ids=len)
+def test_json_has_the_same_shape_for_one_model_or_many(
+    clinometer: Clinometer, here: Path, models: tuple[str, ...]
+) -> None:
+    names = [f"reference:{m}" for m in models]
+    result = clinometer("audit", *names, *FEW, "--json")
+    found = json.loads(result.out)
+    assert set(found) == {"runs", "failed", "unmeasurable"}
+    assert [run["model"] for run in found["runs"]] == names
+    assert found["failed"] == []
+    assert all((here / run["path"] / "run.json").is_file() for run in found["runs"])
+    assert result.err.startswith("Kept in runs")
+    assert result.err.count("\n") == 1
+
+
+def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, here: Path) -> None:
+    (here / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
+    result = clinometer("audit", "reference:random", *FEW)
+    assert result.status == 2
+    assert result.out == ""
+    assert result.err.startswith("clinometer: runs/reference-random-gender-paper-gender: cannot be")
+    assert result.err.endswith("choose another place with --out\n")
+
+
+def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, here: Path) -> None:
+    assert clinometer("audit", "reference:fair").status == 2
+    assert clinometer("audit", "reference:random", "--topic", "religion").status == 2
+    assert list(here.iterdir()) == []
+
+
+def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(
+    clinometer: Clinometer, here: Path
+) -> None:
+    (here / "broken").mkdir()
+    (here / "broken" / "config.json").write_text("{}", encoding="utf-8")
+    result = clinometer("audit", "./broken", *FEW)
+    assert result.status in (2, 3)
+    assert result.err.count("\n") == 1
+    assert list((here / "runs").iterdir()) == []
+
+
+def test_an_audit_from_python_saves_nothing_by_default(here: Path) -> None:
+    import clinometer as cm
+
+    run = cm.audit("reference:random")
+    assert run.path is None
+    assert list(here.iterdir()) == []
+
+
+PEOPLE = ("--groups", "white man,Black woman", "--max-contexts", "3")
 
 
 class FixedReplies(Server):
@@ -84,7 +181,7 @@ def test_a_model_without_answers_has_no_number(
     saying: Callable[..., FixedReplies],
     clinometer: Clinometer,
 ) -> None:
-    command = ("audit", saying(*replies).model, "--topic", "hiring", "--replies", "10", *FEW)
+    command = ("audit", saying(*replies).model, "--topic", "hiring", "--replies", "10", *PEOPLE)
     result = clinometer(*command, "--out", "run")
     assert result.status == 3
     assert "cannot be measured" in result.err
@@ -109,7 +206,7 @@ def test_a_server_that_answers_is_asked_the_question_itself(
     saying: Callable[..., FixedReplies], clinometer: Clinometer
 ) -> None:
     server = saying("Yes.", "No", "Yes", "no!", "I can't say")
-    command = ("audit", server.model, "--topic", "hiring", "--replies", "10", "--chat", *FEW)
+    command = ("audit", server.model, "--topic", "hiring", "--replies", "10", "--chat", *PEOPLE)
     result = clinometer(*command, "--out", "run", "--json")
     assert result.status == 0
     (chat,) = json.loads(result.out)["runs"]
@@ -130,7 +227,7 @@ def test_decisions_of_a_local_model_with_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ("audit", "pocket:gpt2-s", "--topic", "hiring", *FEW, "--device", "cpu")
+    command = ("audit", "pocket:gpt2-s", "--topic", "hiring", *PEOPLE, "--device", "cpu")
     monkeypatch.setattr("clinometer.runs.answers.MOST", 1.0)  # it seldom answers at all
     result = clinometer(*command, "--out", "run")
     assert result.status == 0, result.err
@@ -160,7 +257,7 @@ def test_a_topic_of_texts_asks_for_samples(clinometer: Clinometer) -> None:
 
 def test_a_masked_model_is_refused(clinometer: Clinometer, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "run")
-    result = clinometer("audit", "pocket:bert", "--topic", "hiring", *FEW, *out)
+    result = clinometer("audit", "pocket:bert", "--topic", "hiring", *PEOPLE, *out)
     assert result.status == 3
     assert "fills gaps and cannot answer" in result.err
 
@@ -176,7 +273,7 @@ def test_a_sample_of_replies_is_written_for_people(
         "--replies",
         "10",
     )
-    assert clinometer(*command, *FEW, "--out", "run").status == 0
+    assert clinometer(*command, *PEOPLE, "--out", "run").status == 0
     shown = clinometer("export", "labels", "run", "-n", "12")
     assert shown.status == 0
     assert (

@@ -1,4 +1,4 @@
-"""One model over halves of a corpus and over another source."""
+"""One model over halves of a corpus and over another source; another language by its topic file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.present import present
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import ContextError
 from clinometer.runs import AuditSettings
-from clinometer.studies.framework import audit_all
+from clinometer.studies.framework import Plan, audit_all, planned_runs
+from clinometer.studies.risk_tables import LANGUAGES, table_findings
 from clinometer.studies.sources import corpora_findings, corpora_plan, halves
 from clinometer.topics import load_topic
 
@@ -73,3 +75,47 @@ def test_a_model_is_compared_with_itself_over_corpora(tmp_path: Path) -> None:
     assert (
         "Too small to measure with (below 30 effective contexts): here (4)" in (found.sentences[-1])
     )
+
+
+@pytest.fixture
+def chinese(tmp_path: Path) -> Path:
+    """A BERT with random weights and the characters that the questions need."""
+    import torch
+    import transformers
+
+    topic = load_topic("gender-zh")
+    text = "".join([*topic.words, *topic.group_names, "说认为很累，但"])
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(set(text))]
+    folder = tmp_path / "bert-zh"
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    transformers.BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_path: Path) -> None:
+    topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
+    contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
+    settings = AuditSettings(replicates=200)
+    plan = Plan(
+        "languages", planned_runs([str(chinese)], topic, contexts, settings, role=LANGUAGES)
+    )
+    results, failed = audit_all(plan, tmp_path / "study")
+    assert not failed
+    run = results[0][1]
+    assert present(run.record.words).unwritable == []
+    assert run.record.counts["cells"] == 9
+    assert "words_of_several_tokens" in run.record.counts
+    found = table_findings("languages", results)
+    printed = next(t.frame for t in found.tables if t.key == "table5-published")
+    assert printed["name"].tolist() == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]

@@ -1,4 +1,4 @@
-"""Other stands beside every number, and where there is nothing else, nothing is told."""
+"""Other stands next to every number; rates and ratings of answers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from clinometer.contexts.load import default_contexts
 from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
-from clinometer.runs import AuditSettings
+from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.answers import (
+    answer_columns,
+    answered_groups,
     other_record,
     other_sentence,
     other_shares,
+    ratio_sentence,
     require_answers,
     worst_case,
 )
@@ -126,3 +129,27 @@ def test_a_topic_of_words_keeps_its_own_rules() -> None:
     info = ModelInfo("m", "causal", "1")
     asked = new_record(info, words, default_contexts(words), AuditSettings())
     require_answers(asked, preferences([[[0.8, 0.2]]], [[0.001]]))
+
+
+def test_rates_and_impact_ratios_of_known_models() -> None:
+    run = audit("reference:stereotyped", topic="hiring", max_contexts=4)
+    rows = answered_groups(run)
+    # The groups take yes and no in turn.
+    assert [row["rate"] for row in rows[:3]] == [1.0, 0.0, 1.0]
+    assert [row["impact_ratio"] for row in rows[:3]] == [1.0, 0.0, 1.0]
+    assert "12 of 24 groups below 0.8" in ratio_sentence(run)
+    assert "in 100 % of cases" in run.findings[0].text
+    even = audit("reference:unbiased", topic="hiring", max_contexts=4)
+    assert even.findings[0].kind == "alike"
+
+
+def test_ratings_have_a_mean() -> None:
+    run = audit("reference:unbiased", topic="traits", max_contexts=4)
+    assert answer_columns(run)["rating"] == pytest.approx([3.0] * 24)
+    assert run.findings[0].kind == "alike"
+
+
+def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
+    assert answer_columns(small) == {}
+    assert ratio_sentence(small) == ""
+    assert "other" not in answered_groups(small)[0]

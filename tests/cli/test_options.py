@@ -1,19 +1,105 @@
-"""Settings as options: dataclasses on the command line, and all of them reach the library."""
+"""Settings as options: all reach the library, and a number outside its range is one line."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
 import typer
+from tests.command import Clinometer, every_command
+from tests.present import present
 from typer.testing import CliRunner
 
 from clinometer.cli.options import derived, grouped
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings
-from clinometer.settings import option
+from clinometer.settings import Range, option
+
+
+def kinds(annotation: Any) -> set[type]:
+    """int | None, list[float]: the types of which a value is made."""
+    inner = get_args(annotation)
+    return set().union(*map(kinds, inner)) if inner else {annotation}
+
+
+def number_options() -> Iterator[tuple[tuple[str, ...], Any, type, list[str]]]:
+    """Path of the command, the option, its type, and what else the command needs."""
+    for path, command in every_command():
+        function = inspect.unwrap(
+            present(command.callback), stop=lambda f: hasattr(f, "__signature__")
+        )
+        hints = get_type_hints(function)
+        needed = [
+            word
+            for p in command.params
+            if p.required
+            for word in ([p.opts[0], "x"] if p.opts[0].startswith("-") else ["x"])
+        ]
+        for parameter in command.params:
+            for kind in kinds(hints.get(parameter.name)) & {int, float}:
+                yield path, parameter, kind, needed
+
+
+OPTIONS = list(number_options())
+IDS = [" ".join([*path, parameter.opts[-1]]) for path, parameter, _, _ in OPTIONS]
+
+
+def test_the_options_are_found() -> None:
+    found = set(IDS)
+    assert {"import table --seed", "audit --timeout", "view --port"} <= found
+
+
+@pytest.mark.parametrize(("path", "parameter", "kind", "needed"), OPTIONS, ids=IDS)
+def test_a_number_out_of_range_is_one_line(
+    clinometer: Clinometer,
+    path: tuple[str, ...],
+    parameter: typer.core.TyperOption,
+    kind: type,
+    needed: list[str],
+) -> None:
+    given = [w for w in needed if w != parameter.opts[0]]
+    wrong = "-1" if kind is int else "nan"
+    result = clinometer(*path, parameter.opts[-1], wrong, *given)
+    assert result.status == 2
+    assert result.err.startswith(f"clinometer: {parameter.opts[-1]}: expected ")
+    assert result.err.endswith(f", found {wrong}\n")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import", "table", "t.csv", "--level", "0"),
+        ("import", "table", "t.csv", "--level", "1"),
+        ("import", "table", "t.csv", "--level", "95"),
+        ("import", "table", "t.csv", "--replicates", "5"),
+        ("audit", "reference:random", "--level", "0"),
+        ("audit", "reference:random", "--replicates", "99"),
+        ("compare", "a", "b", "--replicates", "0"),
+        ("view", "--port", "65536"),
+        ("reliability", "annotate", "t.csv", "--port", "99999"),
+        ("audit", "reference:random", "--timeout", "inf"),
+        ("reliability", "check", "x", "--versions", "0"),
+    ],
+    ids=" ".join,
+)
+def test_the_ends_of_ranges_are_accepted(
+    clinometer: Clinometer, arguments: tuple[str, ...]
+) -> None:
+    result = clinometer(*arguments)
+    assert result.status == 2
+    assert result.err.startswith(f"clinometer: {arguments[-2]}: expected ")
+
+
+def test_every_default_lies_in_its_range() -> None:
+    for path, parameter, _, _ in OPTIONS:
+        allowed: Range = parameter.callback.allowed
+        default = parameter.default
+        assert default is None or default in allowed, (path, parameter.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +122,16 @@ class Outer:
     maybe: Maybe | None = None
 
 
+def invoke(command: Callable[..., None], *arguments: str) -> Any:
+    app = typer.Typer()
+    app.command()(grouped(command))
+    return CliRunner().invoke(app, list(arguments))
+
+
 def ask(*arguments: str) -> tuple[int, str, list[Any]]:
     """Exit status, output and what the command got."""
     got: list[Any] = []
-    app = typer.Typer()
 
-    @app.command()
-    @grouped
     def say(
         name: Annotated[str, typer.Argument(help="To whom.")],
         *,
@@ -52,7 +141,7 @@ def ask(*arguments: str) -> tuple[int, str, list[Any]]:
         """Say it."""
         got.extend([name, outer, last])
 
-    result = CliRunner().invoke(app, list(arguments))
+    result = invoke(say, *arguments)
     return result.exit_code, result.output, got
 
 
@@ -86,19 +175,13 @@ def test_a_field_without_a_default_is_required() -> None:
 
 def test_only_the_settings_named_are_offered_and_set() -> None:
     got: list[Any] = []
-    app = typer.Typer()
 
-    @app.command()
-    @grouped
     def say(seed: int = 4, *, settings: Annotated[AuditSettings, "device", "level"]) -> None:
         got.append(settings)
 
-    def run(*arguments: str) -> int:
-        return CliRunner().invoke(app, list(arguments)).exit_code
-
-    assert run("--device", "cpu", "--seed", "9") == 0
+    assert invoke(say, "--device", "cpu", "--seed", "9").exit_code == 0
     assert got == [AuditSettings(load=LoadOptions(device="cpu"))]
-    assert run("--norm", "2") == 2
+    assert invoke(say, "--norm", "2").exit_code == 2
 
 
 def test_only_options_can_be_derived() -> None:
@@ -109,7 +192,6 @@ def test_only_options_can_be_derived() -> None:
 def test_duplicate_option_names_are_refused() -> None:
     def command(*, times: int = 2, inner: Inner) -> None: ...
 
-    command.__annotations__ = {"times": int, "inner": Inner, "return": None}
     with pytest.raises(ValueError, match="times"):
         grouped(command)
 
@@ -158,15 +240,11 @@ OTHER = {
 def audited(*arguments: str) -> tuple[Any, AuditSettings | None]:
     """The error, and the settings that the options of an audit come to."""
     got: list[AuditSettings] = []
-    app = typer.Typer()
 
-    @app.command()
-    @grouped
     def settle(*, settings: AuditSettings) -> None:
         got.append(settings)
 
-    result = CliRunner().invoke(app, list(arguments))
-    return result.exception, got[0] if got else None
+    return invoke(settle, *arguments).exception, got[0] if got else None
 
 
 def test_without_options_an_audit_has_the_settings_of_the_library() -> None:
@@ -176,7 +254,6 @@ def test_without_options_an_audit_has_the_settings_of_the_library() -> None:
 def test_the_audit_options_are_exactly_these() -> None:
     def settle(*, settings: AuditSettings) -> None: ...
 
-    settle.__annotations__ = {"settings": AuditSettings, "return": None}
     app = typer.Typer()
     app.command()(grouped(settle))
     command = typer.main.get_command(app)

@@ -1,0 +1,342 @@
+"""Plans, resuming, what a study leaves behind; findings of runs whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.studies.conftest import CONTEXTS
+
+from clinometer.cli.study import plan_text
+from clinometer.errors import ModelNotFound, RunError, SettingsError, TableError
+from clinometer.measure import Preferences
+from clinometer.models.catalog.suites import suite
+from clinometer.models.local import load
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.folder.record import ContextsRecord, RunRecord, TopicRecord
+from clinometer.storage.atomic import only_writer
+from clinometer.storage.record import ModelRecord
+from clinometer.studies import framework as frame
+from clinometer.studies.alignment import alignment_findings, alignment_plan
+from clinometer.studies.framework import (
+    Findings,
+    Plan,
+    PlannedRun,
+    audit_all,
+    parameters_of,
+    planned_runs,
+    printed,
+    study_contexts,
+)
+from clinometer.studies.risk_tables import table_findings
+from clinometer.studies.size import over_models, size_findings, slope
+from clinometer.studies.sources import source_sets, sources_findings
+from clinometer.studies.toxicity import read_texts, some_of
+from clinometer.studies.views import (
+    distribution_findings,
+    heatmap_findings,
+    leaning_findings,
+)
+from clinometer.topics import load_topic
+
+TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
+SETTINGS = AuditSettings(replicates=200)
+
+
+def plan(*models: str) -> Plan:
+    return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
+
+
+def test_a_plan_gives_its_cost_without_scoring(tmp_path: Path) -> None:
+    said = plan("pocket:gpt2-s", "nobody/knows").to_dict(tmp_path)
+    assert said["prompts"] == 2 * 3 * 6
+    assert said["audits"][0]["seconds"] > 0
+    assert said["audits"][1]["seconds"] is None
+    assert said["seconds"] is None
+    assert "prompts to score, unknown (rough" in plan_text(said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parameters_are_read_from_file_headers() -> None:
+    assert parameters_of("reference:random") == 0
+    assert parameters_of("no such model !") is None
+    small, large = parameters_of("pocket:gpt2-s"), parameters_of("pocket:gpt2-l")
+    assert small is not None
+    assert large is not None
+    assert 1e6 < small < large
+
+
+def test_the_same_model_twice_is_refused() -> None:
+    with pytest.raises(SettingsError, match="twice"):
+        plan("pocket:bert", "pocket:bert")
+    with pytest.raises(SettingsError, match="at least one model"):
+        audit_all(Plan("table1", ()), Path("nowhere"))
+
+
+def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second model is killed; the next call asks only what is missing."""
+    whole = plan("reference:stereotyped", "pocket:gpt2-s")
+    results: list[str] = []
+
+    def dying(model: str, **rest: Any) -> Run:
+        if model.startswith("pocket") and not results:
+            results.append(model)
+            raise KeyboardInterrupt
+        return audit(model, **rest)
+
+    monkeypatch.setattr(frame, "audit", dying)
+    with pytest.raises(KeyboardInterrupt):
+        audit_all(whole, tmp_path)
+    assert [a["done"] for a in whole.to_dict(tmp_path)["audits"]] == [True, False]
+    done, failed = audit_all(whole, tmp_path)
+    assert len(done) == 2
+    assert not failed
+    assert [a["done"] for a in whole.to_dict(tmp_path)["audits"]] == [True, True]
+    first = done[1][1]
+
+    # A third call asks no model at all, and finds the same numbers.
+    monkeypatch.setattr(load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened"))
+    again, _ = audit_all(whole, tmp_path)
+    assert again[1][1].preferences.equals(first.preferences)
+
+
+def test_one_model_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    both = plan("reference:random", "./no-such-folder")
+    done, failed = audit_all(both, tmp_path)
+    assert [a.model for a, _ in done] == ["reference:random"]
+    assert isinstance(failed[0][1], ModelNotFound)
+    with pytest.raises(ModelNotFound):
+        audit_all(replace(both, audits=both.audits[1:]), tmp_path)
+
+
+def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
+    done, _ = audit_all(plan("reference:random", "pocket:gpt2-s"), tmp_path)
+    found = table_findings("table1", done)
+    found.write(tmp_path)
+    plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
+    assert plain["tables"]["table1"][0]["R_rank"] == 1
+    assert [r["R"] for r in plain["tables"]["table1-published"]][:2] == [0.8703, 0.7343]
+    assert (tmp_path / "charts" / "table1.png").read_bytes().startswith(b"\x89PNG")
+    assert "published" in (tmp_path / "charts" / "table1.svg").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Why a figure here is not the printed one" in page
+    assert (tmp_path / "tables" / "table1.csv").read_text(encoding="utf-8").startswith("name,")
+
+
+def test_a_killed_writer_leaves_nothing_and_a_second_is_refused(tmp_path: Path) -> None:
+    nothing = Findings("x", "X", ("said",), ())
+    stale = tmp_path / "tables" / ".a.csv.0a1b2c3d.tmp"
+    stale.parent.mkdir()
+    stale.touch()
+    nothing.write(tmp_path)
+    assert not stale.exists()
+    with (
+        only_writer(tmp_path, tmp_path / ".lock"),
+        pytest.raises(RunError, match="another process is writing it"),
+    ):
+        nothing.write(tmp_path)
+
+
+def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
+    """As for audit: `--contexts wikipedia`, and `--source mine=book`."""
+    race = load_topic("race")
+    assert study_contexts(race, "wikipedia").name == "wikipedia-race"
+    given = source_sets(race, [("a", "book"), ("b", "paper-race")])
+    assert [(n, c.name) for n, c in given] == [("a", "book-race"), ("b", "paper-race")]
+
+
+def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
+    audits = alignment_plan(
+        ["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS, chat=True
+    ).audits
+    assert [(a.label, a.settings.load.chat) for a in audits] == [
+        ("smollm2", False),
+        ("smollm2 (chat)", True),
+    ]
+    with pytest.raises(SettingsError, match="or one model and --chat"):
+        alignment_plan(["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
+
+
+def test_folder_names_omit_the_path(tmp_path: Path) -> None:
+    for name in ("a/model", "b/model", "b/other"):
+        (tmp_path / name).mkdir(parents=True)
+    folders = [str(tmp_path / n) for n in ("a/model", "b/other")]
+    audits = planned_runs([*folders, "smollm2"], TOPIC, CONTEXTS, SETTINGS)
+    assert [a.label for a in audits] == ["model", "other", "smollm2"]
+    alike = [str(tmp_path / n) for n in ("a/model", "b/model")]
+    assert [a.label for a in planned_runs(alike, TOPIC, CONTEXTS, SETTINGS)] == alike
+
+
+def test_every_number_is_in_the_paper(shared_data: Path) -> None:
+    """Each printed figure is found in the paper's text, in a row of its model's three numbers."""
+    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(encoding="utf-8")
+    text = re.sub(r"</?[iu]>", "", paper)
+    rows = 0
+    for table in printed().values():
+        for row in table:
+            values = [f"{v:.4f}" for v in (row.R, row.R_bias, row.R_volatility)]
+            assert "\t".join(values) in text, row
+            rows += 1
+    assert rows == 12 + 12 + 4 * 6 + 3
+
+
+def test_rows_that_do_not_add_up_are_listed() -> None:
+    odd = {(r.table, r.model) for t in printed().values() for r in t if not r.adds_up}
+    assert odd == {
+        ("table1", "Baichuan"),
+        ("table4-book", "LLaMA2"),
+        ("table4-textbook", "LLaMA2"),
+    }
+
+
+def test_tables_name_the_models_of_the_suites() -> None:
+    for table, name in (("table1", "bvf-gender"), ("table2", "bvf-race")):
+        assert {r.model for r in printed()[table]} == {e.name for e in suite(name)}
+
+
+GENDER = load_topic("gender")
+GROUPS = GENDER.group_names[:12]
+
+
+def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
+    """A run with these probabilities of the first category, [X, C]."""
+    preferences = Preferences(
+        values=np.stack([p, 1 - p], axis=-1),
+        groups=GROUPS[: len(p)],
+        contexts=tuple(f"c{i}" for i in range(p.shape[1])),
+        categories=("male", "female"),
+        context_weights=np.ones(p.shape[1]),
+        group_weights=np.ones(len(p)),
+        templates=tuple(f"The [X] did {i} that [Y]" for i in range(p.shape[1])),
+    )
+    words = {"male": ["he"], "female": ["she"]}
+    record = RunRecord(
+        model=ModelRecord(id=name, kind="causal", revision="none", parameters=size),
+        topic=TopicRecord(name="made", sha256="t", groups=len(p), attributes=words),
+        contexts=ContextsRecord(name="made", sha256="c", n=p.shape[1], n_eff=p.shape[1]),
+        scoring={},
+        settings=SETTINGS,
+    )
+    return Run.measured(record, preferences, SETTINGS, folder=None)
+
+
+def planned(name: str, role: str = "") -> PlannedRun:
+    return PlannedRun(name, name, GENDER, CONTEXTS, SETTINGS, name, role=role)
+
+
+def lean(mean: float, swing: float, *, C: int = 60, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.clip(mean + swing * rng.normal(size=(12, C)), 0.01, 0.99)
+
+
+def test_slope_matches_numpy() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 6))
+    assert slope(x, y) == pytest.approx(np.polyfit(x, y, 1)[0])
+    import statsmodels.api as sm
+
+    fit = sm.OLS(y, sm.add_constant(x)).fit()
+    assert over_models(x, y, level=0.95) == pytest.approx(tuple(fit.conf_int()[1]))
+    assert over_models(x[:2], y[:2], level=0.95) is None
+
+
+def test_size_finds_a_trend_only_where_there_is_one() -> None:
+    sizes = {"s": (0.65, 10**6), "m": (0.75, 10**7), "l": (0.85, 10**8)}
+    results = [
+        (planned(n), made(n, lean(m, 0.03, seed=i), size=size))
+        for i, (n, (m, size)) in enumerate(sizes.items())
+    ]
+    found = size_findings(results)
+    rows = {r["measure"]: r for r in found.tables[0].frame.to_dict("records")}
+    # R^b = 2 (mean - 1/2): 0.3, 0.5, 0.7, so 0.2 for ten times the size.
+    assert rows["R_bias"]["value"] == pytest.approx(0.2, abs=0.01)
+    assert rows["R_bias"]["low"] > 0.15
+    assert rows["R_volatility"]["low"] <= 0 <= rows["R_volatility"]["high"]
+    assert any(line.startswith("bias risk rises") for line in found.sentences)
+    assert found.figures[0].svg().startswith("<svg")
+
+
+def test_size_needs_two_sizes() -> None:
+    with pytest.raises(RunError, match="two different sizes"):
+        size_findings([(planned("a"), made("a", lean(0.6, 0.1)))])
+
+
+def test_alignment_names_groups_that_changed_sides() -> None:
+    before, after = lean(0.7, 0.1), lean(0.7, 0.1)
+    after[3] = 1 - after[3]
+    found = alignment_findings(
+        [(planned("base"), made("base", before)), (planned("new"), made("new", after))]
+    )
+    assert any(
+        f"1 of 12 groups lean to another category: {GROUPS[3]}" in s for s in found.sentences
+    )
+    assert any("no difference shown" in s for s in found.sentences)
+    frame = next(t.frame for t in found.tables if t.key == "alignment-groups-new")
+    turned = frame[frame["before"] != frame["after"]]
+    assert turned["group"].tolist() == [GROUPS[3]]
+    for figure in found.figures:
+        assert figure.svg().startswith("<svg")
+    with pytest.raises(SettingsError, match="could not be scored"):
+        alignment_findings([(planned("base"), made("base", before))])
+
+
+def test_sources_agree_when_the_models_keep_their_order() -> None:
+    means = {"a": 0.55, "b": 0.7, "c": 0.85}
+    same = [
+        (planned(n, s), made(n, lean(m, 0.05, seed=i)))
+        for i, s in enumerate(("book", "web"))
+        for n, m in means.items()
+    ]
+    found = sources_findings(same)
+    R = found.tables[0].frame.query("measure == 'R'").iloc[0]
+    assert (R["tau"], R["tau_low"], R["tau_high"]) == (1, 1, 1)
+    turned = [
+        (a, made(a.label, lean(1.4 - means[a.label], 0.05, seed=9)) if a.role == "web" else r)
+        for a, r in same
+    ]
+    R = sources_findings(turned).tables[0].frame.query("measure == 'R'").iloc[0]
+    assert R["tau"] < 1
+    assert any("LLaMA2 has 0.708" in line for line in found.sentences)
+    assert found.figures[0].svg().startswith("<svg")
+
+
+def test_views_of_runs() -> None:
+    p = lean(0.7, 0.1)
+    p[0] = 1 - p[0]
+    runs = [("one", made("one", p)), ("two", made("two", lean(0.7, 0.1, seed=5)))]
+    leaning = leaning_findings(runs)
+    assert "one: of 12 groups lean 11 to male, 1 to female." in leaning.sentences
+    table = leaning.tables[0].frame.set_index("group")
+    assert table.loc[GROUPS[0], "one"] == "female"
+    shape = distribution_findings(runs)
+    assert len({f.key for f in shape.figures}) == len(shape.figures) == 4
+    heat = heatmap_findings(runs, groups=GROUPS[:3], contexts=5)
+    assert len(heat.tables[0].frame) == 2 * 3 * 5
+    for found in (leaning, shape, heat):
+        for figure in found.figures:
+            assert figure.svg().startswith("<svg")
+    with pytest.raises(SettingsError, match="astronaut"):
+        heatmap_findings(runs, groups=["astronaut"], contexts=5)
+
+
+def test_texts_are_filtered_and_sampled(tmp_path: Path) -> None:
+    table = tmp_path / "posts.csv"
+    pd.DataFrame({"tweet": ["a  b", "c", "d"], "class": [0, 2, 1]}).to_csv(table, index=False)
+    lines = tmp_path / "posts.jsonl"
+    lines.write_text('{"text": "e"}\n\n{"text": "f"}\n', encoding="utf-8")
+    texts = read_texts([table, lines], where=["class=0,1"])
+    assert texts == ["a b", "d", "e", "f"]
+    assert sorted(some_of(texts, None, seed=1)) == sorted(texts)
+    assert some_of(texts, 2, seed=1) == some_of(texts, 4, seed=1)[:2]
+    with pytest.raises(TableError, match="--column"):
+        read_texts([table], column="words")
+    with pytest.raises(TableError, match="no row is left"):
+        read_texts([table], where=["class=7"])
+    with pytest.raises(TableError, match="--where"):
+        read_texts([table], where=["class"])
