@@ -524,6 +524,6 @@ def in_words(interval: Estimate, population: str) -> str:
     """
     if interval.level is not None:
         return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
-    if population == "set":
+    if population == "set" and interval.note is None:
         return "exact for exactly these contexts, all of which were scored"
     return "no intervals"
