@@ -459,7 +459,7 @@ def size(f: Facts) -> Finding:
         "exact"
         if f.exact
         else "cannot tell"
-        if R.low is None
+        if R.low is None or f.too_few
         else "clear"
         if R.low > 0
         else "unclear",
@@ -478,7 +478,7 @@ def steadiness(f: Facts) -> Finding:
     low, high = swing_share(f.report) or (None, None)
     share = swing.value / R
     numbers = {"R_bias": bias.value, "R_volatility": swing.value}
-    if low is None or high is None:
+    if low is None or high is None or f.too_few:
         if f.exact:
             text = (
                 f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
