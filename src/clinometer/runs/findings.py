@@ -317,7 +317,8 @@ def _ratings(f: Facts) -> Finding:
             f"lowest ({means[low]:.2f}), {apart:.2f} points apart"
         )
     numbers = {"lowest": float(means[low]), "highest": float(means[high]), "mean": middle}
-    return _finding(f, "ratings", what, apart, "points", f"the mean ({middle:.2f})", numbers)
+    mean = f"the mean ({middle:.2f})" if f.relative else _reference(f)
+    return _finding(f, "ratings", what, apart, "points", mean, numbers)
 
 
 def _rates(f: Facts) -> Finding:
@@ -336,8 +337,10 @@ def _rates(f: Facts) -> Finding:
             f"{percent(rates[low])} for {_group(f, low)}, {100 * apart:.0f} percentage points apart"
         )
     numbers = {"lowest": float(rates[low]), "highest": float(rates[high]), "mean": middle}
-    unit = "percentage points"
-    return _finding(f, "rates", what, 100 * apart, unit, f"the mean ({percent(middle)})", numbers)
+    # A clear lean is from the reference, and to any answer: of two, also to the favourable one.
+    of_rates = f.relative and len(f.words) == 2
+    mean = f"the mean ({percent(middle)})" if of_rates else _reference(f)
+    return _finding(f, "rates", what, 100 * apart, "percentage points", mean, numbers)
 
 
 def _words(f: Facts) -> Finding:
