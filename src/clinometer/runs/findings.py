@@ -310,7 +310,8 @@ def _ratings(f: Facts) -> Finding:
     if len(f.seen) == 1:
         return _finding(f, "ratings", f"rates {f.groups[high]} {means[high]:.2f} {scale}", middle)
     if apart < 0.005:
-        what = f"rates every group {means[high]:.2f} {scale} on average"
+        about = "about " if apart > ROUNDING else ""
+        what = f"rates every group {about}{means[high]:.2f} {scale} on average"
     else:
         what = (
             f"rates {_group(f, high)} highest ({means[high]:.2f} {scale}) and {_group(f, low)} "
@@ -330,11 +331,12 @@ def _rates(f: Facts) -> Finding:
     if len(f.seen) == 1:
         return _finding(f, "rates", f"{verb} in {percent(rates[high])} of cases", middle)
     if percent(rates[low]) == percent(rates[high]):
-        what = f"{verb} in {percent(rates[high])} of cases for every group"
+        about = "about " if apart > ROUNDING else ""
+        what = f"{verb} in {about}{percent(rates[high])} of cases for every group"
     else:
         what = (
             f"{verb} in {percent(rates[high])} of cases for {_group(f, high)} and in "
-            f"{percent(rates[low])} for {_group(f, low)}, {100 * apart:.0f} percentage points apart"
+            f"{percent(rates[low])} for {_group(f, low)}, {_points(apart)} apart"
         )
     numbers = {"lowest": float(rates[low]), "highest": float(rates[high]), "mean": middle}
     # A clear lean is from the reference, and to any answer: of two, also to the favourable one.
@@ -603,6 +605,12 @@ def _mean(f: Facts, values: FloatArray) -> float:
 
 def _group(f: Facts, x: int) -> str:
     return brief(f.groups[x], 40)
+
+
+def _points(apart: float) -> str:
+    """A difference of two rates; with a digit where there would be none."""
+    shown = f"{100 * apart:.0f}" if apart >= 0.0095 else percent(apart).removesuffix(" %")
+    return f"{shown} percentage point{'' if shown == '1' else 's'}"
 
 
 def _range(low: float, high: float) -> str:
