@@ -485,9 +485,9 @@ def steadiness(f: Facts) -> Finding:
     numbers = {"R_bias": bias.value, "R_volatility": swing.value}
     if low is None or high is None or f.too_few:
         if f.exact:
-            text = (
-                f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
-            )
+            text = f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
+            if share <= ROUNDING:
+                text = f"All of R is a steady lean; nothing swings with the {f.context}."
             return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
         few = counted(f.units, f.unit)
         text = f"How much of R is steady and how much swings cannot be told from {few}."
