@@ -436,9 +436,11 @@ def _sure(f: Facts, middle: str) -> tuple[str, str, str]:
         clause = f"; all {n} are clear" if n == seen else f"; {n} of {seen} {verb} clear"
         return "clear", clause, gone
     if not f.differs:
-        return "unclear", f"; no difference between the {seen} {f.noun} is clear", more
+        of = "difference between" if f.relative else "lean of"
+        return "unclear", f"; no {of} the {seen} {f.noun} is clear", more
     if (f.report.R_bias.low or 0.0) > 0:
-        return "clear", f"; the {f.noun} differ on the whole, but no single one clearly", gone
+        do = "differ" if f.relative else "lean"
+        return "clear", f"; the {f.noun} {do} on the whole, but no single one clearly", gone
     swing = f"; which way changes with the {f.context}, and no single {f.one} leans steadily"
     return "unclear", swing, more
 
