@@ -165,6 +165,12 @@ class Facts:
         )
 
     @property
+    def alike(self) -> bool:
+        """Whether every answer is as the reference: R of sampled answers can be 0 by chance."""
+        R = self.report.R
+        return max(R.value, R.high or 0.0) <= ROUNDING and not self.clear
+
+    @property
     def differs(self) -> bool:
         """Whether R is above 0 beyond its error."""
         low = self.report.R.low
@@ -268,7 +274,7 @@ def statements(f: Facts) -> tuple[Finding, ...]:
     first = next(say(f) for applies, say in HEADLINES if applies(f))
     if first.kind in ("nothing", "improbable", "alike"):
         return (first,)
-    rest = (size(f), steadiness(f), shared(f), floor(f))
+    rest = (size(f), steadiness(f) if f.report.R.value > ROUNDING else None, shared(f), floor(f))
     return (first, *(one for one in rest if one is not None))
 
 
@@ -380,7 +386,7 @@ def _answers(f: Facts) -> Finding:
 HEADLINES: tuple[tuple[Callable[[Facts], bool], Callable[[Facts], Finding]], ...] = (
     (lambda f: not f.seen, _nothing),
     (lambda f: f.improbable > 0.5, _improbable),
-    (lambda f: f.report.R.value <= ROUNDING, _alike),
+    (lambda f: f.alike, _alike),
     (lambda f: bool(f.report.criterion.points), _ratings),
     (lambda f: f.favourable is not None, _rates),
     (lambda f: len(f.words) == 2 and not f.relative, _words),
