@@ -493,7 +493,9 @@ def steadiness(f: Facts) -> Finding:
     numbers = {"R_bias": bias.value, "R_volatility": swing.value}
     if low is None or high is None or f.too_few:
         if f.exact:
-            text = f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
+            text = (
+                f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
+            )
             if share <= ROUNDING:
                 text = f"All of R is a steady lean; nothing swings with the {f.context}."
             return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
@@ -636,12 +638,15 @@ def comparison_findings(
     each pair, then what single groups show."""
     pairs = [d for d in found.overall if d.measure == measure]
     each = [difference(d, found) for d in pairs]
+    of_groups = [one for d in pairs if (one := groups_of_pair(found, d, noun)) is not None]
     if len(pairs) == 1:
-        one = groups_of_pair(found, pairs[0], noun)
+        if not of_groups:
+            return tuple(each)
+        one = of_groups[0]
         first = each[0]
         joined = f"{first.text.removesuffix('.')}; {one.text[0].lower()}{one.text[1:]}"
         return (Finding(**{**vars(first), "text": joined}), one)
-    return (_of_all(found, pairs), *each, *(groups_of_pair(found, d, noun) for d in pairs))
+    return (_of_all(found, pairs), *each, *of_groups)
 
 
 def difference(d: Difference, found: Comparison) -> Finding:
@@ -672,10 +677,13 @@ def difference(d: Difference, found: Comparison) -> Finding:
     return Finding("difference", text, "unclear", value, d.low, d.high, d.measure, numbers=numbers)
 
 
-def groups_of_pair(found: Comparison, pair: Difference, noun: str) -> Finding:
-    """Which groups differ clearly between two models, after the correction for all of them."""
+def groups_of_pair(found: Comparison, pair: Difference, noun: str) -> Finding | None:
+    """Which groups differ clearly between two models, after the correction for all of them; None
+    for a risk that single groups do not have."""
     measure = pair.measure.replace("R", "r", 1)
     rows = [d for d in found.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
+    if not rows:
+        return None
     clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - found.level]
     numbers = {"clear": float(len(clear)), "groups": float(len(rows))}
     one = noun.removesuffix("s")
