@@ -346,7 +346,7 @@ def _rates(f: Facts) -> Finding:
         )
     numbers = {"lowest": float(rates[low]), "highest": float(rates[high]), "mean": middle}
     # A clear lean is from the reference, and to any answer: of two, also to the favourable one.
-    of_rates = f.relative and len(f.words) == 2
+    of_rates = f.relative and f.shares.shape[1] == 2
     mean = f"the mean ({percent(middle)})" if of_rates else _reference(f)
     return _finding(f, "rates", what, 100 * apart, "percentage points", mean, numbers)
 
