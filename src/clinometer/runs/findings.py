@@ -376,7 +376,8 @@ def _answers(f: Facts) -> Finding:
     x = int(np.argmax(r))
     y = f.report.categories.index(f.leans[x].favoured or f.report.categories[0])
     where = f"{_group(f, x)} ({f.words[y]} {percent(f.shares[x, y])})"
-    sides = Counter(f.leans[i].category for i in f.clear).most_common(3)
+    listed = [] if f.too_few else f.clear
+    sides = Counter(f.leans[i].category for i in listed).most_common(3)
     to = ", ".join(f"{n} to {f.words[f.report.categories.index(name or '')]}" for name, n in sides)
     what = f"is furthest from {_reference(f)} for {where}" + (f"; clear leans: {to}" if to else "")
     return _finding(f, "answers", what, float(r[x]), "r", _reference(f), {"r": float(r[x])})
