@@ -108,7 +108,7 @@ def leaning_groups(
     elif not known:
         q = benjamini_hochberg(np.where(seen, _p_values(shares, order), np.nan))
         shrunken, (low, high) = _shrunken(units), _bounds(units, shares, level)
-    clear = mean[np.arange(X), order] > KNOWN if known else q <= 1 - level
+    clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
     return tuple(
         GroupLean(
             group=group,
