@@ -138,7 +138,7 @@ def compare(
         by_group=tuple(
             d for pair in labels for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
         ),
-        ranks=tuple(ranks_from_tests(values, everything, models)),
+        ranks=tuple(ranks_from_tests(values, everything, models, float(level))),
         n_contexts=C,
         n_eff=draws.n_eff,
         n_clusters=n_clusters,
@@ -261,7 +261,10 @@ def _between(
 
 
 def ranks_from_tests(
-    values: Mapping[str, FloatArray], overall: Sequence[Difference], models: tuple[str, ...]
+    values: Mapping[str, FloatArray],
+    overall: Sequence[Difference],
+    models: tuple[str, ...],
+    level: float,
 ) -> list[Rank]:
     """Ranks by value, and the range of ranks that the tests of the pairs leave open."""
     ranks = []
@@ -269,10 +272,8 @@ def ranks_from_tests(
         order = 1 + (each[:, None] > each[None] + ROUNDING).sum(axis=1)
         below, above = dict.fromkeys(models, 0), dict.fromkeys(models, 0)
         for d in overall:
-            if d.measure != measure or d.low is None or d.high is None:
-                continue
-            if d.low > 0 or d.high < 0:
-                lower, higher = (d.b, d.a) if d.low > 0 else (d.a, d.b)
+            if d.measure == measure and (sign := d.clear_sign(level)):
+                lower, higher = (d.b, d.a) if sign > 0 else (d.a, d.b)
                 below[higher] += 1
                 above[lower] += 1
         for i, model in enumerate(models):
@@ -344,6 +345,15 @@ class Difference:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return titled_html("Difference", DIFFERENCE_HEADINGS, [self.cells()])
+
+    def clear_sign(self, level: float) -> int:
+        """1 or -1 where a is clearly higher or lower than b, else 0: by the interval, or by
+        p_corrected for a difference without spread, which has none."""
+        if self.low is not None and self.high is not None:
+            return int(self.low > 0) - int(self.high < 0)
+        if self.p_corrected is None or self.p_corrected > 1 - level:
+            return 0
+        return int(np.sign(self.corrected or 0.0))
 
     @property
     def shown(self) -> str:
@@ -595,7 +605,10 @@ def compare_unpaired(
         by_group=tuple(rows),
         ranks=tuple(
             ranks_from_tests(
-                {measure: last[:, m] for m, measure in enumerate(OVERALL)}, corrected_overall, names
+                {measure: last[:, m] for m, measure in enumerate(OVERALL)},
+                corrected_overall,
+                names,
+                level,
             )
         ),
         n_contexts=sum(size.contexts for size in sizes),
@@ -764,7 +777,7 @@ def for_draws(
         by_group=tuple(
             d for pair in pairs for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
         ),
-        ranks=tuple(ranks_from_tests(values, overall, comparison.models)),
+        ranks=tuple(ranks_from_tests(values, overall, comparison.models, comparison.level)),
     )
 
 

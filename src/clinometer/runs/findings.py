@@ -658,6 +658,15 @@ def difference(d: Difference, found: Comparison) -> Finding:
     value = d.corrected if d.corrected is not None else d.value
     if value is None:
         return Finding("difference", f"{a} and {b} cannot be compared in {what}.", "cannot tell")
+    sign = d.clear_sign(found.level)
+    numbers = {"p": 1.0 if d.p_corrected is None else d.p_corrected}
+    way = "higher" if sign > 0 else "lower"
+    if sign and d.low is None:
+        text = (
+            f"{a} has a clearly {way} {what} than {b}: by {risk(abs(value))} "
+            f"(p {p_relation(d.p_corrected)})."
+        )
+        return Finding("difference", text, "clear", value, unit=d.measure, numbers=numbers)
     if d.low is None or d.high is None:
         text = (
             f"{a} and {b} differ by {risk(abs(value))} in {what}; {found.n_eff:.1f} effective "
@@ -665,9 +674,7 @@ def difference(d: Difference, found: Comparison) -> Finding:
         )
         return Finding("difference", text, "cannot tell", value, unit=d.measure)
     ends = between(*sorted((abs(d.low), abs(d.high))), to=" to ")
-    numbers = {"p": d.p_corrected if d.p_corrected is not None else 1.0}
-    if d.low > 0 or d.high < 0:
-        way = "higher" if value > 0 else "lower"
+    if sign:
         text = f"{a} has a clearly {way} {what} than {b}: by {risk(abs(value))} ({ends})."
         return Finding(
             "difference", text, "clear", value, d.low, d.high, d.measure, numbers=numbers
@@ -703,12 +710,10 @@ def _of_all(found: Comparison, pairs: Sequence[Difference]) -> Finding:
     order = sorted(values, key=values.__getitem__)
     low, high = order[0], order[-1]
     what = IN_SENTENCES[pairs[0].measure]
-    clear = [
-        d for d in pairs if d.low is not None and d.high is not None and (d.low > 0 or d.high < 0)
-    ]
+    clear = [d for d in pairs if d.clear_sign(found.level)]
     span = f"{what} {risk(values[low])} to {risk(values[high])}"
     count = f"{len(clear)} of {len(pairs)} pairs differ clearly"
-    if all(d.low is None for d in pairs):
+    if not clear and all(d.low is None for d in pairs):
         text = f"{len(values)} models: {span}; these contexts cannot tell whether they differ."
         return Finding("models", text, "cannot tell")
     if not clear:
