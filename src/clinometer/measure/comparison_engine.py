@@ -192,7 +192,9 @@ def flipped(
     few = (a**2).sum(axis=1) > 1 / LEAST_FOR_NONE
     for t in range(gap.shape[1]):
         u, d = residuals[..., t].T, gap[:, t]
-        found[2, :, t] = flip_p_value(u + a * d[:, None])
+        y = u + a * d[:, None]
+        nothing = np.abs(y).max(axis=1, keepdims=True) < ROUNDING  # less than rounding has no sign
+        found[2, :, t] = flip_p_value(np.where(nothing, 0.0, y))
         low, high = flip_interval(d, u, a, level=level)
         known = ~(few & (high - low <= ROUNDING))  # no spread in a few contexts says little
         found[0, known, t], found[1, known, t] = low[known], high[known]
