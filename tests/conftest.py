@@ -79,6 +79,7 @@ LONG = {
     "tests/contexts/mining/test_run_ray.py": "Ray clusters of several nodes",
     "tests/execution/test_ray": "Ray clusters of several nodes",
     "tests/runs/test_audit_ray.py": "Ray clusters of several nodes",
+    "tests/runs/test_findings_contradictions.py::test_many": "thousands of random situations",
     "tests/runs/test_audit_resume.py::test_repeatedly_killed": "a storm of kills",
     "tests/runs/test_audit_resume.py::test_ten_readers": "ten readers beside a writer",
 }
