@@ -245,7 +245,7 @@ def test_decisions_of_a_local_model_with_a_report(
     )
     assert clinometer("report", "run", "--out", "report.html").status == 0
     page = Path("report.html").read_text(encoding="utf-8")
-    assert "what all groups get in the same question" in page
+    assert "what all applicants get in the same question" in page
     assert "is other (none of the categories)" in page
 
 
