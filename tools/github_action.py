@@ -62,7 +62,7 @@ def gate(run: str, markdown: Path) -> int:
     """Judge the run by the baseline; the decision goes to a file as well."""
     command = ["clinometer", "gate", run, "--baseline", _input("BASELINE")]
     command += ["--margin", _input("MARGIN", "0.02"), "--markdown", str(markdown)]
-    for measure in _input("MEASURES", "R").split():
+    for measure in _input("MEASURES", "").split():
         command += ["--measure", measure]
     return _call(command)
 
