@@ -26,8 +26,8 @@ SUM = 1e-6
 SAME = 1e-9
 """Numbers that are closer are equal but for rounding."""
 
-LEAST_UNITS = 4.0
-"""Effective units without which R has no interval."""
+LEAST_UNITS = {"R": 2.5, "R_bias": 4.0, "R_volatility": 4.0}
+"""Effective units without which a risk has no interval."""
 
 PERCENT = r"(?:[<>] )?[\d.]+ %"
 ALONE = {"nothing": "no answer", "improbable": "hardly ever writes", "alike": "no lean, no swing"}
@@ -156,9 +156,10 @@ def _certainty(f: Facts, found: Sequence[Finding], level: float) -> Iterator[Con
             yield Contradiction("a group is clear, R is not", text, one.text)
         if "exact for exactly" in one.text and not f.exact:
             yield Contradiction("exact", one.text, "a sample")
-    few = f.report.n_eff < LEAST_UNITS - SAME and f.population == "similar"
-    if few and (R.low is not None or f.report.R_bias.low is not None):
-        yield Contradiction("no interval from few units", f"R {R!r}", f"n_eff {f.report.n_eff}")
+    for name, least in LEAST_UNITS.items():
+        e = f.report.summary[name]
+        if f.report.n_eff < least - SAME and f.population == "similar" and e.low is not None:
+            yield Contradiction("no interval from few units", f"{name} {e!r}", f"{f.report.n_eff}")
 
 
 def _headline_numbers(f: Facts, first: Finding) -> Iterator[Contradiction]:
@@ -279,7 +280,8 @@ def _size(f: Facts, found: Sequence[Finding]) -> Iterator[Contradiction]:
         match = re.match(r"R is (\d+\.\d+)", one.text)
         if match is None or not _rounds_to(match[1], R.value):
             yield Contradiction("R in its sentence", one.text, repr(R))
-        ends = re.search(r"\((\d+\.\d+)(?: to (\d+\.\d+))?\), the distance", one.text)
+        shown = re.sub(r"\(above 0, up to", "(0.000 to", one.text)
+        ends = re.search(r"\((\d+\.\d+)(?: to (\d+\.\d+))?\), the distance", shown)
         if (ends is None) != (R.low is None):
             yield Contradiction("an interval in words", one.text, repr(R))
         elif ends is not None:
@@ -288,7 +290,8 @@ def _size(f: Facts, found: Sequence[Finding]) -> Iterator[Contradiction]:
                     yield Contradiction("an interval in words", one.text, repr(R))
         if (one.value, one.low, one.high) != (R.value, R.low, R.high):
             yield Contradiction("numbers of R", one.text, repr(R))
-        if one.sure == "clear" and not (R.low or 0.0) > 0:
+        some = "above 0, up to" in one.text and any(g.category is not None for g in f.leans)
+        if one.sure == "clear" and not (R.low or 0.0) > 0 and not some:
             yield Contradiction("clear", one.text, repr(R))
         if one.sure == "unclear" and (R.low is None or R.low > 0):
             yield Contradiction("unclear", one.text, repr(R))

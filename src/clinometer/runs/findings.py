@@ -155,14 +155,10 @@ class Facts:
 
     @property
     def too_few(self) -> bool:
-        """Whether the units cannot tell anything, however they come out."""
-        tested = [self.leans[x].p for x in self.seen]
+        """Whether the units cannot tell: R has no interval, or no test could list a group."""
         level = self.report.R.level or 0.95
-        return not self.exact and (
-            self.report.R.low is None
-            or all(p is None for p in tested)
-            or 2.0 ** (1 - self.units) > 1 - level
-        )
+        few = self.report.R.low is None or 2.0 ** (1 - self.units) > 1 - level
+        return few and not self.exact and not self.clear
 
     @property
     def alike(self) -> bool:
@@ -376,8 +372,7 @@ def _answers(f: Facts) -> Finding:
     x = int(np.argmax(r))
     y = f.report.categories.index(f.leans[x].favoured or f.report.categories[0])
     where = f"{_group(f, x)} ({f.words[y]} {percent(f.shares[x, y])})"
-    listed = [] if f.too_few else f.clear
-    sides = Counter(f.leans[i].category for i in listed).most_common(3)
+    sides = Counter(f.leans[i].category for i in f.clear).most_common(3)
     to = ", ".join(f"{n} to {f.words[f.report.categories.index(name or '')]}" for name, n in sides)
     what = f"is furthest from {_reference(f)} for {where}" + (f"; clear leans: {to}" if to else "")
     return _finding(f, "answers", what, float(r[x]), "r", _reference(f), {"r": float(r[x])})
@@ -461,6 +456,8 @@ def size(f: Facts) -> Finding:
     elif criterion.name == "share":
         unit = ", the share of answers that would have to change"
     ends = "" if R.low is None else f" ({between(R.low, R.high, to=' to ')})"
+    if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
+        ends = f" (above 0, up to {risk(R.high)})"
     note = f"; no interval: {R.note}" if R.note else ""
     worth = ""
     if f.report.n_eff < f.report.n_contexts - 0.5:
@@ -475,7 +472,7 @@ def size(f: Facts) -> Finding:
         else "cannot tell"
         if R.low is None or f.too_few
         else "clear"
-        if R.low > 0
+        if R.low > 0 or f.clear
         else "unclear",
         R.value,
         R.low,
