@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from clinometer.measure.correction import Units
 from clinometer.measure.grid import PreferenceGrid
@@ -68,6 +69,7 @@ def leaning_groups(
     clusters: Sequence[object] | None = None,
     drawn: bool = False,
     known: bool = False,
+    samples: FloatArray | None = None,
 ) -> tuple[GroupLean, ...]:
     """Groups with the category they clearly lean to, in the order of the grid.
 
@@ -86,6 +88,9 @@ def leaning_groups(
         clusters, drawn: as for `estimate_risks`.
         known: whether the means have no sampling error; every lean is clear then, and there is
             no interval and no p-value.
+        samples: [X, C], replies behind each cell; None: probabilities were read. A lean must then
+            be larger than the noise of counting replies of the reference, too: where an answer is
+            rare, most groups have none of it, and all of them seem to be below the mean alike.
 
     Five contexts or fewer (at 95 %) make no group clear. A group without an observed cell has
     None throughout.
@@ -106,7 +111,10 @@ def leaning_groups(
     if len(shares) == 1 and not known:
         q = np.ones(X)  # a single context says nothing about others
     elif not known:
-        q = benjamini_hochberg(np.where(seen, _p_values(shares, order), np.nan))
+        p = _p_values(shares, order)
+        if samples is not None:
+            p = np.maximum(p, _counting_p_values(grid, samples, mean, order))
+        q = benjamini_hochberg(np.where(seen, p, np.nan))
         shrunken, (low, high) = _shrunken(units), _bounds(units, shares, level)
     clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
     return tuple(
@@ -144,6 +152,34 @@ def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     p = np.stack([flip_p_value((first[..., 0] - shares[..., z]).T) for z in range(K)], axis=-1)
     p[np.arange(X), order] = 0.0
     return np.asarray(p.max(axis=-1))
+
+
+def _counting_p_values(
+    grid: PreferenceGrid, samples: FloatArray, mean: FloatArray, order: NDArray[np.intp]
+) -> FloatArray:
+    """p [X] of the favoured category being ahead of every other one, if replies of the reference
+    were counted: normal, with the variance of that counting."""
+    (X, C), K = grid.shape, len(grid.categories)
+    a = grid.cell_weights(slice(0, X), slice(0, C))
+    a = a / np.maximum(a.sum(axis=1, keepdims=True), 1e-300)
+    star = np.broadcast_to(grid.reference, (X, C, K))
+    none = np.zeros_like(star)
+    # s is linear in p: this is what one reply more is worth.
+    slope = grid.criterion.stereotypes(none + 1.0, star) - grid.criterion.stereotypes(none, star)
+    rows, ends = np.arange(X), np.array(grid.criterion.points) / grid.criterion.length
+    first = mean[rows, order]
+    p = np.zeros(X)
+    for z in range(K):
+        b = np.broadcast_to(ends, (X, C, K)) if ends.size else np.zeros((X, C, K))
+        if not ends.size:
+            b[rows, :, order] = slope[rows, :, order]
+            b[..., z] -= slope[..., z]
+        noise = ((b**2 * star).sum(axis=-1) - (b * star).sum(axis=-1) ** 2) / samples
+        gap = np.abs(first if ends.size else first - mean[:, z])
+        sd = np.sqrt(np.maximum((a**2 * noise).sum(axis=1), 0.0))
+        t = np.divide(gap, sd, out=np.full(X, np.inf), where=sd > 0)
+        p = np.where(order == z, p, np.maximum(p, 2 * ndtr(-t)))
+    return np.asarray(p)
 
 
 def _flips(G: int) -> Iterator[FloatArray]:

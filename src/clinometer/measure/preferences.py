@@ -261,7 +261,9 @@ class Preferences:
     ) -> tuple[GroupLean, ...]:
         """Which groups lean clearly, and to what: see `leaning_groups`."""
         labels = None if clusters is None else self.label(clusters)
-        return leaning_groups(self.grid, level=level, clusters=labels, known=known)
+        return leaning_groups(
+            self.grid, level=level, clusters=labels, known=known, samples=self.samples
+        )
 
     def distribution(self) -> StereotypeDistribution:
         """The stereotypes of all cells with their weights."""
