@@ -184,7 +184,8 @@ def risk_table(
     table = TerminalTable(title).add_text("model")
     table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
     for label, name in REFERENCE_ROWS:
-        risks = reference_risks(name, categories=reference)  # type: ignore[arg-type]
+        criterion = rows[0][1].criterion
+        risks = reference_risks(name, categories=reference, criterion=criterion)  # type: ignore[arg-type]
         table.add_row(label, *map(risk, risks), "", "", dim=True)
     table.add_section()
     for label, report in rows:

@@ -19,7 +19,7 @@ from clinometer.statistics.arrays import FloatArray, as_number, as_real
 
 #: What R is under each criterion, as a sentence says it.
 CRITERIA = {
-    "ratio": "distance from an even split, 0 to 1",
+    "ratio": "distance from the reference, from 0 to 1 (always the same answer)",
     "share": "share of answers that would have to change",
     "points": "share of the rating scale by which answers would have to move",
 }

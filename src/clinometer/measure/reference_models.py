@@ -117,8 +117,9 @@ def reference_risks(
     if criterion.name != "ratio":
         star = np.full(K, 1.0 / K) if given.ndim == 0 else np.asarray(given, dtype=np.float64)
         each = criterion(criterion.stereotypes(np.eye(K), star[None]))
-        if name == "stereotyped":
-            return ReferenceRisks(float(each.max()), float(each.max()), 0.0)
+        if name == "stereotyped":  # next to the mean of the groups, these take the points in turn
+            worst = float(each.mean() if criterion.points and given.ndim == 0 else each.max())
+            return ReferenceRisks(worst, worst, 0.0)
         return ReferenceRisks(float(star @ each), 0.0, float(star @ each))
     if name == "stereotyped":
         risk = 1.0 if normalize else size

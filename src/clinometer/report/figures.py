@@ -460,7 +460,8 @@ def reference_rows(run: Run) -> list[dict[str, Any]]:
     categories = reference if isinstance(reference, list) else len(run.preferences.categories)
     rows = []
     for label, name in REFERENCES:
-        risks = reference_risks(name, categories=categories)  # type: ignore[arg-type]
+        criterion = run.risks.criterion
+        risks = reference_risks(name, categories=categories, criterion=criterion)  # type: ignore[arg-type]
         rows.append({"name": label, "muted": True, **risks._asdict()})
     return rows
 

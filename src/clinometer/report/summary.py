@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from clinometer.display.numbers import between, risk
+from clinometer.measure.criterion import CRITERIA
 from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
 from clinometer.report.examples import Example, pick_examples
 from clinometer.report.figure import Figure
@@ -88,9 +89,8 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     return Screen(
         runs_finding(runs, names).text,
         (
-            "R is how far an average answer is from the reference (0) towards always the same "
-            "answer (1). Bias risk is the steady part of it, volatility risk the part that swings "
-            "with the wording.",
+            f"R is the {CRITERIA[runs[0].risks.criterion.name]}. Bias risk is the steady part of "
+            "it, volatility risk the part that swings with the wording.",
         ),
         (),
         (ranking_figure(runs, names), *([spread] if spread else [])),

@@ -66,6 +66,8 @@ class Run:
     ) -> Run:
         """Measure preferences and, with a folder, write all results."""
         known = record.model.kind == "reference"
+        if preferences.criterion != record.chosen_criterion:
+            preferences = replace(preferences, criterion=record.chosen_criterion)
         report = _report(preferences, settings, known=known)
         words = {} if record.words is None else record.words.counts
         found: dict[str, Any] = {

@@ -157,9 +157,7 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
         context_weights=contexts["weight"].to_numpy(dtype=float),
         group_weights=groups["weight"].to_numpy(dtype=float),
         reference=as_reference(reference),
-        criterion=record.settings.criterion_for(
-            reference, categories, scale=(record.topic.readout or {}).get("scale")
-        ),
+        criterion=record.chosen_criterion,
         coverage=None if np.isnan(coverage).all() else coverage,
         coverage_threshold=record.settings.coverage_threshold,
         templates=tuple(contexts["template"]),

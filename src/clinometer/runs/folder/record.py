@@ -23,6 +23,7 @@ from clinometer.contexts import ContextSet
 from clinometer.contexts.context_set import DrawRecord
 from clinometer.errors import RunError
 from clinometer.measure.correction import Sampling
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
 from clinometer.models import ModelInfo, WordReport
 from clinometer.runs.settings import AuditSettings, ResolvedAudit
@@ -305,6 +306,14 @@ class RunRecord(FolderRecord):
     benchmark: BenchmarkRecord | None = None
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def chosen_criterion(self) -> Criterion:
+        """What R measures: as set, or what fits the topic."""
+        readout = self.topic.readout or {}
+        return self.settings.criterion_for(
+            self.topic.reference, tuple(self.topic.attributes), scale=readout.get("scale")
+        )
 
     @property
     def identity(self) -> dict[str, Any]:
