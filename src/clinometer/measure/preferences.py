@@ -184,8 +184,14 @@ class Preferences:
         where the reference is the mean of the groups, from which all of R is a difference."""
         if self.answers is not None or self.grid.relative:
             return report
-        found = group_split(self.grid, **resampling)
-        return report if found is None else replace(report, **vars(found))
+        split = group_split(self.grid, **resampling)
+        if split is None:
+            return report
+        R, shared = report.R, split.R_shared
+        if None not in (R.low, R.high, shared.low, shared.high):  # R_shared is at most R
+            low, high = min(shared.low, R.low), max(shared.value, min(shared.high, R.high))  # type: ignore[type-var]
+            split = replace(split, R_shared=replace(shared, low=low, high=high))
+        return replace(report, **vars(split))
 
     def estimate(
         self,
