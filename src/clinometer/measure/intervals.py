@@ -173,6 +173,7 @@ def estimate_grid(
     # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
     bounds[[0, 2]] += units.allowance * np.array([-1.0, 1.0])
     sizes = 1.0 / np.append(units.spread, np.sum(units.slots**2))
+    sizes[-1] = min(sizes[-1], report.n_eff)  # missing cells leave fewer of them
     return _with_bounds(report, bounds, sizes, level=level, top=top), best
 
 
