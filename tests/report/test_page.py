@@ -71,7 +71,7 @@ def test_more_categories_than_two_and_no_intervals() -> None:
     run = made_run(None, groups=10, contexts=12, categories=5, replicates=0)
     page = render_report([run])
     assert "category 4" in page
-    assert "is unknown without an interval" in page
+    assert "cannot be told from 12 sentences" in page
 
 
 @pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])

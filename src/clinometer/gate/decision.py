@@ -137,8 +137,8 @@ def decide(
     said = {v.measure: v for v in margin_verdicts(found, margin)}
     if missing := [name for name in wanted if name not in said]:
         raise SettingsError(
-            f"measures: {', '.join(missing)}: there is none for this topic; its R is already about "
-            "differences between groups"
+            f"measures: expected {', '.join(said)} for these runs, found {', '.join(missing)}; "
+            "where groups are compared with their mean, R itself is about their differences"
         )
     decisive = [_gated(found, said[name]) for name in COMPARED if name in wanted]
     same = _same_answers(*pair)

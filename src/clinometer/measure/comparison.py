@@ -93,8 +93,8 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(6, 4, (2, 5, 80))
     >>> result = compare(np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1), names=["A", "B"])
-    >>> [(d.measure, d.p > 0.05) for d in result.overall]
-    [('R', True), ('R_bias', True), ('R_volatility', True)]
+    >>> [d.measure for d in result.overall if d.p > 0.05]
+    ['R', 'R_bias', 'R_volatility', 'R_between']
     """
     arrays = [as_cells(one) for one in p]
     models = as_labels(names, len(arrays), name="names")

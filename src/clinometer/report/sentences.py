@@ -84,7 +84,8 @@ def sentences(name: str, run: Run) -> list[str]:
     report = run.risks
     said = [
         *(one.text for one in run.findings),
-        f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}.",
+        f"R is {estimate(report.R)}, bias risk {estimate(report.R_bias)}, volatility risk "
+        f"{estimate(report.R_volatility)}.",
         f"How sure: {_plain_verdict(run)} Shown are "
         f"{in_words(report.R, run.record.settings.population)}.",
     ]
