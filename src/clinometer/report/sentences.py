@@ -68,13 +68,16 @@ def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def lede(run: Run) -> tuple[str, ...]:
-    """What follows the headline: what R means on this scale, and how much of it is steady."""
-    kinds = ("size", "steadiness", "shared", "floor", "other", "impact")
+    """What follows the headline: what R means on this scale, and how much of it is steady. The
+    chips below it have the intervals and the number of contexts."""
     said = {one.kind: one.text for one in run.findings[1:]}
+    size = said.get("size", "").split("; ")[0].removesuffix(".")
+    floor = said.get("floor", "")
     parts = [
-        said.get("size", ""),
+        f"{size}." if size else "",
         judge_sentence(run.record),
-        *(said.get(k, "") for k in kinds[1:]),
+        *(said.get(kind, "") for kind in ("steadiness", "shared", "other", "impact")),
+        floor if floor.startswith("For comparison") else "",
     ]
     return tuple(line for line in parts if line)
 

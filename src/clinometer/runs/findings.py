@@ -569,9 +569,9 @@ def floor(f: Facts) -> Finding | None:
         text = f"R {risk(R)} is above what the same words give when shuffled ({ends})."
     else:
         text = (
-            f"For comparison: the same words, shuffled between the categories, give R as large "
-            f"({ends}). The size of R comes from how common the words are; which way the model "
-            "leans does not."
+            "For comparison: the same words, shuffled between the categories, give R as large "
+            f"({risk(given.value)}), so its size comes from how common the words are, not from "
+            "which way the model leans."
         )
     sure = "clear" if f.floor.p <= CHANCE else "unclear"
     return Finding("floor", text, sure, given.value, given.low, given.high, "R")
