@@ -18,6 +18,7 @@ from clinometer.contexts.mining.run import out_files
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
 from clinometer.execution.ray import WorkerResources
+from clinometer.extras import require
 
 
 @grouped
@@ -67,6 +68,7 @@ def mine_command(
         raise SettingsError("--perplexity-model and --max-perplexity: expected both or none")
     judge = None
     if perplexity_model is not None:
+        require("scoring with a language model", "torch", "transformers")
         from clinometer.models.texts.likelihood import perplexity_of
 
         judge = perplexity_of(perplexity_model)

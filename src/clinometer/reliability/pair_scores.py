@@ -16,6 +16,7 @@ import numpy as np
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
+from clinometer.extras import require
 from clinometer.measure import Estimate
 from clinometer.models import Scorer
 from clinometer.models.texts.types import MarkedText, TextOptions
@@ -38,6 +39,7 @@ def stereotype_preferred(
     `metric`: shared (CrowS-Pairs; sum over the words both sentences share) or differing
     (StereoSet; mean over the words that differ).
     """
+    require("scoring with a language model", "torch", "transformers")
     from clinometer.models.texts.likelihood import score_texts
 
     if metric not in METRICS:

@@ -429,9 +429,9 @@ def model_taus(
     missing = np.flatnonzero((columns["problem"] == NOT_SCORED) & counted)
     known = record.model(model)
     if len(missing) or known is None:
+        scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
         from clinometer.models.texts.likelihood import score_chunks  # loads torch
 
-        scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
         opened = ModelRecord(**scorer.info.to_dict())
         if known is not None:
             known.check_same(opened)

@@ -393,9 +393,10 @@ def sentences(changes: pd.DataFrame) -> list[str]:
     """What changed, and what is indistinguishable from no change."""
     lines = []
     for row in changes.to_dict("records"):
-        span = f" ({row['low']:+.3f} to {row['high']:+.3f})"
-        if row["low"] is None or pd.isna(row["low"]):
-            verdict, span = "too few effective contexts to say whether it changed", ""
+        known = not pd.isna(row["low"])
+        span = f" ({row['low']:+.3f} to {row['high']:+.3f})" if known else ""
+        if not known:
+            verdict = "too few effective contexts to say whether it changed"
         elif row["low"] > 0:
             verdict = "higher"
         elif row["high"] < 0:
