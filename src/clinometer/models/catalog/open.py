@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
@@ -42,7 +43,8 @@ def open_model(
 
         return open_inspect(spec, load=load, words=words)
     if spec.place is ModelSource.VLLM:
-        require("the vLLM engine", "vllm")
+        if find_spec("torch") is None:  # which vLLM brings, and what follows imports
+            require("the vLLM engine", "vllm")
         from clinometer.models.vllm import open_vllm
 
         return open_vllm(spec, load=load, words=words)
