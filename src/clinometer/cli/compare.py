@@ -41,7 +41,11 @@ def compare_command(
         ),
     ] = None,
     replicates: Annotated[
-        int, opt("Bootstrap replicates, at least 100.", allowed=ranges.SOME_REPLICATES)
+        int,
+        opt(
+            "Replicates for --population set or corpus, at least 100.",
+            allowed=ranges.SOME_REPLICATES,
+        ),
     ] = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,

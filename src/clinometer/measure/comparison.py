@@ -72,9 +72,9 @@ def compare(
         names: of the models; None numbers them.
         given: weights, reference, labels and criterion, as in `decompose`.
         mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
-        replicates: bootstrap replicates, at least 100; an odd number is raised by one.
+        replicates: of contexts sampled from a set or a corpus (`for_draws`), at least 100.
         level: of the intervals.
-        seed: of the multipliers; the same seed gives the same numbers.
+        seed: of the noise that the bias risk is corrected for; same seed, same numbers.
         clusters: [C] labels of contexts that are resampled together (predicate, source).
 
     The intervals and p-values of all groups together are corrected for the number of pairs, so that
@@ -113,11 +113,12 @@ def compare(
     grid = read_preferences(arrays[0], **given)
     units, n_clusters = _units(clusters, C)
     pairs = list(itertools.combinations(range(len(arrays)), 2))
+    grids = [grid, *(grid.holding(array) for array in arrays[1:])]
     draws = paired_draws(
-        [grid, *(grid.holding(array) for array in arrays[1:])],
+        grids,
         units=units,
         pairs=pairs,
-        replicates=replicates,
+        replicates=0,  # differences are tested by flipping contexts
         level=level,
         overall_level=joint_level(level, len(pairs)),
         seed=seed,
@@ -126,7 +127,6 @@ def compare(
     overall = _differences(draws.total, labels, OVERALL, (None,))
     values = {measure: draws.overall[:, m] for m, measure in enumerate(OVERALL)}
     if not grid.relative and len(grid.groups) > 1:
-        grids = [grid, *(grid.holding(array) for array in arrays[1:])]
         values["R_between"], more = _between(grids, units, labels, pairs, level)
         overall += more
     everything = for_all_pairs(overall, len(pairs))
@@ -144,7 +144,7 @@ def compare(
         n_clusters=n_clusters,
         missing_cells=grid.missing_cells,
         level=float(level),
-        replicates=draws.errors.shape[0],
+        replicates=int(replicates),
         seed=int(seed),
     )
 

@@ -296,14 +296,16 @@ def paired_draws(
         for chunk, draw, raw in _draws(part, kept, half=half, seed=seed):
             errors[chunk] += np.einsum("x,bxmt->bmt", w, draw)
             middle += raw.sum(axis=0)
-        corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
+        if half:
+            corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
         flat, rng = part.adjusted().reshape(G, -1), np.random.default_rng(seed)
         noise = _inner(flat, part.variance(), rng=rng, M=M)
         for q, pair in enumerate(pairs):
             pooled[q, rows], own = contrast(part, pair, noise)
             tests[:, q, rows] = tested(pooled[q, rows], own, part.weights, level)
             residuals[q] += np.einsum("x,agxt->agt", w, np.where(w[:, None] > 0, own, 0.0))
-    errors -= errors.mean(axis=0)
+    if half:
+        errors -= errors.mean(axis=0)
     overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
     gap = snap(_mean(pooled, share))[:, None]
     total = [

@@ -120,7 +120,7 @@ class Facts:
     units           what inference rests on: their number and their name
     exact           no sampling error
     improbable      share of the cells whose words carry less than `NO_PROBABILITY`
-    scored          share of the groups of the topic that were asked so far
+    finished        whether every cell was asked
     """
 
     name: str
