@@ -14,7 +14,7 @@ from scipy import stats
 from tests.present import present
 
 from clinometer.errors import SettingsError
-from clinometer.measure import corrected, decompose, read_preferences
+from clinometer.measure import corrected, decompose, estimate_risks, read_preferences
 from clinometer.measure.correction import BiasModel, Units
 from clinometer.measure.counting_noise import extrapolation, sampled_correction
 from clinometer.statistics.arrays import FloatArray
@@ -218,7 +218,7 @@ def test_sampled_answers_keep_a_quarter_of_the_bias(m: int) -> None:
 
 @pytest.mark.parametrize(
     ("samples", "words"),
-    [(1, "at least 2"), (7, "whole numbers"), ([10, 10, 10], "shape"), (2.5, "at least 2")],
+    [(0, "at least 1"), (7, "whole numbers"), ([10, 10, 10], "shape"), (2.5, "at least 1")],
 )
 def test_samples_that_do_not_fit_are_refused(samples: ArrayLike, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
@@ -232,3 +232,19 @@ def test_missing_sampled_cells_are_nan_and_ignored() -> None:
         found = sampled_correction(read_preferences(p, mask=[[True, False]]), 10)
     assert np.isfinite(found[0, 0])
     assert np.isnan(found[0, 1])
+
+
+@pytest.mark.parametrize(("lean", "dice"), [(2.0, 6.0), (5.0, 3.0)])
+def test_dice_on_a_long_scale_are_no_risk(lean: float, dice: float) -> None:
+    """24 groups, 30 contexts, three replies of 0 to 100: dice are most of R as counted, or some."""
+    rng = np.random.default_rng(0)
+    middle = 60 + rng.normal(0, 8, (1, 30)) + rng.normal(0, lean, (24, 1))
+    p = np.exp(-(((np.arange(101) - middle[..., None]) / dice) ** 2) / 2)
+    p /= p.sum(axis=-1, keepdims=True)
+    how: dict[str, Any] = {"reference": "group-mean", "criterion": "points", "points": range(101)}
+    truth = decompose(p, **how).R.value
+    replies = rng.multinomial(3, p) / 3
+    assert decompose(replies, **how).R.value > truth + 0.005
+    found = estimate_risks(replies, samples=3, **how).R
+    assert found.value == pytest.approx(truth, abs=0.004)
+    assert present(found.low) <= truth <= present(found.high)

@@ -12,7 +12,14 @@ from scipy import optimize, special, stats
 from tests.present import present
 
 from clinometer.errors import SettingsError
-from clinometer.measure import RiskReport, corrected, decompose, estimate_risks, read_preferences
+from clinometer.measure import (
+    RiskReport,
+    corrected,
+    decompose,
+    estimate_risks,
+    intervals,
+    read_preferences,
+)
 from clinometer.measure.correction import Units
 from clinometer.measure.intervals import crossing, estimate_grid, solved
 from clinometer.statistics.arrays import FloatArray
@@ -279,3 +286,16 @@ def test_crossing_stays_within_the_grid() -> None:
     truth = np.array([[0.0], [1.0]])
     assert crossing(truth, np.array([[-2.0], [-1.0]])) == [1.0]
     assert crossing(truth, np.array([[1.0], [2.0]])) == [0.0]
+
+
+def test_a_long_scale_has_the_same_interval_of_r_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(11, 2.0), (3, 12))
+    arguments: dict[str, Any] = {"reference": "group-mean", "criterion": "points"}
+    short = estimate_risks(p, points=range(11), **arguments)
+    assert short.R_bias.low is None
+    assert "of R alone" in str(short.R_bias.note)
+    monkeypatch.setattr(intervals, "LONG_SCALE", 11)
+    whole = estimate_risks(p, points=range(11), **arguments)
+    assert whole.R_bias.low is not None
+    assert (short.R.low, short.R.high) == pytest.approx((whole.R.low, whole.R.high), rel=1e-9)

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from tests.report.made import made_run
 
 from clinometer.measure import decompose
-from clinometer.report.cell_statistics import CellStatistics, find_leans, lean_errors
+from clinometer.report.cell_statistics import CellStatistics, drawn, find_leans, lean_errors
 from clinometer.runs import Run, audit
 
 
@@ -170,3 +170,21 @@ def test_errors_of_a_lean_are_those_of_a_weighted_mean() -> None:
     assert leans[2] == pytest.approx(
         math.sqrt(float((w**2 * (s - w @ s) ** 2).sum()) * n / (n - 1))
     )
+
+
+def test_a_scale_is_drawn_between_its_ends_with_the_same_means(small: Run) -> None:
+    """Scores 0, 5 and 10 of a made run: two categories, and the mean score stays."""
+    rng = np.random.default_rng(0)
+    p = small.preferences
+    values = rng.dirichlet(np.ones(3), p.values.shape[:2])
+    scored = replace(
+        p, values=values, categories=("0", "5", "10"), reference="group-mean", criterion="points"
+    )
+    whole = replace(small, preferences=scored, risks=scored.decompose())
+    ends = drawn(whole)
+    assert ends.preferences.categories == ("0", "10")
+    assert np.allclose(ends.preferences.values[..., 1] * 10, values @ [0, 5, 10])
+    assert (ends.risks.R, ends.leans, ends.findings) == (whole.risks.R, whole.leans, whole.findings)
+    last = CellStatistics(ends, whole).convergence().groupby("measure")["value"].last()
+    assert last["R"] == pytest.approx(whole.risks.R.value)
+    assert drawn(small) is small

@@ -12,7 +12,6 @@ def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
     text = " ".join(sentences("m", small))
     assert f"{small.risks.R.value:.3f}" in text
     assert "95 % intervals" in text
-    assert "effective context" in text
 
 
 def test_groups_are_counted_once(small: Run) -> None:

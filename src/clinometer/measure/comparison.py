@@ -58,6 +58,7 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     clusters: Sequence[object] | None = None,
+    samples: Sequence[ArrayLike | None] | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> Comparison:
     """Paired differences of the risks of models scored on the same groups in the same contexts.
@@ -76,6 +77,9 @@ def compare(
         level: of the intervals.
         seed: of the noise that the bias risk is corrected for; same seed, same numbers.
         clusters: [C] labels of contexts that are resampled together (predicate, source).
+        samples: for each model the number of answers behind p, see `sampled_correction`, or None
+            where p is exact. Counting lifts a risk, the more the fewer answers; it is taken out of
+            each model by itself, and R_between, for which that is not known, is left out.
 
     The intervals and p-values of all groups together are corrected for the number of pairs, so that
     an interval excludes 0 exactly when its p-value is below 1 - level, and the range of ranks of a
@@ -122,11 +126,13 @@ def compare(
         level=level,
         overall_level=joint_level(level, len(pairs)),
         seed=seed,
+        samples=samples,
     )
     labels = [(models[i], models[j]) for i, j in pairs]
     overall = _differences(draws.total, labels, OVERALL, (None,))
     values = {measure: draws.overall[:, m] for m, measure in enumerate(OVERALL)}
-    if not grid.relative and len(grid.groups) > 1:
+    exact = all(m is None for m in samples or ())
+    if exact and not grid.relative and len(grid.groups) > 1:
         values["R_between"], more = _between(grids, units, labels, pairs, level)
         overall += more
     everything = for_all_pairs(overall, len(pairs))
@@ -845,6 +851,7 @@ def rank_models(
     names: Sequence[str] | None = None,
     replicates: int = 400,
     seed: int = 0,
+    samples: Sequence[ArrayLike | None] | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> Ranking:
     """Ranks of models asked about the same groups in the same contexts, with their probabilities.
@@ -854,7 +861,7 @@ def rank_models(
 
     Args:
         p: [X,C,Y] of each model; a single one has rank 1.
-        names, mask and others: as in `compare`.
+        names, samples, mask and others: as in `compare`.
         replicates: at least 100. A probability has a standard error of at most
             0.5 / sqrt(replicates).
 
@@ -884,6 +891,7 @@ def rank_models(
         level=0.95,  # of the pairs, of which there are none
         overall_level=0.95,
         seed=seed,
+        samples=samples,
     )
     drawn = draws.corrected - draws.errors
     gap = drawn[:, :, None] - drawn[:, None]

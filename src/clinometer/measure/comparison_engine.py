@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import BiasModel, Units
+from clinometer.measure.counting_noise import fitted_correction
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import Grid, PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
@@ -54,9 +55,17 @@ class Residuals:
 
 
 def weighted_residuals(
-    grids: Sequence[PreferenceGrid], *, rows: slice, units: NDArray[np.intp]
+    grids: Sequence[PreferenceGrid],
+    *,
+    rows: slice,
+    units: NDArray[np.intp],
+    criteria: Sequence[FloatArray | None],
 ) -> Residuals:
-    """Risks, means and residuals of a block of groups, for each model; see `Residuals`."""
+    """Risks, means and residuals of a block of groups, for each model; see `Residuals`.
+
+    `criteria` are J of each cell [X,C] of the models whose answers were sampled, corrected for the
+    noise of counting; None of the others.
+    """
     first = grids[0]
     criterion = first.criterion
     columns, M, K = slice(0, first.n_contexts), len(grids), len(first.categories)
@@ -68,9 +77,9 @@ def weighted_residuals(
     factor = np.sqrt(np.divide(1.0, kept, out=np.zeros_like(kept), where=kept > ROUNDING))
     risks, means = np.full((M, n, 3), np.nan), np.zeros((n, M, K))
     residuals = np.empty((weights.shape[0], K + 1, n, M))
-    for i, grid in enumerate(grids):
+    for i, (grid, known) in enumerate(zip(grids, criteria, strict=True)):
         s, tolerance = grid.stereotypes(rows, columns), grid.tolerance
-        j = criterion(s)
+        j = criterion(s) if known is None else known[rows]
         r, m = (a * j).sum(axis=1), (a[..., None] * s).sum(axis=1)
         means[:, i] = m
         risks[i, :, 0], risks[i, :, 1] = snap(r, tolerance), snap(criterion(m), tolerance)
@@ -166,16 +175,20 @@ def _lift_rate(
     return np.asarray(rate)
 
 
-def tested(gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+def tested(
+    gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float, slack: float
+) -> FloatArray:
     """Low, high and p [3,x,3] of differences [x,3] with residuals [2,G,x,3], by flipping units.
 
-    Of the two residuals the larger p and the farther ends.
+    Of the two residuals the larger p and the farther ends. `slack` is by how much the differences
+    of r and r^v may be wrong regardless of the contexts.
     """
     first, second = residuals
-    found = flipped(gap, first, weights, level)
+    known = np.array([slack, 0.0, slack])
+    found = flipped(gap, first, weights, level, known)
     other = (np.abs(first - second) > ROUNDING).any(axis=(0, 2))
     if other.any():
-        again = flipped(gap[other], second[:, other], weights[:, other], level)
+        again = flipped(gap[other], second[:, other], weights[:, other], level, known)
         wider = [np.minimum, np.maximum, np.maximum]
         for k, farther in enumerate(wider):
             found[k, other] = farther(found[k, other], again[k])
@@ -183,19 +196,29 @@ def tested(gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: f
 
 
 def flipped(
-    gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float
+    gap: FloatArray,
+    residuals: FloatArray,
+    weights: FloatArray,
+    level: float,
+    slack: FloatArray | None = None,
 ) -> FloatArray:
-    """Low, high and p [3,x,T] of differences [x,T] with residuals [G,x,T], by flipping units."""
+    """Low, high and p [3,x,T] of differences [x,T] with residuals [G,x,T], by flipping units.
+
+    Ends lie farther out by `slack` [T], and p is that of a difference smaller by as much.
+    """
+    more = np.zeros(gap.shape[1]) if slack is None else slack
     found = np.full((3, *gap.shape), np.nan)
     a = weights.T
     alone = (a**2).sum(axis=1) >= 1 - ROUNDING  # one unit carries everything: nothing to flip
     few = (a**2).sum(axis=1) > 1 / LEAST_FOR_NONE
     for t in range(gap.shape[1]):
         u, d = residuals[..., t].T, gap[:, t]
-        y = u + a * d[:, None]
+        nearer = np.sign(d) * np.maximum(np.abs(d) - more[t], 0.0)
+        y = u + a * nearer[:, None]
         nothing = np.abs(y).max(axis=1, keepdims=True) < ROUNDING  # less than rounding has no sign
         found[2, :, t] = flip_p_value(np.where(nothing, 0.0, y))
         low, high = flip_interval(d, u, a, level=level)
+        low, high = low - more[t], high + more[t]
         known = ~(few & (high - low <= ROUNDING))  # no spread in a few contexts says little
         found[0, known, t], found[1, known, t] = low[known], high[known]
     found[:, alone] = np.nan
@@ -261,8 +284,12 @@ def paired_draws(
     level: float,
     overall_level: float,
     seed: int,
+    samples: Sequence[ArrayLike | None] | None = None,
 ) -> PairedDraws:
     """Risks of each model and the bootstrap distribution of the errors of their differences.
+
+    `samples` are the answers behind the cells of each model, None of those whose probabilities were
+    read. Counting lifts R of the former, the more the fewer they are, and is taken out of each.
 
     Each multiplier is used with both signs, so `replicates` is rounded up to an even number and the
     error of r, which is linear, has mean 0. Memory: a few arrays of LIMIT numbers beyond
@@ -277,9 +304,10 @@ def paired_draws(
     residuals, weights = np.zeros((len(pairs), 2, G, 3)), np.zeros(G)
     pooled, tests = np.full((len(pairs), X, 3), np.nan), np.full((3, len(pairs), X, 3), np.nan)
     made: Residuals | None = None
+    criteria, unsure = _counted(grids, samples)
 
     def part_of(rows: slice) -> Residuals:
-        return weighted_residuals(grids, rows=rows, units=units)
+        return weighted_residuals(grids, rows=rows, units=units, criteria=criteria)
 
     means, variances = np.zeros((X, M, K)), np.zeros((X, M))
     row_blocks = list(_group_blocks(X, C * M * (K + 1)))
@@ -287,6 +315,8 @@ def paired_draws(
         made = part_of(rows)
         means[rows], variances[rows] = made.means, made.variance()
     kept = signal(means, variances, share)
+    # What is not known about counting is the same for both: how preferences are distributed.
+    slack = [abs(unsure[i] - unsure[j]) for i, j in pairs]
     for rows in row_blocks:
         part = made if made is not None and len(row_blocks) == 1 else part_of(rows)
         w = share[rows]
@@ -302,15 +332,20 @@ def paired_draws(
         noise = _inner(flat, part.variance(), rng=rng, M=M)
         for q, pair in enumerate(pairs):
             pooled[q, rows], own = contrast(part, pair, noise)
-            tests[:, q, rows] = tested(pooled[q, rows], own, part.weights, level)
+            tests[:, q, rows] = tested(pooled[q, rows], own, part.weights, level, slack[q])
             residuals[q] += np.einsum("x,agxt->agt", w, np.where(w[:, None] > 0, own, 0.0))
     if half:
         errors -= errors.mean(axis=0)
     overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
+    for m in (m for m, known in enumerate(criteria) if known is not None):
+        # As a run has it: neither part of R is below 0, and R^b not above R.
+        R = max(float(overall[m, 0]), 0.0)
+        R_bias = min(float(overall[m, 1]), R)
+        overall[m] = R, R_bias, R - R_bias
     gap = snap(_mean(pooled, share))[:, None]
     total = [
-        tested(g, u[:, :, None], weights[:, None], overall_level)
-        for g, u in zip(gap, residuals, strict=True)
+        tested(g, u[:, :, None], weights[:, None], overall_level, more)
+        for g, u, more in zip(gap, residuals, slack, strict=True)
     ]
     overall_tests = np.stack(total, axis=1) if total else np.empty((3, 0, 1, 3))
     return PairedDraws(
@@ -322,6 +357,20 @@ def paired_draws(
         errors=errors,
         n_eff=1.0 / float((weights**2).sum()),
     )
+
+
+def _counted(
+    grids: Sequence[PreferenceGrid], samples: Sequence[ArrayLike | None] | None
+) -> tuple[list[FloatArray | None], list[float]]:
+    """J of each cell [X,C] of the models with sampled answers, corrected for the noise of counting,
+    and by how much its mean may be wrong."""
+    criteria: list[FloatArray | None] = []
+    unsure = []
+    for grid, m in zip(grids, samples or [None] * len(grids), strict=True):
+        j, wrong = (None, 0.0) if m is None else fitted_correction(grid, m)
+        criteria.append(None if j is None else j.T)
+        unsure.append(wrong)
+    return criteria, unsure
 
 
 def signal(means: FloatArray, variance: FloatArray, share: FloatArray) -> FloatArray:

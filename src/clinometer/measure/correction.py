@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
@@ -365,6 +365,15 @@ class Units:
         out = np.ones(two.size)
         np.divide((1 - two) ** 2, trace, out=out, where=trace > 1e-15)
         return np.asarray(np.maximum(out, 1.0))
+
+    def on_the_scale(self) -> Units:
+        """The same with the mean on the scale in place of s: up in the last category, down in the
+        first."""
+        points = np.array(self.criterion.points)
+        up = self.s @ (points / self.criterion.length)
+        s = np.zeros_like(self.s)
+        s[..., 0], s[..., -1] = -up, up
+        return replace(self, s=s)
 
     def centred(self, categories: int | None = None) -> FloatArray:
         """[U,X,K], sqrt(w) (s - mean) of each unit and group, so that its square sums to V; or of

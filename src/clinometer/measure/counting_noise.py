@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +20,17 @@ THINNINGS = 32
 """Random thinnings per cell: enough that they add far less noise than the answers themselves."""
 
 LIKE = 200_000
-"""Cells to make from a fitted distribution: what it leaves is then known to about 0.001."""
+"""Cells to make from a fitted distribution: what it leaves is then known to about 0.001. Of more
+than five categories a tenth of them, known to about 0.003."""
 
 LEAST_SPREAD, MOST_SPREAD = 0.002, 0.98
 """Of fitted distributions, as a share of the largest variance."""
 
 NEARBY = 0.25
 """Share of the fitted spread over which the slope in it is taken."""
+
+LONG = 10
+"""Points of a scale beyond which answers are fitted as shifts of one distribution."""
 
 WHOLE = 1e-3
 """How far p × samples may be from a whole number."""
@@ -67,17 +72,19 @@ def fitted_correction(grid: PreferenceGrid, samples: ArrayLike) -> tuple[FloatAr
     """The same [C,X] less what the curve leaves, and by how much that may be wrong.
 
     What it leaves is measured on answers made from distributions fitted to these: halfway between
-    Dirichlet and logistic-normal ones. Half the difference of the two is the second result.
+    Dirichlet and logistic-normal ones; on a long scale, halfway between two kinds of shifts of what
+    cells have in common. Half the difference of the two is the second result.
     """
     answers = _Answers.of(grid, samples)
     found = answers.extrapolated()
     if not found.size:
         return answers.everywhere(found), 0.0
-    spread = _Spread.of(answers)
+    long = len(grid.criterion.points) > LONG
+    spread: _Spread | _Located = _Located.of(answers) if long else _Spread.of(answers)
     low, high = spread.kept * (1 - NEARBY), spread.kept * (1 + NEARBY)
-    below, above = (answers.left(spread.dirichlet(kept)) for kept in (low, high))
-    first = (answers.left(spread.dirichlet(spread.kept)) + below + above) / 3
-    second = answers.left(spread.logistic_normal())
+    below, above = (answers.left(spread.first(kept)) for kept in (low, high))
+    first = (answers.left(spread.first(spread.kept)) + below + above) / 3
+    second = answers.left(spread.second())
     # The fitted spread is itself an estimate: a cell moves what is left by its part in it.
     own = spread.influence * (above - below) / (high - low)
     return answers.everywhere(found - (first + second) / 2 - own), abs(first - second) / 2
@@ -111,9 +118,10 @@ class _Answers:
         seen = np.ones((C, X), dtype=bool) if grid.mask is None else grid.mask.T
         place = np.nonzero(seen)
         m = _samples(samples, (X, C)).T[place]
-        if m.size and (typical := float(m.mean())) < least_answers(K):
+        least = least_answers(K, grid.criterion.points)
+        if m.size and (typical := float(m.mean())) < least:
             raise SettingsError(
-                f"samples: expected at least {least_answers(K)} answers per cell for {K} "
+                f"samples: expected at least {least} answers per cell for {K} "
                 f"categories, found {typical:.1f} on average; sample more answers"
             )
         values = np.moveaxis(np.asarray(grid.values, dtype=np.float64), 0, 1)[place]
@@ -189,7 +197,8 @@ class _Spread:
     """How far the preferences of a group's cells spread around their mean, beyond counting.
 
     Attributes:
-        mean: [n,K], mean share of the group of each cell.
+        mean: [n,K], mean share of the group of each cell; relative to the groups, of its context
+            with the lean of its group.
         kept: variance as a share of the largest that these means allow; one for all groups.
         influence: [n], by how much each cell moves `kept`, with mean 0.
         rng: of what is made.
@@ -206,8 +215,14 @@ class _Spread:
         shares = answers.counts / answers.m[:, None]
         size = np.maximum(np.bincount(group, minlength=X), 1)
         mean = np.stack([np.bincount(group, part, X) / size for part in shares.T], axis=-1)[group]
+        lost = np.zeros(len(shares))
+        if answers.weights is not None:  # what moves all groups of a context is no departure
+            mean = np.maximum(mean + answers.star - mean.mean(axis=0), 0.0)
+            mean /= mean.sum(axis=-1, keepdims=True)
+            there = np.bincount(answers.place[0], minlength=answers.shape[0])
+            lost = 1.0 / np.maximum(there, 2)[answers.place[0]]
         room, once = 1 - (mean**2).sum(axis=-1), 1.0 / answers.m
-        part = ((shares - mean) ** 2).sum(axis=-1) - room * once
+        part = ((shares - mean) ** 2).sum(axis=-1) / (1 - lost) - room * once
         whole = room * (1 - once)
         divisor = max(float(whole.mean()), 1e-12)
         raw = float(part.mean()) / divisor
@@ -215,14 +230,14 @@ class _Spread:
         own = (part - raw * whole) / divisor if kept == raw else np.zeros_like(part)
         return cls(np.maximum(mean, 1e-3), kept, own, np.random.default_rng(1))
 
-    def dirichlet(self, kept: float) -> FloatArray:
+    def first(self, kept: float) -> FloatArray:
         """Preferences [N,K] of all cells, from Dirichlet distributions with that spread."""
         at = self._cells()
         size = 1.0 / min(max(kept, LEAST_SPREAD), MOST_SPREAD) - 1.0
         made = self.rng.standard_gamma(self.mean[at] * size) + 1e-300
         return np.asarray(made / made.sum(axis=-1, keepdims=True))
 
-    def logistic_normal(self) -> FloatArray:
+    def second(self) -> FloatArray:
         """The same from logistic-normal ones with nearly the same means and spread.
 
         The mean of logits that gives a mean share is that of Aitchison's approximation for a
@@ -248,16 +263,97 @@ class _Spread:
         return made(np.sqrt(low * high), slice(None))
 
     def _cells(self) -> NDArray[np.intp]:
-        n = len(self.mean)
-        return np.tile(np.arange(n), max(1, -(-LIKE // n)))
+        return _repeated(*self.mean.shape)
 
 
-def least_answers(K: int) -> int:
+@dataclass(frozen=True, eq=False)
+class _Located:
+    """Answers on a long scale: one distribution for all cells, shifted from its context's mean.
+
+    Attributes:
+        centre: [n], mean answer of the context of each cell (against a fixed reference, of its
+            group), in steps of the scale.
+        kept: variance of the shifts; influence: [n], by how much each cell moves it, with mean 0.
+        shape: [2K-1], share of answers at each distance from the mean of their cell.
+        rng: of what is made.
+    """
+
+    centre: FloatArray
+    kept: float
+    influence: FloatArray
+    shape: FloatArray
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, answers: _Answers) -> _Located:
+        context, group = answers.place
+        m, K = answers.m, answers.counts.shape[1]
+        steps = np.arange(K)
+        place = answers.counts @ steps / m
+        if answers.weights is None:
+            size = np.maximum(np.bincount(group), 1)
+            centre, lost = (np.bincount(group, place) / size)[group], np.zeros(len(m))
+        else:
+            centre = answers.star @ steps
+            lost = 1.0 / np.maximum(np.bincount(context), 2)[context]
+        away = steps - place[:, None]
+        noise = (answers.counts * away**2).sum() / max(float((m - 1).sum()), 1.0)
+        part = (place - centre) ** 2 / (1 - lost) - noise / m
+        raw = float(part.mean())
+        kept = max(raw, LEAST_SPREAD * noise, 1e-9)
+        # Answers are closer to their own mean than to the truth.
+        wide = away * np.sqrt(m / np.maximum(m - 1, 1))[:, None]
+        shape = np.bincount(
+            np.clip(np.rint(wide), 1 - K, K - 1).astype(int).ravel() + K - 1,
+            answers.counts.ravel(),
+            2 * K - 1,
+        )
+        own = part - raw if kept == raw else np.zeros_like(part)
+        return cls(centre, kept, own, shape / shape.sum(), np.random.default_rng(1))
+
+    def first(self, kept: float) -> FloatArray:
+        """Preferences [N,K] of all cells, with shifts from a normal distribution."""
+        at = self._cells()
+        return self._shifted(at, np.sqrt(kept) * self.rng.standard_normal(len(at)))
+
+    def second(self) -> FloatArray:
+        """The same with shifts up or down by one standard deviation."""
+        at = self._cells()
+        return self._shifted(at, np.sqrt(self.kept) * self.rng.choice([-1.0, 1.0], len(at)))
+
+    def _shifted(self, at: NDArray[np.intp], shift: FloatArray) -> FloatArray:
+        K = (len(self.shape) + 1) // 2
+        where = np.clip(self.centre[at] + shift, 0.0, K - 1.0)
+        distance = np.arange(K) - where[:, None]
+        p = np.interp(distance, np.arange(1 - K, K), self.shape) + 1e-300
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def _cells(self) -> NDArray[np.intp]:
+        return _repeated(len(self.centre), len(self.shape))
+
+
+def _repeated(n: int, K: int) -> NDArray[np.intp]:
+    """The cells, as often as makes enough of them; J of a cell on a long scale scatters less."""
+    enough = LIKE if K <= 5 else LIKE // 10 if K <= LONG else LIKE // 40
+    return np.tile(np.arange(n), max(1, -(-enough // n)))
+
+
+def least_answers(K: int, points: Sequence[float] = ()) -> int:
     """How many answers a cell needs on average for K categories: 3 for two, 5 up to five, then 8.
 
-    With as many, intervals of R kept their promise in simulations (docs/inference.md).
+    With as many, intervals of R kept their promise in simulations (docs/inference.md). On a scale
+    every threshold divides the answers in two, so 3 are enough.
     """
-    return 3 if K == 2 else 5 if K <= 5 else 8
+    return 3 if K == 2 or points else 5 if K <= 5 else 8
+
+
+def single_answers(grid: PreferenceGrid, samples: ArrayLike) -> FloatArray:
+    """J of each cell [C,X] if it had one of its answers only, averaged over random ones."""
+    answers = _Answers.of(grid, samples)
+    out = np.zeros(len(answers.counts))
+    for _ in range(THINNINGS):
+        out += answers.risk(thin(answers.counts, 1, answers.rng)) / THINNINGS
+    return answers.everywhere(out)
 
 
 def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
@@ -276,7 +372,13 @@ def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
 
 
 def thin(counts: Counts, node: int, rng: np.random.Generator) -> FloatArray:
-    """`node` of the answers of each cell [n,K], without replacement."""
+    """`node` of the answers of each cell [n,K], without replacement; all cells have as many."""
+    n, K = counts.shape
+    if K > LONG:  # answer by answer: categories are many, and most of them empty
+        given = np.repeat(np.tile(np.arange(K), n), counts.ravel()).reshape(n, -1)
+        given += np.arange(n)[:, None] * K
+        chosen = rng.permuted(given, axis=1)[:, :node]
+        return np.bincount(chosen.ravel(), minlength=n * K).reshape(n, K).astype(float)
     left = np.full(len(counts), node)
     rest = counts.sum(axis=1)
     out = np.empty(counts.shape)
@@ -296,9 +398,9 @@ def _samples(
         raise SettingsError(
             f"samples: expected a number, shape {shape[1:]} or {shape}, found {array.shape}"
         )
-    if not ((array >= 2) & (array == np.round(array))).all():
+    if not ((array >= 1) & (array == np.round(array))).all():
         raise SettingsError(
-            f"samples: expected whole numbers of at least 2, found {float(array.min())}; "
-            "one answer per cell does not distinguish preference from chance"
+            f"samples: expected whole numbers of at least 1, found {float(array.min())}; "
+            "give the number of answers that each cell rests on"
         )
     return np.array(np.broadcast_to(array, shape), dtype=np.int64)

@@ -113,9 +113,12 @@ class Criterion:
         if self.name == "share":
             return np.asarray((at > 0).astype(float))
         gaps = np.diff(self.points) / self.length
-        signs = np.sign(np.cumsum(at[..., :-1], axis=-1)) * gaps
-        out = np.zeros(at.shape)
-        out[..., :-1] = np.cumsum(signs[..., ::-1], axis=-1)[..., ::-1]
+        out, below = np.zeros_like(at), np.zeros(at.shape[:-1])
+        for y, gap in enumerate(gaps):
+            below = below + at[..., y]
+            out[..., y] = gap * np.sign(below)
+        for y in reversed(range(len(gaps))):
+            out[..., y] += out[..., y + 1]
         return out
 
     def slope(self, at: FloatArray, along: FloatArray) -> FloatArray:
@@ -244,7 +247,7 @@ def gradient(at: FloatArray, norm: float) -> FloatArray:
     >>> gradient(np.array([0.3, 0.4, -0.7]), 2).round(12).tolist()
     [0.6, 0.8, 0.0]
     """
-    value = np.zeros(at.shape)
+    value = np.zeros_like(at)
     if np.isinf(norm):
         first = np.argmax(at, axis=-1)[..., None]
         np.put_along_axis(value, first, 1.0, axis=-1)

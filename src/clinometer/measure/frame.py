@@ -127,6 +127,10 @@ class _Table:
 
     def check_columns(self, labels: Sequence[str]) -> None:
         columns = self.frame.columns
+        if twice := [str(c) for c in columns[columns.duplicated()]]:
+            raise TableError(
+                f"{self.name}: the column {twice[0]!r} occurs twice; keep one of the two"
+            )
         if missing := [c for c in (*REQUIRED, *labels) if c not in columns]:
             raise TableError(
                 f"{self.name}: expected the columns {', '.join((*REQUIRED, *labels))}; found no "
@@ -140,6 +144,9 @@ class _Table:
                 f"{', '.join(REQUIRED)} and, if wanted, {', '.join(OPTIONAL)} and the column of "
                 "--clusters"
             )
+        for column in (*REQUIRED[:3], *labels):
+            if any(isinstance(value, bytes) for value in self.frame[column]):
+                raise TableError(f"{self.name}: {column}: expected text, found bytes; decode them")
         for column in REQUIRED[:3]:
             if (row := self._first_empty(column)) is not None:
                 raise TableError(
@@ -149,6 +156,13 @@ class _Table:
     def numbers(self, column: str) -> FloatArray:
         """The numbers of a column; NaN where it is empty."""
         texts = self.frame[column].to_numpy(dtype=object)
+        is_bool = [isinstance(value, bool | np.bool_) for value in texts]
+        if any(is_bool):
+            row = is_bool.index(True)
+            raise TableError(
+                f"{self.name}: {self.row_name(row)}: expected a number in {column}, found "
+                f"{texts[row]}; write 1 or 0 if it is a probability"
+            )
         try:
             numbers = np.asarray(texts, dtype=np.float64)
         except (TypeError, ValueError):

@@ -338,7 +338,9 @@ def _refuse(row: FloatArray, place: str) -> None:
         raise SettingsError(f"p: expected finite numbers, found infinity in {place}")
     if (row < -NEGATIVE_TOLERANCE).any():
         raise SettingsError(f"p: expected at least 0, found {row.min()} in {place}")
+    with np.errstate(over="ignore"):
+        total = row.sum()
     raise SettingsError(
-        f"p: expected preferences that sum to one over the categories, found {row.sum()} in "
+        f"p: expected preferences that sum to one over the categories, found {total} in "
         f"{place}; give them as shares of all categories (see clinometer.measure.preference)"
     )

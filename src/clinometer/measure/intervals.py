@@ -45,6 +45,10 @@ LEAST_FOR_R = 2.5
 """The same for R: an interval from two wordings reaches from 0 to several times R and says nothing
 that two wordings do not."""
 
+LONG_SCALE = 10
+"""With more points on a scale only R has an interval: those of R^b and R^v would take minutes, and
+lean, swing and dice of the same replies have theirs."""
+
 LEAST_FOR_NONE = 30.0
 """With at least this many effective units, full agreement gives an interval of width 0."""
 
@@ -169,7 +173,13 @@ def estimate_grid(
     if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
         raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
     top = grid.criterion.top
+    long = len(grid.criterion.points) > LONG_SCALE
+    if long:
+        up = units.on_the_scale()
+        units = replace(up, s=up.s[..., [-1, 0]], ratio=np.ones(len(up.group_weights)))
     bounds = inverted(Noise.of(units, more), level=level, top=top, two_way=two_way)
+    if long:
+        bounds[1:] = np.nan
     # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
     bounds[[0, 2]] += units.allowance * np.array([-1.0, 1.0])
     sizes = 1.0 / np.append(units.spread, np.sum(units.slots**2))
@@ -187,8 +197,8 @@ def _with_bounds(
 ) -> RiskReport:
     """The report with ends [3,X+1,2] clipped to 0..top and stretched to contain the value shown.
 
-    No interval where `sizes` [X+1], the effective units, are too few: fewer than LEAST_EFFECTIVE
-    for r^v, R^b and R^v, LEAST_FOR_R for R, or LEAST_FOR_NONE where all units agree.
+    No interval where an end is NaN, or `sizes` [X+1], the effective units, are too few: fewer than
+    LEAST_EFFECTIVE for r^v, R^b and R^v, LEAST_FOR_R for R, or LEAST_FOR_NONE where all agree.
     """
     bounds = snap(np.clip(bounds, 0.0, top))
     # R is the sum of two parts that are not negative: neither end of theirs is above its own.
@@ -208,10 +218,14 @@ def _with_bounds(
         few[-1] = sizes[-1] < (LEAST_FOR_R if i == 0 else LEAST_EFFECTIVE)
         # NaN (a missing group) counts as a single unit too.
         alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
-        gone = agree | few | alone
+        unknown = np.isnan(low)
+        gone = agree | few | alone | unknown
         ends.append(np.where(gone[:-1, None], np.nan, np.stack([low, high], axis=1)[:-1]))
         name = METHOD if shown.method == "plug-in" else f"{shown.method}, {METHOD}"
-        if gone[-1]:
+        if unknown[-1]:
+            note = f"a scale of more than {LONG_SCALE} points has an interval of R alone"
+            overall.append(Estimate(float(every[-1]), method=shown.method, note=note))
+        elif gone[-1]:
             needed = (3.0 if i == 0 else LEAST_EFFECTIVE) if few[-1] else LEAST_FOR_NONE
             note = "all contexts agree, and they are" if agree[-1] and not few[-1] else "these are"
             note += f" too few contexts to tell; {needed:.0f} effective ones would do"
@@ -513,6 +527,10 @@ TURNS = 40
 this many over all groups."""
 
 
+CACHED = 20_000
+"""Numbers that a processor's cache holds with what is computed from them."""
+
+
 @dataclass(frozen=True, eq=False)
 class ExtraError:
     """Errors that do not come from the contexts: N independent ones, each of size one standard
@@ -668,8 +686,8 @@ class Noise:
         return np.asarray((1 + c) / 2 * np.abs(u) + (1 - c) / 2 * u)
 
     def expected(self, at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """J(at + own error), for at [..,X,k]: mean [..,X], mean gradient [..,X,k], nonlinear
-        variance [..,X], and the growth of the mean with the size of the error [..,X]."""
+        """J(at + own error), for at [S,Q,X,k]: mean [S,Q,X], mean gradient [S,Q,X,k], nonlinear
+        variance [S,Q,X], and the growth of the mean with the size of the error [S,Q,X]."""
         if self.ratio is not None:
             u, c = at[..., 0], self.ratio
             sd = np.sqrt(self.own[:, 0, 0])
@@ -683,13 +701,21 @@ class Noise:
             return half * fold + rest * u, slopes, half**2 * bent, half * density
         first, second, grow = np.zeros((3, *at.shape[:-1]))
         slopes = np.zeros(at.shape)
-        nodes = self.own_nodes
-        for own in nodes:
-            value, slope = self.criterion(at + own), self.criterion.gradient(at + own)
-            first += value / len(nodes)
-            second += value * value / len(nodes)
-            grow += np.einsum("...xk,xk->...x", slope, own) / len(nodes)
-            slopes += slope / len(nodes)
+        nodes = np.ascontiguousarray(np.moveaxis(self.own_nodes, -1, 1))
+        step = max(1, CACHED // at[0].size)  # few at a time, category by category
+        for row in (slice(i, i + step) for i in range(0, len(at), step)):
+            here = np.ascontiguousarray(np.moveaxis(at[row], -1, 0))
+            total = np.zeros(here.shape)
+            for own in nodes[:, :, None, None]:
+                x = here + own
+                slope = np.moveaxis(self.criterion.gradient(np.moveaxis(x, 0, -1)), -1, 0)
+                total += slope
+                value = (slope * x).sum(axis=0)  # J(a s) = a J(s), so that J is slope times s
+                first[row] += value
+                second[row] += value * value
+                grow[row] += (slope * own).sum(axis=0)
+            slopes[row] = np.moveaxis(total, 0, -1)
+        first, second, grow, slopes = (part / len(nodes) for part in (first, second, grow, slopes))
         linear = np.einsum("...xk,xkl,...xl->...x", slopes, self.own, slopes, optimize=True)
         return first, slopes, np.maximum(second - first**2 - linear, 0.0), grow
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ FLIPS = 4096
 
 _BLOCK = 256
 """Flips computed at a time."""
+
+
+EXCHANGES, EXCHANGED = 499, 200
+"""Exchanges of the groups, always the same, and units in which they are exchanged."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,9 @@ def leaning_groups(
     y and z, swapping the two in a context only changes the sign of what the context contributes
     to the mean of s_y - s_z: all flips of the signs give the p-value (`flip_p_value`). The p-values
     of the groups are corrected together (Benjamini and Hochberg), so that on average at most
-    1 - level of the groups on the list do not belong there.
+    1 - level of the groups on the list do not belong there. Against the mean of the groups, the
+    list is empty unless exchanging the groups in each context shows that any of them differs:
+    that stays right where a rare answer makes the departures of every group skewed alike.
 
     On a scale of points a group leans to the last category when its mean is above that of the
     reference, and to the first when it is below; `lean` is the distance as a share of the scale.
@@ -101,7 +107,9 @@ def leaning_groups(
     >>> [found.category for found in leaning_groups(grid)]
     ['female', None, 'male']
     """
-    units = _on_a_scale(Units.of(grid, clusters=clusters, drawn=drawn))
+    units = Units.of(grid, clusters=clusters, drawn=drawn)
+    if grid.criterion.points:
+        units = units.on_the_scale()
     shares, mean = units.s / units.total[:, None], units.mean
     X, K = mean.shape
     seen = units.weight.sum(axis=0) > 0
@@ -115,6 +123,8 @@ def leaning_groups(
         if samples is not None:
             p = np.maximum(p, _counting_p_values(grid, samples, mean, order))
         q = benjamini_hochberg(np.where(seen, p, np.nan))
+        if grid.relative and seen.sum() > 1:
+            q = np.maximum(q, _exchange_p_value(units, seen))
         shrunken, (low, high) = _shrunken(units), _bounds(units, shares, level)
     clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
     return tuple(
@@ -134,17 +144,6 @@ def leaning_groups(
     )
 
 
-def _on_a_scale(units: Units) -> Units:
-    """The units with the mean on the scale in place of s: up in the last category, down in the
-    first."""
-    if not units.criterion.points:
-        return units
-    up = units.s @ (np.array(units.criterion.points) / units.criterion.length)
-    s = np.zeros_like(units.s)
-    s[..., 0], s[..., -1] = -up, up
-    return replace(units, s=s)
-
-
 def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     """p [X] of the favoured category being ahead of every other one."""
     X, K = shares.shape[1:]
@@ -152,6 +151,32 @@ def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     p = np.stack([flip_p_value((first[..., 0] - shares[..., z]).T) for z in range(K)], axis=-1)
     p[np.arange(X), order] = 0.0
     return np.asarray(p.max(axis=-1))
+
+
+def _exchange_p_value(units: Units, seen: NDArray[np.bool_]) -> float:
+    """p of no group differing from the others, from exchanges of the groups in each unit.
+
+    The largest mean departure of any group, each category in its standard errors, which exchanges
+    do not change. Many units are added up to EXCHANGED ones first.
+    """
+    s, weight = units.s[:, seen], units.weight[:, seen]
+    rng = np.random.default_rng(0)
+    if len(s) > EXCHANGED:
+        order = rng.permutation(len(s))
+        starts = np.linspace(0, len(s), EXCHANGED, endpoint=False).astype(int)
+        s, weight = (np.add.reduceat(part[order], starts, axis=0) for part in (s, weight))
+    sd = np.sqrt(((s - s.mean(axis=1, keepdims=True)) ** 2).mean(axis=1).sum(axis=0))
+    s = s / np.where(sd > 0, sd, np.inf)
+
+    def largest(places: NDArray[np.intp]) -> float:
+        total = np.take_along_axis(weight, places, axis=1).sum(axis=0)
+        sums = np.take_along_axis(s, places[..., None], axis=1).sum(axis=0)
+        return float(np.max(np.abs(sums) / np.where(total > 0, total, np.inf)[:, None]))
+
+    places = np.broadcast_to(np.arange(s.shape[1]), s.shape[:2])
+    least = largest(places) * (1 - 1e-9)
+    as_large = sum(largest(rng.permuted(places, axis=1)) >= least for _ in range(EXCHANGES))
+    return (1 + as_large) / (1 + EXCHANGES)
 
 
 def _counting_p_values(

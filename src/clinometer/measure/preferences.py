@@ -13,6 +13,7 @@ from clinometer.display.notebook import columns, dataset, titled_html
 from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
+from clinometer.measure.components import CellMoments, Components, split_replies
 from clinometer.measure.correction import (
     POPULATIONS,
     BiasModel,
@@ -21,6 +22,7 @@ from clinometer.measure.correction import (
     Units,
     correct_units,
 )
+from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.distribution import (
     StereotypeDistribution,
@@ -262,6 +264,25 @@ class Preferences:
             self._corrections[key] = found
         return self._corrections[key]
 
+    def some(self, groups: Sequence[int]) -> Preferences:
+        """Those of some groups, by index; a group mean is then theirs."""
+        at = np.array(groups)
+        cells: dict[str, Any] = {
+            name: None if (cell := getattr(self, name)) is None else cell[at]
+            for name in ("values", "coverage", "low", "high", "answers")
+        }
+        weights, reference = self.context_weights, self.reference
+        if isinstance(reference, np.ndarray) and reference.ndim > 1:
+            reference = reference[at]
+        return replace(
+            self,
+            **cells,
+            reference=reference,
+            groups=tuple(self.groups[x] for x in groups),
+            group_weights=self.group_weights[at],
+            context_weights=weights[at] if weights.ndim > 1 else weights,
+        )
+
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
     ) -> tuple[GroupLean, ...]:
@@ -282,8 +303,24 @@ class Preferences:
     @property
     def samples(self) -> FloatArray | None:
         """[X, C]: the answers of every cell, for the correction of counting noise; missing cells
-        are ignored and contain the smallest number allowed."""
-        return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
+        are ignored and contain the smallest number allowed. None where they are too few for it."""
+        if self.answers is None or self.noisy:
+            return None
+        return np.where(self.observed, self.answers, 2.0)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether answers were counted, but too few to take their noise out of the risks."""
+        if self.answers is None or not self.observed.any():
+            return False
+        least = least_answers(len(self.categories), self.grid.criterion.points)
+        return float(self.answers[self.observed].mean()) < least
+
+    def components(self, *, level: float = 0.95, clusters: str | None = None) -> Components:
+        """Lean, swing and dice: see `split_replies`."""
+        labels = None if clusters is None else self.label(clusters)
+        cells = CellMoments.of(self.grid, self.answers, clusters=labels)
+        return split_replies(cells, self.groups, level=level)
 
     def bounds(self) -> RiskBounds | None:
         """Bounds of the risks, given those of the preferences; None where these are exact.

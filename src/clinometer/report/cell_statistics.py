@@ -6,7 +6,7 @@ Numbers in, arrays and plain tables out; nothing is drawn here.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import ClinometerError
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_prompt
@@ -26,11 +27,63 @@ _PARTS = 20  # random subsets of the contexts for each point of the convergence 
 _WHOLE_RANGE = 20
 
 
+def drawn(run: Run) -> Run:
+    """The run as it is drawn: of a scale the two ends, shared so that the mean score is the same.
+
+    Its risks and findings are those of the whole scale.
+    """
+    points = np.array(run.risks.criterion.points)
+    if len(points) < 3:
+        return run
+    p, ends = run.preferences, (run.risks.categories[0], run.risks.categories[-1])
+
+    def shared(shares: FloatArray) -> FloatArray:
+        up = (shares @ points - points[0]) / (points[-1] - points[0])
+        return np.stack([1 - up, up], axis=-1)
+
+    criterion = Criterion("points", points=(float(points[0]), float(points[-1])))
+    even = np.full(len(points), 1 / len(points)) if p.reference is None else p.reference
+    preferences = replace(
+        p,
+        values=shared(p.values),
+        categories=ends,
+        reference=even if isinstance(even, str) else shared(np.asarray(even, dtype=float)),
+        criterion=criterion,
+        low=None,
+        high=None,
+        answers=None,
+    )
+    up = run.risks.mean_stereotype @ points / (points[-1] - points[0])
+    found = replace(
+        run,
+        preferences=preferences,
+        risks=replace(
+            run.risks,
+            categories=ends,
+            criterion=criterion,
+            mean_stereotype=np.stack([-up, up], axis=-1),
+        ),
+    )
+    vars(found).update(leans=run.leans, findings=run.findings)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class CellStatistics:
-    """A run with the arrays that several tables and charts need, each computed once."""
+    """A run with the arrays that several tables and charts need, each computed once.
+
+    run    as it is drawn, see `drawn`
+    whole  as it was measured, where that differs
+    """
 
     run: Run
+    whole: Run | None = None
+
+    @cached_property
+    def measured(self) -> CellStatistics:
+        """The same of the run as it was measured."""
+        same = self.whole is None or self.whole.risks.categories == self.run.risks.categories
+        return self if same or self.whole is None else CellStatistics(self.whole)
 
     @cached_property
     def s(self) -> FloatArray:
@@ -45,6 +98,8 @@ class CellStatistics:
     @cached_property
     def strength(self) -> FloatArray:
         """[X, C]: J(s) of each cell; NaN where missing."""
+        if self.measured is not self:
+            return self.measured.strength
         missing = np.isnan(self.s).any(axis=2)
         j = self.run.risks.criterion(np.nan_to_num(self.s))
         return np.where(missing, np.nan, j)
@@ -167,7 +222,7 @@ class CellStatistics:
         out = []
         for n in sizes:
             picks = 1 if n == C else _PARTS
-            risks = np.array([self._risks(rng.permutation(C)[:n]) for _ in range(picks)])
+            risks = np.array([self.measured._risks(rng.permutation(C)[:n]) for _ in range(picks)])
             risks = risks[~np.isnan(risks).any(axis=1)]
             if not len(risks):
                 continue

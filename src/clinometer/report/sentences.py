@@ -8,8 +8,7 @@ import numpy as np
 
 from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.text import brief
-from clinometer.measure import Estimate, verdict
-from clinometer.measure.correction import in_words
+from clinometer.measure import Estimate
 from clinometer.measure.factors import factor_sentence
 from clinometer.runs import Run
 from clinometer.runs.calibration import judge_sentence
@@ -58,6 +57,8 @@ SAID_ASKED = (
     "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
     "is the rest: a group gets more than its share in one question and less in the next.",
 )
+#: Kinds of findings that follow the headline of a report, in this order.
+_FIRST_SCREEN = ("gap", "shown", "steadiness", "shared", "other", "impact")
 
 
 def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -76,28 +77,23 @@ def lede(run: Run) -> tuple[str, ...]:
     parts = [
         f"{size}." if size else "",
         judge_sentence(run.record),
-        *(said.get(kind, "") for kind in ("steadiness", "shared", "other", "impact")),
+        *(
+            said.get(kind, "")
+            for kind in ("gap", "shown", "steadiness", "shared", "other", "impact")
+        ),
         floor if floor.startswith("For comparison") else "",
     ]
     return tuple(line for line in parts if line)
 
 
 def sentences(name: str, run: Run) -> list[str]:
-    """A run in a few sentences: size, steady or swinging, direction, certainty."""
+    """A run in a few sentences: its findings, its risks, and what a reader must know first."""
     report = run.risks
     said = [
         *(one.text for one in run.findings),
         f"R is {estimate(report.R)}, bias risk {estimate(report.R_bias)}, volatility risk "
         f"{estimate(report.R_volatility)}.",
-        f"How sure: {_plain_verdict(run)} Shown are "
-        f"{in_words(report.R, run.record.settings.population)}.",
     ]
-    corrected = run.record.corrected
-    if corrected:
-        said.append(
-            "Corrected for the number of contexts, bias risk is "
-            f"{risk(corrected.R_bias)} and volatility risk {risk(corrected.R_volatility)}."
-        )
     return [*said, *protocol_sentences(run.record.protocol), *warnings(brief(name), run)]
 
 
@@ -157,11 +153,6 @@ def estimate(e: Estimate) -> str:
     if e.low is None or e.high is None or e.level is None:
         return risk(e.value)
     return f"{risk(e.value)} ({100 * e.level:g} % interval {between(e.low, e.high, to=' to ')})"
-
-
-def _plain_verdict(run: Run) -> str:
-    words = verdict(run.risks)
-    return words.replace("R^b", "bias risk").replace("R^v", "volatility risk")
 
 
 def evidence(run: Run) -> tuple[str, str]:

@@ -141,7 +141,10 @@ def compare_preferences(
         "criterion": first.criterion,
     }
     units = None if clusters is None else [first.label(clusters)[i] for i in c]
-    found = compare(*cells, names=names, clusters=units, mask=observed, **given, **how)
+    counts = [_samples(one, groups, contexts) for one in preferences]
+    found = compare(
+        *cells, names=names, clusters=units, samples=counts, mask=observed, **given, **how
+    )
     if population == "similar":
         return found
     if population not in POPULATIONS or clusters is not None:
@@ -149,6 +152,8 @@ def compare_preferences(
             f"population: expected one of {', '.join(POPULATIONS)}, and similar with clusters; "
             f"found {population}"
         )
+    if any(one is not None for one in counts):
+        return found  # sampled answers keep their noise in every population
     grid = read_preferences(cells[0], mask=observed.all(axis=0), **given)
     grids = [grid, *(grid.holding(p) for p in cells[1:])]
     return for_draws(found, grids, draws=first.sampling.draws(population), **how)
@@ -174,6 +179,7 @@ def _own(
         context_weights=weights if weights.ndim == 1 else weights[x],
         group_weights=first.group_weights[_places(first.groups, groups)],
         reference=reference,
+        criterion=p.criterion,
     )
     units = p.contexts if clusters is None else p.label(clusters)
     return OwnContexts(name, grid, units, None if p.samples is None else p.samples[x])
@@ -262,6 +268,12 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
 
 def _cells(p: Preferences, groups: list[str], contexts: list[str]) -> FloatArray:
     return np.asarray(p.values[np.ix_(_places(p.groups, groups), _places(p.contexts, contexts))])
+
+
+def _samples(p: Preferences, groups: list[str], contexts: list[str]) -> FloatArray | None:
+    if p.samples is None:
+        return None
+    return np.asarray(p.samples[np.ix_(_places(p.groups, groups), _places(p.contexts, contexts))])
 
 
 def _places(labels: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -13,9 +13,8 @@ from clinometer.display.numbers import percent
 from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_bounds
-from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.group_mean import impact_ratios
-from clinometer.readouts.tables import RatingTable, parse_readout
+from clinometer.readouts.tables import parse_readout
 from clinometer.runs.folder.record import OtherRecord, RunRecord
 from clinometer.statistics.arrays import FloatArray, plain
 
@@ -79,13 +78,7 @@ def require_answers(record: RunRecord, preferences: Preferences) -> None:
     weights = preferences.group_weights / preferences.group_weights.sum()
     share = float(weights @ shares)
     seen = preferences.observed & (weights > 0)[:, None]
-    answers = preferences.answers
-    few = (
-        answers is not None
-        and share > LARGE
-        and seen.any()
-        and (float(answers[seen].mean()) < least_answers(len(preferences.categories)))
-    )
+    few = share > LARGE and preferences.noisy
     if share <= MOST and seen.any() and not few:
         return
     raise Unmeasurable(f"{record.model.id}: cannot be measured: {_why(record, share)}", other=share)
@@ -157,8 +150,8 @@ def answer_columns(run: Run) -> dict[str, FloatArray]:
     if readout is not None and readout.favourable is not None:
         found["rate"] = means[:, p.categories.index(readout.favourable)]
         found["impact_ratio"] = impact_ratios(found["rate"])
-    if isinstance(readout, RatingTable):
-        found["rating"] = means @ np.arange(1, readout.scale + 1)
+    if getattr(readout, "scale", None) is not None:
+        found["rating"] = means @ np.array([float(category) for category in p.categories])
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,10 @@ from clinometer.runs.folder.record import CalibrationRecord, RunRecord, SummaryR
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import stored_cells
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.untrusted import NOTHING, Allowed
+from clinometer.topics import Topic
 from clinometer.topics.prompt import Prompt
 from clinometer.topics.questions import question_prompt
 
@@ -148,11 +151,23 @@ def _sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
 COLUMNS = ("id", "group", "question", "reply", "judge")
 
 
-def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
+def sample_replies(
+    run: Run, n: int, *, seed: int = 0, topic: Topic | None = None, allowed: Allowed = NOTHING
+) -> list[dict[str, str]]:
     """n of a run's sampled replies, each with its group, its question, and the category that the
-    run's readout gives it ("other" for none). Every reply is equally likely to be chosen."""
+    run's readout gives it ("other" for none). Every reply is equally likely to be chosen.
+
+    A run folder runs no code, even where it is `allowed`: a function is taken from its `topic`.
+    """
     readout = run.record.topic.readout
     table = None if readout is None else parse_readout(readout)
+    if topic is None:
+        allowed = replace(allowed, code=None)
+    elif topic.readout != table:
+        raise RunError(
+            f"{run.model}: expected the topic of the run, found another readout in {topic.name!r}; "
+            "give the file that was audited"
+        )
     words = run.record.words
     if run.path is None or table is None or words is None or not run.record.replies:
         raise RunError(
@@ -172,7 +187,7 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
         _question(cell_prompt(run, run.preferences.groups[x], templates[c])[0], attributes, table)
         for x, c, _, _ in picked
     ]
-    read = open_reader(table, attributes).read([text for *_, text in picked], shown)
+    read = open_reader(table, attributes, allowed).read([text for *_, text in picked], shown)
     return [
         {
             "id": f"{x + 1}.{c + 1}.{k + 1}",
@@ -196,7 +211,7 @@ def _question(
 
 def write_replies(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """The sample as the table that `reliability annotate` shows and `import labels` reads."""
-    with replacing(path) as new, new.open("w", encoding="utf-8", newline="") as file:
+    with output_file(path) as new, new.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: no_formula(row[name]) for name in COLUMNS} for row in rows)

@@ -22,7 +22,7 @@ from clinometer.runs.align import (
     only_contexts_differ,
     run_names,
 )
-from clinometer.runs.findings import Finding, comparison_findings
+from clinometer.runs.findings import Finding, comparison_findings, split_models
 from clinometer.runs.nouns import noun_of
 from clinometer.runs.run import Run
 
@@ -108,6 +108,8 @@ def runs_finding(runs: Sequence[Run], names: Sequence[str]) -> Finding:
     if len({run.record.topic.sha256 for run in runs}) > 1:
         text = f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
         return Finding("models", text)
+    if (split := split_models(runs, names)) is not None:
+        return split
     try:
         align: Align = "groups" if only_contexts_differ(runs) else "same"
         found = compare(*runs, names=names, align=align, level=runs[0].record.settings.level)

@@ -27,6 +27,7 @@ from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relatio
 from clinometer.display.text import brief
 from clinometer.measure import Comparison, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
+from clinometer.measure.components import Components, Placebo
 from clinometer.measure.correction import POPULATIONS, in_words
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.answers import mean_preferences, other_sentence, ratio_sentence
@@ -41,6 +42,7 @@ from clinometer.runs.nouns import (
     plural,
 )
 from clinometer.statistics.arrays import ROUNDING, FloatArray
+from clinometer.statistics.significance import holm
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
@@ -93,6 +95,11 @@ KINDS = {
     "rates": "which groups get the favourable answer most and least often",
     "words": "which words are preferred, for how many groups, and the extremes",
     "answers": "whose answers are furthest from the reference",
+    "split": "how steady scores are, and which groups lean",
+    "parts": "how much of a reply's variance is lean, swing and dice",
+    "placebo": "how far an irrelevant edit moves the answer, beside another group",
+    "gap": "how many points the group that stands out most clearly is from the mean",
+    "shown": "whether names or descriptions of the groups move the answer",
     "size": "R and its interval",
     "steadiness": "how much of R is steady and how much swings",
     "shared": "how much of R is the same for every group",
@@ -121,6 +128,9 @@ class Facts:
     exact           no sampling error
     improbable      share of the cells whose words carry less than `NO_PROBABILITY`
     finished        whether every cell was asked
+    spread          on a scale: standard deviation of the scores over the contexts, within groups
+    split           lean, swing and dice of repeated replies
+    placebo         irrelevant edits, where some were asked
     """
 
     name: str
@@ -142,6 +152,9 @@ class Facts:
     improbable: float = 0.0
     floor: FloorRecord | None = None
     finished: bool = True
+    spread: float = 0.0
+    split: Components | None = None
+    placebo: Placebo | None = None
 
     @property
     def seen(self) -> list[int]:
@@ -210,6 +223,8 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
         improbable=low,
         floor=record.floor,
         finished=finished,
+        split=record.components,
+        placebo=record.placebo,
     )
 
 
@@ -237,7 +252,18 @@ def facts_of_table(
         unit=clusters or "context",
         population=population,
         exact=p.exact(population),
+        spread=_spread(p, report),
     )
+
+
+def _spread(p: Preferences, report: RiskReport) -> float:
+    """What a difference of points is divided by to standardise it."""
+    points = np.array(report.criterion.points)
+    if not points.size or p.values.shape[1] < 2:
+        return 0.0
+    scores = np.where(p.observed, np.nan_to_num(p.values @ points), np.nan)
+    each = [np.nanvar(row, ddof=1) for row in scores if np.isfinite(row).sum() > 1]
+    return float(np.sqrt(np.mean(each))) if each else 0.0
 
 
 def _said(category: str, words: Sequence[str], *, asked: bool) -> str:
@@ -262,7 +288,43 @@ def run_findings(
         return found
     about = [("other", other_sentence(run.record)), ("impact", ratio_sentence(run))]
     said = [Finding(kind, f"{text[0].upper()}{text[1:]}") for kind, text in about if text]
-    return (found[0], *said, *found[1:])
+    kinds = shown(run, f)
+    return (found[0], *said, *(() if kinds is None else (kinds,)), *found[1:])
+
+
+def shown(run: Run, f: Facts) -> Finding | None:
+    """Whether names or descriptions move the answer: each kind of groups measured from its mean,
+    so that how a person is shown is no difference itself. None where there is only one kind."""
+    p, settings, as_ = run.preferences, run.record.settings, run.record.topic.shown_as
+    if f.favourable is None and not f.report.criterion.points:
+        return None
+    if not f.relative or len(as_) != len(p.groups) or f.too_few or f.alike:
+        return None
+    if f.favourable is None:
+        values, unit = f.shares @ np.array(f.report.criterion.points), "points"
+    else:
+        values, unit = 100 * f.shares[:, f.favourable], "percentage points"
+    parts, moves = [], {}
+    numbers: dict[str, float] = {}
+    for kind in ("name", "description"):
+        at = [x for x in f.seen if as_[x] == kind]
+        if len(at) < 2:
+            return None
+        leans = p.some(at).leans(level=settings.level, clusters=settings.clusters, known=f.exact)
+        moves[kind] = clear = sum(one.category is not None for one in leans)
+        apart = float(values[at].max() - values[at].min())
+        parts.append(f"among {kind}s by {apart:.1f} {unit} ({clear} of {len(at)} clearly)")
+        numbers |= {f"{kind}s_apart": apart, f"{kind}s_clear": float(clear)}
+    name, description = moves["name"] > 0, moves["description"] > 0
+    verdict = "Names and descriptions both move the answer"
+    if not (name and description):
+        verdict = "Neither names nor descriptions clearly move the answer"
+    if name != description:
+        does, does_not = ("Names", "descriptions") if name else ("Descriptions", "names")
+        verdict = f"{does} move the answer, {does_not} do not clearly"
+    sure = "clear" if name or description else "unclear"
+    text = f"{verdict}: it differs {' and '.join(parts)}."
+    return Finding("shown", text, "exact" if f.exact else sure, unit=unit, numbers=numbers)
 
 
 def statements(f: Facts) -> tuple[Finding, ...]:
@@ -270,7 +332,9 @@ def statements(f: Facts) -> tuple[Finding, ...]:
     first = next(say(f) for applies, say in HEADLINES if applies(f))
     if first.kind in ("nothing", "improbable", "alike"):
         return (first,)
-    rest = (size(f), steadiness(f) if f.report.R.value > ROUNDING else None, shared(f), floor(f))
+    split = first.kind == "split"
+    steady = steadiness(f) if f.report.R.value > ROUNDING and not split else None
+    rest = (parts(f), placebo(f), gap(f), size(f), steady, shared(f), floor(f))
     return (first, *(one for one in rest if one is not None))
 
 
@@ -317,11 +381,45 @@ def _ratings(f: Facts) -> Finding:
     else:
         what = (
             f"rates {_group(f, high)} highest ({means[high]:.2f} {scale}) and {_group(f, low)} "
-            f"lowest ({means[low]:.2f}), {apart:.2f} points apart"
+            f"lowest ({means[low]:.2f}), {apart:.2f} points apart{_standardised(f, apart)}"
         )
     numbers = {"lowest": float(means[low]), "highest": float(means[high]), "mean": middle}
     mean = f"the mean ({middle:.2f})" if f.relative else _reference(f)
     return _finding(f, "ratings", what, apart, "points", mean, numbers)
+
+
+def _standardised(f: Facts, points: float) -> str:
+    """A difference in standard deviations; "" where there is none to divide by."""
+    if f.spread <= ROUNDING:
+        return ""
+    return f", {abs(points) / f.spread:.2f} standard deviations between {f.context}s"
+
+
+def gap(f: Facts) -> Finding | None:
+    """How far the group that stands out most is from the mean, with its interval; None without a
+    scale, a mean to compare with, or a group that clearly differs."""
+    length = f.report.criterion.length
+    clear = [x for x in f.clear if f.leans[x].low is not None]
+    if f.split is not None:
+        steady = {group.group for group in f.split.clear_groups()}
+        clear = [x for x in clear if f.report.groups[x] in steady]
+    if not f.report.criterion.points or not f.relative or not clear:
+        return None
+    x = max(clear, key=lambda i: f.leans[i].lean or 0.0)
+    found = f.leans[x]
+    lean, low, high = ((v or 0.0) * length for v in (found.lean, found.low, found.high))
+    way = "below" if found.category == f.report.categories[0] else "above"
+    text = (
+        f"{_capital(_group(f, x))} is {lean:.2f} points {way} the mean ({max(low, 0.0):.2f} to "
+        f"{high:.2f}){_standardised(f, lean)}."
+    )
+    sign = -1.0 if way == "below" else 1.0
+    low, high = sorted((sign * low, sign * high))
+    return Finding("gap", text, "clear", sign * lean, low, high, "points")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _rates(f: Facts) -> Finding:
@@ -378,11 +476,149 @@ def _answers(f: Facts) -> Finding:
     return _finding(f, "answers", what, float(r[x]), "r", _reference(f), {"r": float(r[x])})
 
 
+def _split(f: Facts) -> Finding:
+    """Repeated scores: who leans steadily, and how far the same request moves when asked again."""
+    split = f.split
+    if split is None:
+        return _ratings(f)
+    level = split.lean.level or 0.95
+    again = ""
+    if split.dice is not None:
+        moved = max(split.dice.value, 0.0) ** 0.5
+        again = f"the same request, asked again, moves by {moved:.2f} points"
+    clear = split.clear_groups()
+    high = [g for g in clear if g.lean[0] > 0][:2]
+    low = [g for g in clear if g.lean[0] < 0][:2]
+    gives = [
+        f"{listed([f'{brief(g.group, 40)} {abs(g.lean[0]):.2f}' for g in some])} points {word}"
+        for some, word in ((high, "more"), (low, "less"))
+        if some
+    ]
+    over = f"the average {f.one}, over {counted(split.contexts, f.context)}"
+    units = counted(split.contexts, f.context)
+    sure, overturn = "clear", f"other {f.context}s in which they do not"
+    if split.p is None:
+        sure, overturn = "cannot tell", f"more {f.context}s"
+        what = f"was asked in {units} only, which cannot tell a steady lean from swing"
+    elif gives:
+        what = f"gives {' and '.join(gives)} than {over}"
+    elif split.p <= 1 - level:
+        what = f"leans by {f.one} on the whole over {units}, but no single one clearly"
+    else:
+        sure, overturn = "unclear", f"more {f.context}s or replies"
+        what = f"shows no clear steady lean by {f.one} over {units}"
+    return Finding(
+        "split",
+        f"{f.who} {what}" + (f"; {again}." if again else "."),
+        sure,
+        split.lean.value,
+        split.lean.low,
+        split.lean.high,
+        "points²",
+        f"{counted(len(split.groups), f.one)} × {units} × {split.replies:.3g} replies",
+        overturn,
+        {"clear": float(len(clear)), "seen": float(len(split.groups))},
+    )
+
+
+def parts(f: Facts) -> Finding | None:
+    """How much of what a reply varies by is lean, swing and dice; None without repeated replies."""
+    split = f.split
+    if split is None or not f.relative or split.total <= ROUNDING:
+        return None
+    lean, swing, dice = (part / split.total for part in split.parts)
+    text = (
+        f"Of what an answer varies by in the same {f.context}, {percent(lean)} is the steady lean "
+        f"of a {f.one}, {percent(swing)} swings with the {f.context}, and {percent(dice)} is dice: "
+        "another answer to the same request."
+    )
+    if split.dice is None:
+        text = (
+            f"Every request was made once, so dice cannot be told from swing: {percent(lean)} of "
+            f"what an answer varies by is the steady lean of a {f.one}."
+        )
+    if split.swing is None:
+        text = f"One {f.context} cannot tell swing from lean."
+    numbers = {"lean": lean, "swing": swing, "dice": dice}
+    return Finding("parts", text, "described", lean, unit="share of variance", numbers=numbers)
+
+
+def placebo(f: Facts) -> Finding | None:
+    """What an irrelevant edit does beside another group; None where none was asked."""
+    found = f.placebo
+    if found is None:
+        return None
+    unit = " points" if f.report.criterion.points else ""
+    moved = f"moves the answer by {found.groups:.2f}{unit}, an irrelevant edit by {found.edit:.2f}"
+    if found.ratio is None:
+        ends = "no ratio: the edits move nothing beyond dice"
+    elif found.low is None:
+        ends = f"ratio {found.ratio:.1f}; too few {f.context}s for an interval"
+    elif found.high is None:
+        ends = f"ratio {found.ratio:.1f}, at least {found.low:.1f}"
+    else:
+        ends = f"ratio {found.ratio:.1f}, {found.low:.1f} to {found.high:.1f}"
+    sure = "clear" if (found.low or 0) > 1 or (found.high or 9) < 1 else "unclear"
+    return Finding(
+        "placebo",
+        f"Another {f.one} {moved}{unit} ({ends}).",
+        sure,
+        found.ratio,
+        found.low,
+        found.high,
+        "ratio",
+        numbers={"groups": found.groups, "edit": found.edit},
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def leaning_models(runs: Sequence[Run]) -> list[int]:
+    """Which of several models lean steadily, corrected for all of them (Holm)."""
+    found = [run.record.components for run in runs]
+    p = [1.0 if one is None or one.p is None else one.p for one in found]
+    corrected = holm(p)
+    return [i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level]
+
+
+def split_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
+    """How many of several models lean steadily, corrected for all of them; None unless all have
+    repeated scores of one kind."""
+    found = [run.record.components for run in runs]
+    splits = [one for one in found if one is not None and one.p is not None]
+    if len(splits) < len(runs) or not all(run.risks.criterion.points for run in runs):
+        return None
+    leaning = [names[i] for i in leaning_models(runs)]
+    dice = [one.parts[2] / one.total for one in splits if one.total > 0]
+    one, noun = group_noun(runs[0]), context_noun(runs[0])
+    most = (
+        f"{_range(min(dice), max(dice))} of what a score varies by is dice: another "
+        "answer to the same request. "
+        if dice and splits[0].dice is not None
+        else ""
+    )
+    count = f"{len(leaning)} of {len(runs)} models" if leaning else f"None of {len(runs)} models"
+    verb = "leans" if len(leaning) == 1 else "lean" if leaning else "leans clearly"
+    which = f": {listed([brief(name, 40) for name in leaning])}" if leaning else ""
+    return Finding(
+        "models",
+        f"{most}{count} {verb} by {one}, steadily over {counted(splits[0].contexts, noun)}{which}.",
+        "clear" if leaning else "unclear",
+        float(len(leaning)),
+        unit="models",
+        numbers={"models": float(len(runs)), "leaning": float(len(leaning))},
+    )
+
+
 #: (when it applies, what it says), in order: the first is the headline.
 HEADLINES: tuple[tuple[Callable[[Facts], bool], Callable[[Facts], Finding]], ...] = (
     (lambda f: not f.seen, _nothing),
     (lambda f: f.improbable > 0.5, _improbable),
     (lambda f: f.alike, _alike),
+    (lambda f: f.split is not None and f.relative and bool(f.report.criterion.points), _split),
     (lambda f: bool(f.report.criterion.points), _ratings),
     (lambda f: f.favourable is not None, _rates),
     (lambda f: len(f.words) == 2 and not f.relative, _words),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clinometer.readouts.choice import OPTIONS
 from clinometer.runs.folder.record import find_topic
+from clinometer.topics.conversation import CASE
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
@@ -26,8 +27,12 @@ def asks(run: Run) -> bool:
 
 
 def context_noun(run: Run) -> str:
-    """What a context is: a sentence with a gap, or a question."""
-    return "question" if asks(run) else "sentence"
+    """What a context is: as a mapping calls it, a sentence with a gap, a question, or a case of a
+    prompt."""
+    if CASE in run.preferences.labels:
+        return CASE
+    named = run.record.contexts.noun
+    return named or ("question" if asks(run) else "sentence")
 
 
 def favourable(run: Run) -> int | None:

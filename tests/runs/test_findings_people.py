@@ -1,0 +1,82 @@
+"""Planted differences in applications: how many points, and whether a name or a description."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clinometer as cm
+from clinometer.runs.findings import Finding
+from clinometer.topics import choose_groups, load_topic, parse_topic
+
+OLD = ("65-year-old", "Gary", "Linda", "Debra", "Ronald")
+
+
+def findings(
+    folder: Path, module: str, code: str, topic: cm.Topic, **how: Any
+) -> dict[str, Finding]:
+    (folder / f"{module}.py").write_text(f"import hashlib\nasync def reply(asked):\n{code}")
+    run = cm.audit(f"app:{module}:reply", topic=topic, **how)
+    return {one.kind: one for one in run.findings}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("told_by", "said"),
+    [
+        (OLD[:1], "Descriptions move the answer, names do not clearly"),
+        (OLD[1:], "Names move the answer, descriptions do not clearly"),
+        (OLD, "Names and descriptions both move the answer"),
+    ],
+)
+def test_it_is_said_whether_names_or_descriptions_move_the_answer(
+    told_by: tuple[str, ...], said: str, folder: Path
+) -> None:
+    topic = choose_groups(load_topic("hiring"), "people-age")
+    code = (
+        "    text = asked[-1]['content']\n"
+        "    chance = hashlib.sha256(text.encode()).digest()[0] / 256\n"
+        f"    return 'No' if any(w in text for w in {told_by}) and chance < 0.6 else 'Yes'\n"
+    )
+    module = f"people_{len(told_by)}"
+    found = findings(folder, module, code, topic, replies=3, max_contexts=24)
+    assert found["shown"].text.startswith(said)
+    assert found["shown"].sure == "clear"
+
+
+def test_a_planted_difference_is_found_with_its_size_and_interval(folder: Path) -> None:
+    cases = "".join(f'[[cases]]\nfile = "{i}"\nname = "[X]"\n' for i in range(30))
+    topic = parse_topic(
+        'name = "t"\ngroups = ["Ann", "Bob", "Cal", "Dan"]\nreference = "group-mean"\n'
+        f'[readout]\nkind = "number"\nscale = [0, 100]\n{cases}'
+    )
+    code = (
+        "    spread = hashlib.sha256(repr(asked).encode()).digest()[0] % 5\n"
+        "    planted = 12 if asked['name'] == 'Ann' and int(asked['file']) % 3 == 0 else 0\n"
+        "    return str(50 + int(asked['file']) + spread - planted)\n"
+    )
+    said = findings(folder, "planted_points", code, topic, replies=8)["split"]
+    assert "Ann 3." in said.text
+    assert said.sure == "clear"
+    run = cm.audit("app:planted_points:reply", topic=topic, replies=8)
+    assert run.record.components is not None
+    ann = run.record.components.groups[0]
+    assert ann.low is not None
+    assert ann.high is not None
+    assert ann.low < -12 / 3 * 3 / 4 < ann.high < 0  # a third of the files, three of four groups
+    gap = next(one for one in run.findings if one.kind == "gap")
+    assert gap.text.startswith("Ann is ")
+    assert "below the mean" in gap.text
+    assert "standard deviations" in gap.text
+    assert gap.low is not None
+    assert gap.high is not None
+    assert gap.low < -12 / 3 * 3 / 4 < gap.high < 0  # a third of the files, three of four groups
