@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,8 @@ from clinometer.measure import (
     estimate_risks,
     verdict,
 )
-from clinometer.measure.planning import enough, half_widths, next_size
+from clinometer.measure.components import Components, GroupPart
+from clinometer.measure.planning import enough, half_widths, next_size, replies_to_detect
 
 #: Value, low, high.
 Line = tuple[float, float, float]
@@ -92,10 +94,7 @@ def test_verdicts() -> None:
         "27 effective contexts (of 1000): the interval of R^v is wider than its value."
     )
     fair = report_of((0.4, 0.39, 0.41), (0.01, 0.0, 0.05), (0.39, 0.35, 0.41))
-    assert verdict(fair) == (
-        "50 effective contexts: the interval of R^b is wider than its value. "
-        "R^b cannot be told from 0."
-    )
+    assert verdict(fair) == "50 effective contexts: the interval of R^b is wider than its value."
     good = report_of((0.4, 0.39, 0.41), (0.3, 0.29, 0.31), (0.1, 0.09, 0.11))
     assert verdict(good) == "50 effective contexts: R to ±0.010, R^b to ±0.010, R^v to ±0.010."
     assert "have not been computed" in verdict(decompose([[0.6, 0.4], [0.3, 0.7]]))
@@ -117,3 +116,14 @@ def test_the_planned_number_is_about_right_and_stopping_keeps_coverage() -> None
             held[k] += present(e.low) - 1e-9 <= truth[k] <= present(e.high) + 1e-9
     assert (held / times >= 0.87).all()  # 95 % less three standard errors
     assert 40 < np.median(sizes) < 300
+
+
+def test_replies_lower_dice_and_contexts_lower_both() -> None:
+    """By hand: (1.96 + 0.84)² (0.04 + 0.5/m) / 0.2², with two groups half of the dice."""
+    groups = tuple(GroupPart(name, (0.0,), None, None, None) for name in "ab")
+    pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(1.0), 1.0, groups, 17, 5.0)
+    found = {plan.replies: plan for plan in replies_to_detect(pilot, 0.2)}
+    assert found[1].contexts == math.ceil(7.849 * 0.54 / 0.04)
+    assert found[10].requests == 2 * 10 * found[10].contexts
+    with pytest.raises(SettingsError, match="repeated replies"):
+        replies_to_detect(replace(pilot, dice=None), 0.2)

@@ -114,12 +114,28 @@ STABLE = pd.DataFrame(
 )
 X, C = 30, 50
 
+PARTS = pd.DataFrame(
+    {
+        "name": ["a", "b", "a model with a name of some length"],
+        "size": [0.4, 0.6, 1.0],
+        "lean": [0.2, 0.05, 0.0],
+        "swing": [0.3, 0.05, 0.01],
+        "dice": [0.5, 0.9, 0.99],
+        "group": [0.4, 0.3, float("nan")],
+        "edit": [0.9, 0.2, float("nan")],
+    }
+)
+
 ALL: dict[str, Callable[[int], Any]] = {
     "leans": lambda w: charts.leans(LEANS, categories=TWO, width=w),
     "shares": lambda w: charts.shares(SHARES, categories=TWO, width=w),
     "spread": lambda w: charts.spread(SPREAD, category="female", reference=(0.4, "mean"), width=w),
     "stacked": lambda w: charts.stacked(RISKS, width=w),
     "stacked with intervals": lambda w: charts.stacked(RISKS, width=w, limit=None),
+    "components": lambda w: charts.components(PARTS, unit="points", width=w),
+    "components without edits": lambda w: charts.components(
+        PARTS.assign(edit=float("nan")), unit="points", width=w
+    ),
     "intervals": lambda w: charts.intervals(RISKS, width=w),
     "boxes": lambda w: charts.boxes(LEANINGS, categories=TWO, width=w),
     "boxes of five": lambda w: charts.boxes(MANY, categories=tuple("abcde"), width=w),

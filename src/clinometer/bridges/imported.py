@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
+from clinometer.measure.components import CellMoments, Placebo, compare_placebo
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
@@ -53,8 +55,13 @@ def measured_import(
     *,
     out: Path | None,
     fresh: bool,
+    title: str = "",
+    placebo: Preferences | None = None,
 ) -> Run:
-    """Measure the samples that were read, and write the run to `out` if that is given."""
+    """Measure the samples that were read, and write the run to `out` if that is given.
+
+    `placebo` are edits × texts, the context of each text as its label.
+    """
     mapping = cells.mapping
     preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
     if settings.clusters is not None:
@@ -70,7 +77,7 @@ def measured_import(
         model=ModelRecord(**info.to_dict()),
         topic=TopicRecord(
             name=mapping.name,
-            title=mapping.title,
+            title=title or mapping.title,
             language=mapping.language,
             sha256=_digest([sorted(preferences.groups), preferences.categories]),
             groups=len(preferences.groups),
@@ -82,6 +89,7 @@ def measured_import(
             sha256=_digest(weighted),
             n=len(preferences.contexts),
             n_eff=float(1 / (weights**2).sum()),
+            noun=mapping.noun,
             labels=list(preferences.labels),
         ),
         scoring={"imported.sha256": source.sha256, "imported.mapping": source.mapping_sha256},
@@ -90,7 +98,26 @@ def measured_import(
         git_revision=git_revision(),
         imported=source,
     )
+    if placebo is not None:
+        record.placebo = placebo_of(preferences, placebo, record.chosen_criterion, settings.level)
     return _written(record, preferences, settings, out=out, fresh=fresh)
+
+
+def placebo_of(
+    preferences: Preferences, edits: Preferences, criterion: Criterion, level: float
+) -> Placebo:
+    """How far groups differ beside irrelevant edits, whose label `context` is the context of
+    `preferences` that they edit."""
+    number = {context: c for c, context in enumerate(preferences.contexts)}
+    at = [number.get(context, -1) for context in edits.labels["context"]]
+    seen = np.array([c >= 0 for c in at])
+    cells = [
+        CellMoments.of(replace(p, criterion=criterion).grid, p.answers)
+        for p in (preferences, edits)
+    ]
+    edited = cells[1].only(seen) if not seen.all() else cells[1]
+    contexts = np.array([c for c in at if c >= 0])
+    return compare_placebo(cells[0], edited, edits.groups, contexts, level=level)
 
 
 def audited_elsewhere(
@@ -175,16 +202,29 @@ class _Cell:
 class SampleCells:
     """Gathers samples one by one; `preferences` is what they say together.
 
-    A repeated sample is averaged with the first, and its context weighs twice.
+    A repeated sample is averaged with the first, and its context weighs twice. A cell of fewer than
+    `fewest` replies is missing.
     """
 
-    def __init__(self, mapping: SampleMapping) -> None:
+    def __init__(
+        self,
+        mapping: SampleMapping,
+        categories: Sequence[str] = (),
+        *,
+        fewest: int = FEWEST_REPLIES,
+    ) -> None:
         self.mapping = mapping
+        self.fewest = fewest
         self.left_out: Counter[str] = Counter()
-        self._categories: dict[str, None] = dict.fromkeys(mapping.categories)
+        self._categories: dict[str, None] = dict.fromkeys(categories or mapping.categories)
         self._groups: dict[str, None] = {}
         self._contexts: dict[str, SamplePlace] = {}
         self._cells: dict[tuple[str, str], _Cell] = {}
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Those seen so far."""
+        return tuple(self._groups)
 
     def place(self, fields: Mapping[str, Any], *, where: str) -> SamplePlace | None:
         """Where a sample with these fields belongs; one that the mapping does not want is counted
@@ -208,9 +248,9 @@ class SampleCells:
         sums[category] = float(np.logaddexp(sums.get(category, -np.inf), log_prob))
         self._categories.setdefault(category)
 
-    def add_reply(self, place: SamplePlace, category: str | None) -> None:
-        """One sampled reply, and the category that was recognised in it."""
-        self._at(place).replies[category] += 1
+    def add_reply(self, place: SamplePlace, category: str | None, n: int = 1) -> None:
+        """Sampled replies, and the category that was recognised in them."""
+        self._at(place).replies[category] += n
         if category is not None:
             self._categories.setdefault(category)
 
@@ -247,7 +287,8 @@ class SampleCells:
         for (group, context), cell in self._cells.items():
             at = row[group], column[context]
             if cell.replies:
-                answers[at], coverage[at], values[at] = counted_replies(cell.replies, categories)
+                counted = counted_replies(cell.replies, categories, self.fewest)
+                answers[at], coverage[at], values[at] = counted
                 weights[at] = 1
             else:
                 weights[at] = len(cell.log_probs)
@@ -310,12 +351,12 @@ class SampleCells:
 
 
 def counted_replies(
-    replies: Counter[str | None], categories: Sequence[str]
+    replies: Counter[str | None], categories: Sequence[str], fewest: int = FEWEST_REPLIES
 ) -> tuple[float, float, FloatArray]:
     """Recognised replies, their share of all, and preferences; too few make a missing cell."""
     counts = np.array([replies[category] for category in categories], dtype=float)
     used = float(counts.sum())
     share = used / replies.total()
-    if used < FEWEST_REPLIES:
+    if used < fewest:
         return used, share, np.full(len(categories), np.nan)
     return used, share, counts / used

@@ -7,7 +7,8 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -40,6 +41,7 @@ from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord
 from clinometer.runs.settings import resampling_clusters
 from clinometer.settings import with_settings
+from clinometer.storage.untrusted import NOTHING, check_json
 from clinometer.topics import Topic, parse_topic
 from clinometer.topics.load import topic_text
 
@@ -132,7 +134,7 @@ class ReplyReader:
     @cached_property
     def _readout(self) -> Readout | None:
         table = self.topic.readout
-        return None if table is None else open_reader(table, self.topic.attributes)
+        return None if table is None else open_reader(table, self.topic.attributes, NOTHING)
 
     def read(self, reply: str, *, group: str, template: str) -> tuple[str | None, str]:
         """The category (None if it is not one) and the word, or why there is none.
@@ -280,27 +282,28 @@ def _own_run(
     fresh: bool,
 ) -> Run:
     """Replies of clinometer/audit, in the order of their epochs, counted as an audit counts."""
-    replies: dict[int, dict[int, str]] = defaultdict(dict)
+    replies = CellReplies(audit, str(path))
     n = 0
     for sample in _samples(path):
         n += 1
+        cell = (sample.metadata or {}).get("cell")
+        if type(cell) is not int or not 0 <= cell < len(audit.grid):
+            raise TableError(
+                f"{path}: sample {sample.id}: expected the number of a cell (0 to "
+                f"{len(audit.grid) - 1}) in its metadata, found {cell!r}; import an unchanged log"
+            )
         if sample.error is None:
-            replies[int(sample.metadata["cell"])][sample.epoch] = sample.output.completion
-    lacking = len(audit.grid) - len(replies)
-    if lacking:
-        raise RunError(
-            f"{path}: expected replies in {len(audit.grid)} cells, found none in {lacking} of "
-            "them; 'inspect eval-retry' finishes the evaluation"
-        )
-    prompts = audit.grid.prompts(range(len(audit.grid)))
-    draws = [
-        tuple(text for _, text in sorted(replies[cell].items())) for cell in range(len(prompts))
-    ]
+            output = sample.output
+            replies.add(cell, sample.epoch, output.completion, _asked(sample), output.model)
+    prompts, draws = replies.prompts, replies.draws()
     topic, words, options = audit.topic, audit.topic.words, audit.options
     if topic.readout is None:
         scores, report = counted(prompts, words, draws), word_report(words)
     else:
-        reader = open_reader(topic.readout, topic.attributes)
+        # A log runs no code, even where the settings allow it.
+        reader = open_reader(
+            topic.readout, topic.attributes, replace(settings.load.allowed, code=None)
+        )
         scores = read_replies(reader, topic.attributes, prompts, words, draws)
         report = WordReport(tokens={word: (word,) for word in words})
     record = source(samples=n)
@@ -325,6 +328,52 @@ def _own_run(
     )
 
 
+class CellReplies:
+    """The replies of a log by cell and epoch: each once, to its cell's prompt, by one model."""
+
+    def __init__(self, audit: InspectAudit, where: str) -> None:
+        self.audit, self.where = audit, where
+        self.prompts = audit.grid.prompts(range(len(audit.grid)))
+        self._texts: dict[int, dict[int, str]] = defaultdict(dict)
+        self._model: str | None = None
+
+    def add(self, cell: int, epoch: int, text: str, asked: str, model: str) -> None:
+        """One reply, to the text that was asked, and the model that answered."""
+        where, expected = f"{self.where}: cell {cell}, epoch {epoch}", self.prompts[cell].before
+        if asked != expected:
+            raise TableError(
+                f"{where}: expected the prompt of the cell, found another text; import an "
+                "unchanged log"
+            )
+        if epoch in self._texts[cell]:
+            raise TableError(
+                f"{where}: expected one reply, found a second; import the log of one evaluation"
+            )
+        self._model = self._model or model
+        if model != self._model:
+            raise TableError(
+                f"{where}: expected answers of one model, found {model!r} after {self._model!r}: "
+                "evaluate each by itself"
+            )
+        self._texts[cell][epoch] = text
+
+    def draws(self) -> list[tuple[str, ...]]:
+        """The replies of every cell in the order of their epochs; as many of each as were asked."""
+        n, cells = self.audit.options.replies, range(len(self.prompts))
+        short = [cell for cell in cells if len(self._texts[cell]) != n]
+        if short:
+            raise RunError(
+                f"{self.where}: expected {n} replies in each of {len(cells)} cells, found "
+                f"{len(self._texts[short[0]])} in cell {short[0]} and other numbers in "
+                f"{len(short)} cells; 'inspect eval-retry' finishes the evaluation"
+            )
+        return [tuple(text for _, text in sorted(self._texts[cell].items())) for cell in cells]
+
+
+def _asked(sample: EvalSample) -> str:
+    return sample.input if isinstance(sample.input, str) else _last_text(sample.input)
+
+
 def _fields(sample: EvalSample) -> dict[str, Any]:
     """What a mapping can name: the metadata, and what Inspect itself keeps of a sample."""
     scores = {
@@ -334,7 +383,7 @@ def _fields(sample: EvalSample) -> dict[str, Any]:
     return {
         "id": sample.id,
         "epoch": sample.epoch,
-        "input": sample.input if isinstance(sample.input, str) else sample.input[-1].text,
+        "input": _asked(sample),
         "target": sample.target,
         "choices": sample.choices,
         "completion": sample.output.completion,
@@ -343,17 +392,37 @@ def _fields(sample: EvalSample) -> dict[str, Any]:
     }
 
 
+def _last_text(messages: Sequence[Any]) -> str:
+    return str(messages[-1].text) if messages else ""
+
+
 def _header(path: Path) -> EvalLog:
     from inspect_ai.log import read_eval_log
 
-    try:
+    with _reading(path):
+        check_json(path)  # before Inspect parses it
         return read_eval_log(path, header_only=True)
-    except Exception as error:  # an invalid zip, JSON or schema
-        text = " ".join(str(error).split())
-        raise TableError(f"{path}: not a readable log of Inspect: {text[:160]}") from error
 
 
 def _samples(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples
 
-    yield from read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
+    found = read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
+    while True:
+        with _reading(path):
+            sample = next(found, None)
+        if sample is None:
+            return
+        yield sample
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What Inspect raises is one line: an invalid zip, JSON or schema, or samples without ids."""
+    try:
+        yield
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise TableError(
+            f"{path}: not a readable log of Inspect: {text[:160]}; give a log as Inspect wrote it"
+        ) from error

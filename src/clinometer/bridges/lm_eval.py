@@ -161,6 +161,10 @@ def _add(sample: HarnessSample, cells: SampleCells) -> None:
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
 #: Bytes of a file of samples: they are read line by line.
 _MOST = 16 << 30
+#: How far probabilities may add up beyond 1: half precision.
+_ROUNDING = 0.02
+#: This many answers that are all equally likely are no model's.
+_ENOUGH = 20
 _UNKNOWN = "N/A"  # what the harness writes for a model that has no such thing
 
 
@@ -170,11 +174,13 @@ class HarnessSample:
 
     where    the line, for errors
     fields   of the document, and doc_id
+    prompts  what each answer was asked after
     target   the right answer, as the harness writes it
     """
 
     where: str
     fields: Mapping[str, Any]
+    prompts: tuple[str, ...]
     answers: tuple[str, ...]
     log_probs: tuple[float, ...]
     target: str
@@ -193,6 +199,9 @@ class HarnessResults:
 def read_samples(path: Path) -> Iterator[HarnessSample]:
     """Samples of the first filter; an invalid line is an error that names it."""
     first_filter: str | None = None
+    seen: dict[str, int] = {}
+    values: set[float] = set()
+    n_values = 0
     try:
         with open_text(path, most=_MOST) as lines:
             for number, line in enumerate(lines, start=1):
@@ -202,14 +211,29 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
                 plain = _parsed(line, where)
                 name = plain.get("filter", "")
                 first_filter = name if first_filter is None else first_filter
-                if name == first_filter:
-                    yield _sample(plain, where)
+                if name != first_filter:
+                    continue
+                sample = _sample(plain, where)
+                numbers, doc = hash(sample.log_probs), plain.get("doc_id")
+                if doc is not None and seen.setdefault(repr(doc), numbers) != numbers:
+                    raise TableError(
+                        f"{where}: expected one set of numbers for each document, found another "
+                        f"for doc_id {doc!r}; import one evaluation"
+                    )
+                values.update(sample.log_probs if len(values) < 2 else ())
+                n_values += len(sample.log_probs)
+                yield sample
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file; check the path") from error
     except UnicodeDecodeError as error:
         raise TableError(f"{path}: expected UTF-8, found other bytes") from error
     except OSError as error:
         raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(values) == 1 and n_values >= _ENOUGH:
+        raise TableError(
+            f"{path}: expected log-likelihoods that differ, found {min(values):.3g} {n_values} "
+            "times: these are not a model's; import what lm_eval wrote"
+        )
 
 
 def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
@@ -256,19 +280,43 @@ def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
             f"{where}: expected a sample of lm_eval --log_samples (doc, arguments, resps), found "
             f"{', '.join(list(plain)[:8]) or 'an empty object'}"
         )
-    answers = tuple(_answer(request, where) for request in _listed(plain["arguments"]))
+    requests = [_request(request, where) for request in _listed(plain["arguments"])]
+    answers = tuple(answer for _, answer in requests)
     replies = _listed(plain.get("filtered_resps") or plain.get("resps"))
     if len(replies) != len(answers) or not answers:
         raise TableError(
             f"{where}: expected a response to each of {len(answers)} requests, found {len(replies)}"
         )
-    return HarnessSample(
+    found = HarnessSample(
         where=where,
         fields={"doc_id": plain.get("doc_id"), **document},
+        prompts=tuple(prompt for prompt, _ in requests),
         answers=answers,
         log_probs=tuple(_log_prob(reply, where) for reply in replies),
         target=str(plain.get("target", "")),
     )
+    _check_possible(found)
+    return found
+
+
+def _check_possible(sample: HarnessSample) -> None:
+    """Refuse a distribution that cannot be: after one prompt, answers of which none begins another
+    exclude each other, so their probabilities add up to at most 1."""
+    together: dict[str, dict[str, float]] = {}
+    for prompt, answer, log_prob in zip(
+        sample.prompts, sample.answers, sample.log_probs, strict=True
+    ):
+        together.setdefault(prompt, {})[answer] = log_prob
+    for log_probs in together.values():
+        total, last = 0.0, None
+        for answer in sorted(log_probs):  # what begins with another follows it
+            if last is None or not answer.startswith(last):
+                total, last = total + math.exp(log_probs[answer]), answer
+        if total > 1 + _ROUNDING:
+            raise TableError(
+                f"{sample.where}: expected answers with a probability of at most 1 together, found "
+                f"{total:.3g}: these are not log-likelihoods; import what lm_eval wrote"
+            )
 
 
 def _parsed(line: str, where: str) -> dict[str, Any]:
@@ -288,12 +336,12 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _answer(request: Any, where: str) -> str:
-    """The continuation of a request: its second argument."""
+def _request(request: Any, where: str) -> tuple[str, str]:
+    """A prompt and its continuation: the first two arguments."""
     arguments = _listed(request)
     if len(arguments) < 2 or not isinstance(arguments[1], str):
         raise _not_likelihoods(where)
-    return arguments[1]
+    return str(arguments[0]), arguments[1]
 
 
 def _log_prob(reply: Any, where: str) -> float:
@@ -485,15 +533,19 @@ class TaskFolder:
         cells = range(len(self.grid))
         groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
         for cell, prompt in enumerate(self.grid.prompts(cells)):
-            space = " " if prompt.space else ""
             yield {
                 "clinometer": self.digest,
                 "cell": cell,
                 "group": self.topic.group_names[groups[cell]],
                 "context": self.contexts.templates[contexts[cell]],
                 "before": prompt.before,
-                "choices": [f"{space}{word}{prompt.after}" for word in self.topic.words],
+                "choices": list(self._choices(prompt)),
             }
+
+    def _choices(self, prompt: Prompt) -> tuple[str, ...]:
+        """What the harness scores after a prompt: each word with the text that follows it."""
+        space = " " if prompt.space else ""
+        return tuple(f"{space}{word}{prompt.after}" for word in self.topic.words)
 
     def write(self, path: Path) -> None:
         """Write the folder; files of an earlier export are replaced."""
@@ -560,7 +612,13 @@ class TaskFolder:
         """What the samples of this task say: every word of every cell, as an audit has them."""
         log_probs = np.full((len(self.grid), len(self.topic.words)), np.nan)
         for sample in read_samples(samples):
-            log_probs[self._cell(sample)] = sample.log_probs
+            cell = self._cell(sample)
+            if not np.isnan(log_probs[cell]).all():
+                raise RunError(
+                    f"{sample.where}: expected each cell once, found cell {cell} again; import one "
+                    "evaluation"
+                )
+            log_probs[cell] = sample.log_probs
         scored = int((~np.isnan(log_probs).any(axis=1)).sum())
         if scored < len(self.grid):
             raise RunError(
@@ -579,10 +637,21 @@ class TaskFolder:
                 "name the folder that was exported for it"
             )
         cell, words = sample.fields.get("cell"), len(self.topic.words)
-        if not isinstance(cell, int) or not 0 <= cell < len(self.grid):
+        if type(cell) is not int or not 0 <= cell < len(self.grid):  # True would be every cell
             raise RunError(f"{sample.where}: expected the number of a cell, found {cell!r}")
         if len(sample.log_probs) != words:
             raise RunError(
                 f"{sample.where}: expected {words} choices, found {len(sample.log_probs)}"
+            )
+        asked = self.grid.prompts(range(cell, cell + 1))[0]
+        if sample.answers != self._choices(asked):
+            raise RunError(
+                f"{sample.where}: expected the words of the topic in their order, found other "
+                "choices; export the task again, and evaluate that"
+            )
+        if any(asked.before not in prompt for prompt in sample.prompts):  # a template may enclose
+            raise RunError(
+                f"{sample.where}: expected the text of cell {cell} as its prompt, found another; "
+                "export the task again, and evaluate that"
             )
         return cell

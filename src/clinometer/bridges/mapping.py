@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -42,6 +42,22 @@ class SampleMapping(BaseModel):
     reference     p*, one number per category; uniform unless given
     coverage      whether the answers together are a probability worth reporting
     metrics       a metric of the other tool -> how it follows from the log-likelihoods
+
+    For tables of replies (`import replies`), which may hold several models and subjects:
+
+    model         who replied
+    axis          which subject a row belongs to; each is a run
+    titles        axis -> what reports call it
+    parts         a field -> a regular expression whose named groups are further fields
+    repetition    what tells the replies of a cell apart; a repeated one is an error
+    score         the number that a reply is, instead of a category
+    scale         lowest and highest score; as seen unless given
+    step          scores are rounded to its multiples
+    noun          what a context is called
+    placebo       fields -> texts (* stands for anything): rows of irrelevant edits
+    edit          what was edited
+    baseline      fields -> texts: rows of the text that was edited
+    baseline_in   axes of which the unedited text is a group
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -60,15 +76,28 @@ class SampleMapping(BaseModel):
     answer: str = ""
     categories: dict[str, list[str | int]] = {}
     left_out: list[str | int] = []
-    reference: dict[str, float] | None = None
+    reference: dict[str, float] | Literal["group-mean"] | None = None
     coverage: bool = True
     metrics: dict[str, str] = {}
+    model: str = ""
+    axis: str = ""
+    titles: dict[str, str] = {}
+    parts: dict[str, str] = {}
+    repetition: str = ""
+    score: str = ""
+    scale: list[float] = Field(default=[], max_length=2)
+    step: float | None = Field(default=None, gt=0)
+    noun: str = ""
+    placebo: dict[str, str] = {}
+    edit: str = ""
+    baseline: dict[str, str] = {}
+    baseline_in: list[str] = []
 
     @model_validator(mode="after")
     def _check_categories(self) -> Self:
-        if not self.category and len(self.categories) < 2:
-            raise ValueError("categories: expected two or more, or category = a field")
-        if self.reference is not None and set(self.reference) != set(self.categories):
+        if not self.category and not self.score and len(self.categories) < 2:
+            raise ValueError("categories: expected two or more, or category or score = a field")
+        if isinstance(self.reference, dict) and set(self.reference) != set(self.categories):
             raise ValueError("reference: expected one number for each of the categories")
         return self
 
@@ -78,9 +107,45 @@ class SampleMapping(BaseModel):
         content = self.model_dump_json(exclude={"title", "notes", "tasks", "metrics"})
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def reference_of(self, categories: Sequence[str]) -> list[float] | None:
+    def reference_of(self, categories: Sequence[str]) -> list[float] | Literal["group-mean"] | None:
         """p* in the order of the categories; None for a uniform one."""
-        return None if self.reference is None else [self.reference[c] for c in categories]
+        if isinstance(self.reference, dict):
+            return [self.reference[c] for c in categories]
+        return self.reference
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Every field that it names, without those that `parts` makes."""
+        texts = [self.group, self.context, self.text, self.category, self.answer, self.model]
+        texts += [self.axis, self.edit, self.score, *self.labels.values()]
+        texts += [str(m) for ms in self.categories.values() for m in ms]
+        texts += [str(m) for m in self.left_out]
+        named = [name for text in texts for name in _FIELD.findall(text)]
+        named += [*self.where, *self.placebo, *self.baseline, *self.parts]
+        made = {name for pattern in self.parts.values() for name in re.compile(pattern).groupindex}
+        return tuple(name for name in dict.fromkeys(named) if name not in made)
+
+    def with_parts(self, fields: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+        """The fields and those that `parts` makes of them; of a text that does not fit, empty."""
+        found = dict(fields)
+        for name, pattern in self.parts.items():
+            fits = re.fullmatch(pattern, _written(f"{{{name}}}", fields, where=where))
+            made = re.compile(pattern).groupindex
+            found |= {key: (fits[key] or "") if fits else "" for key in made}
+        return found
+
+    def written(self, pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
+        """A text of the mapping with the fields of a sample filled in."""
+        return _written(pattern, fields, where=where)
+
+    def matches(
+        self, conditions: Mapping[str, str], fields: Mapping[str, Any], *, where: str
+    ) -> bool:
+        """Whether the fields are as `placebo` or `baseline` says."""
+        return bool(conditions) and all(
+            fnmatchcase(_written(f"{{{name}}}", fields, where=where), text)
+            for name, text in conditions.items()
+        )
 
     def fits(self, task: str) -> bool:
         """Whether it is meant for a task of this name."""
@@ -164,22 +229,22 @@ class SamplePlace:
 def ready_mappings() -> tuple[str, ...]:
     """The names of the mappings that come with the package.
 
-    >>> ready_mappings()
-    ('bbq', 'crows_pairs', 'discrim_eval', 'winogender')
+    >>> ready_mappings()[:3]
+    ('bbq', 'crows_pairs', 'deepeval')
     """
     return tuple(sorted(path.stem for path in READY.glob("*.toml")))
 
 
-def load_mapping(name_or_path: str) -> SampleMapping:
-    """A ready mapping by name, or your own by the path of its .toml file."""
+def load_mapping(name_or_path: str, changes: Mapping[str, str] | None = None) -> SampleMapping:
+    """A ready mapping by name, or your own by the path of its .toml file; with `changes`."""
     if name_or_path in ready_mappings():
-        return _read(READY / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
+        return _read(READY / f"{name_or_path}.toml", changes, shown=f"{name_or_path}.toml")
     if not name_or_path.endswith(".toml"):
         raise SettingsError(
             f"mapping: expected one of {', '.join(ready_mappings())}, or the path of a .toml file; "
             f"found {name_or_path!r}{closest(name_or_path, ready_mappings())}"
         )
-    return _read(Path(name_or_path), shown=name_or_path)
+    return _read(Path(name_or_path), changes, shown=name_or_path)
 
 
 def mapping_for(task: str) -> SampleMapping:
@@ -193,10 +258,10 @@ def mapping_for(task: str) -> SampleMapping:
     )
 
 
-def _read(path: Path, *, shown: str) -> SampleMapping:
+def _read(path: Path, changes: Mapping[str, str] | None, *, shown: str) -> SampleMapping:
     try:
         content = parse_toml(read_bytes(path, most=MOST_RECORD).decode("utf-8-sig"))
-        return SampleMapping.model_validate(content)
+        return SampleMapping.model_validate({**content, **(changes or {})})
     except ValidationError as exc:
         problem = first_problem(exc, lambda place: SampleMapping.model_fields)
         raise SettingsError(f"{shown}: {problem}") from exc
@@ -208,6 +273,9 @@ def _read(path: Path, *, shown: str) -> SampleMapping:
 
 def _written(pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
     """A text with its fields filled in."""
+    alone = fields.get(pattern[1:-1])
+    if type(alone) is str and pattern[:1] + pattern[-1:] == "{}":
+        return alone
     return _FIELD.sub(lambda m: ", ".join(_values(m[1], fields, where=where)), pattern)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -216,7 +216,7 @@ def inspect_command(
     ] = None,
     model: MODEL = None,
     *,
-    settings: MEASURED,
+    settings: Annotated[AuditSettings, ("coverage_threshold", *INFERENCE, "allow_model")],
     fresh: FRESH = False,
     json_output: JSON = False,
 ) -> None:
@@ -227,13 +227,68 @@ def inspect_command(
     _show(run, json_output=json_output)
 
 
-def _show(run: Run, *, json_output: bool) -> None:
+@grouped
+def replies_command(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            help="One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), a result file of "
+            "promptfoo, DeepEval or HELM (.json), or a folder of .json files.",
+        ),
+    ],
+    out: Annotated[Path, opt("Folder for the runs, one per model (and axis).", "--out", "-o")],
+    mapping: Annotated[
+        str,
+        opt("Which fields are what: a ready mapping or a .toml file (docs/bridges.md)."),
+    ] = "replies",
+    changes: Annotated[
+        list[str] | None,
+        opt("KEY=TEXT: change a key of the mapping, such as group={vars.name}.", "--set"),
+    ] = None,
+    only: Annotated[
+        list[str] | None, opt("Take this axis alone; may be repeated.", unset="all axes")
+    ] = None,
+    model: Annotated[
+        str | None, opt("What to call the model.", unset="as the table says, or the file's name")
+    ] = None,
+    *,
+    settings: MEASURED,
+    fresh: FRESH = False,
+    json_output: JSON = False,
+) -> None:
+    """Read any table of replies as runs: lean, swing and dice of each model.
+
+    The ready mapping replies takes the columns model, group, context, repetition and score.
+    """
+    from clinometer.bridges.mapping import load_mapping
+    from clinometer.bridges.replies import import_replies
+
+    changed: dict[str, Any] = {}
+    for given in changes or ():
+        key, _, text = given.partition("=")
+        if not key or "=" not in given:
+            raise SettingsError(f"--set: expected KEY=TEXT, found {given!r}")
+        changed[key] = float(text) if key == "step" else text
+    runs = import_replies(
+        table,
+        load_mapping(mapping, changed),
+        settings,
+        out=out,
+        only=only or (),
+        model=model,
+        fresh=fresh,
+    )
+    _show(*runs, json_output=json_output)
+
+
+def _show(*runs: Run, json_output: bool) -> None:
     if json_output:
-        print_json(as_json([run], []))
+        print_json(as_json(list(runs), []))
     else:
-        print_runs([run])
+        print_runs(list(runs))
     stream = sys.stderr if json_output else sys.stdout
-    stream.write(visible(where_next([run.path] if run.path else [])) + "\n")
+    stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
 
 
 def labels_command(

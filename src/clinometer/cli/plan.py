@@ -13,7 +13,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
 from clinometer.cli.options import GROUPS, grouped, topic_of
-from clinometer.cli.printing import console, print_json
+from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.display.numbers import counted, duration
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
@@ -24,6 +24,7 @@ from clinometer.measure.planning import (
     contexts_to_detect,
     detectable,
     half_width,
+    replies_to_detect,
 )
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.protocol import PLANNED, Protocol
@@ -49,6 +50,14 @@ def plan_command(
     effective: Annotated[
         int | None,
         opt("Show what this many effective contexts can tell.", allowed=ranges.COUNT),
+    ] = None,
+    repeated: Annotated[
+        Path | None,
+        opt(
+            "A run with repeated replies: contexts and replies that show a steady lean of the size "
+            "of --detect, in points of the scale or as a share.",
+            "--from",
+        ),
     ] = None,
     topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
@@ -120,6 +129,9 @@ def plan_command(
     From a pilot run, or from a guess at the spread between contexts. --protocol writes down what
     will be asked, measured and decided; the run and its report say what was not as planned.
     """
+    if repeated is not None:
+        _repeated(Run.load(repeated), detect, settings.level, power, json_output=json_output)
+        return
     names, rates = _models(models or [], rated=protocol is None)
     chosen = topic_of(topic, groups)
     wanted = (settings.precision, detect, effective)
@@ -165,6 +177,39 @@ def plan_command(
         lines.append(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
     for line in lines:
         console().print(line, soft_wrap=True)
+
+
+def _repeated(
+    run: Run, detect: float | None, level: float, power: float, *, json_output: bool
+) -> None:
+    """Contexts and replies that show a steady lean, by the components of a run."""
+    split = run.record.components
+    if split is None:
+        raise SettingsError(
+            f"--from: expected a run of counted replies, found none in {run.path}; import some "
+            "(clinometer import replies), or audit with --replies"
+        )
+    if detect is None:
+        raise SettingsError("--from: expected --detect, the steady lean that should be found")
+    plans = replies_to_detect(split, detect, level=level, power=power)
+    if json_output:
+        parts = dict(zip(("lean", "swing", "dice"), split.parts, strict=True))
+        print_json({"detect": detect, "parts": parts, "plans": [vars(plan) for plan in plans]})
+        return
+    lean, swing, dice = split.parts
+    title = f"To find a steady lean of {detect:g} in {power:.0%} of audits of {len(split.groups)} "
+    table = TerminalTable(f"{title}groups").add_numbers("replies", "contexts", "requests")
+    for plan in plans:
+        table.add_row(f"{plan.replies}", f"{plan.contexts:,}", f"{plan.requests:,}")
+    table.print(console())
+    least = min(plans, key=lambda plan: plan.requests)
+    console().print(
+        f"Variance in {run.model}: lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}. Fewest "
+        f"requests: {counted(least.contexts, 'context')} with "
+        f"{'1 reply' if least.replies == 1 else f'{least.replies} replies'} each; one reply alone "
+        "does not tell dice from swing.",
+        soft_wrap=True,
+    )
 
 
 def _estimate(

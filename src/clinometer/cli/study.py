@@ -506,6 +506,26 @@ def languages_command(
 
 
 @grouped
+def reaudit_command(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A table of replies, as for import replies.")
+    ],
+    mapping: Annotated[
+        str, opt("Which fields are what: a ready mapping or a .toml file.")
+    ] = "hiring_bias",
+    *,
+    output: VIEW,
+) -> None:
+    """A published audit read again: its own figures, then lean, swing and dice, and half splits."""
+    from clinometer.bridges.mapping import load_mapping
+    from clinometer.studies.reaudit import reaudit
+
+    folder = output.folder("reaudit")
+    found = reaudit(table, load_mapping(mapping), AuditSettings(), out=folder)
+    finish(found, folder, output)
+
+
+@grouped
 def leaning_command(runs: RUNS, *, output: VIEW) -> None:
     """Which way each group leans in each model, and which lean alike in all (Figure 5)."""
     from clinometer.studies.views import leaning_findings

@@ -9,6 +9,7 @@ from scipy.special import ndtri, stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import Comparison
+from clinometer.measure.components import Components
 from clinometer.measure.results import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
 from clinometer.statistics.arrays import ROUNDING, as_number
@@ -143,8 +144,6 @@ def verdict(report: RiskReport) -> str:
     for note in dict.fromkeys(estimates[name].note for name in noted):
         alike = [name for name in noted if estimates[name].note == note]
         parts.append(f"No interval of {_listed(alike)}: {note}.")
-    if estimates["R^b"].low == 0 and estimates["R"].value > 0:
-        parts.append("R^b cannot be told from 0.")
     if report.missing_groups:
         parts.append(f"{len(report.missing_groups)} of {len(report.groups)} groups have no answer.")
     return " ".join(parts)
@@ -242,9 +241,78 @@ def detectable(
     return (_z(level) + float(ndtri(power))) * spread.sd / math.sqrt(contexts)
 
 
+def contexts_and_replies(
+    affordable: int, contexts: int, *, replies: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Contexts, and replies in each, that give the narrowest interval for the replies
+    that can be paid per group.
+
+    The variance of a mean is (S^2 + 1/(4 r)) / n with n contexts of r replies each: S between
+    contexts (SPREAD), and at most 1/4 of a reply that is yes or no. Contexts come first; replies
+    are added where all of them are asked. None if not even two contexts can be paid.
+
+    >>> [contexts_and_replies(n, 80, replies=(10, 40)) for n in (500, 5000)]
+    [(50, 10), (80, 40)]
+    """
+    least, most = replies
+    choices = [(min(contexts, affordable // r), r) for r in range(least, most + 1)]
+    possible = [(n, r) for n, r in choices if n >= min(2, contexts)]
+    if not possible:
+        return None
+    return min(possible, key=lambda nr: (SPREAD**2 + 1 / (4 * nr[1])) / nr[0])
+
+
 def _sd(arm: float, n_eff: float, level: float | None) -> float:
     return arm / _z(level or 0.95) * math.sqrt(max(n_eff, 1.0))
 
 
 def _z(level: float) -> float:
     return float(ndtri(0.5 + level / 2))
+
+
+# --- Repeated replies ----------------------------------------------------------------------------
+
+
+REPETITIONS = (1, 2, 3, 5, 10, 20)
+"""Replies per cell that a plan compares."""
+
+
+@dataclass(frozen=True)
+class RepliesPlan:
+    """Contexts at which a steady lean is found, with this many replies per cell, and the requests
+    that all groups need."""
+
+    replies: int
+    contexts: int
+    requests: int
+
+
+def replies_to_detect(
+    split: Components, difference: float, *, level: float = 0.95, power: float = POWER
+) -> tuple[RepliesPlan, ...]:
+    """Contexts and replies that show one group's steady lean of this size, from the components of a
+    pilot: the variance of a group's mean is (V_swing + (1 − 1/X) V_dice / m) / C.
+
+    More replies of the same request lower the dice alone; more contexts lower both. A pilot
+    without repeated replies is an error.
+
+    >>> from clinometer.measure.components import Components
+    >>> pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(0.5), 1.0, (), 17, 5.0)
+    >>> [(plan.replies, plan.contexts) for plan in replies_to_detect(pilot, 0.2)][::2]
+    [(1, 106), (3, 41), (10, 18)]
+    """
+    POSITIVE.check("difference", difference)
+    LEVEL.check("power", power)
+    if split.swing is None or split.dice is None:
+        raise SettingsError(
+            f"plan: expected a run with repeated replies in several contexts: {split.note}"
+        )
+    X = len(split.groups)
+    _, swing, dice = split.parts
+    dice *= 1 - 1 / X if X > 1 else 1.0
+    reach = (_z(level) + float(ndtri(power))) / difference
+    found = []
+    for m in REPETITIONS:
+        contexts = max(2, math.ceil(reach**2 * (swing + dice / m)))
+        found.append(RepliesPlan(m, contexts, contexts * m * max(X, 1)))
+    return tuple(found)

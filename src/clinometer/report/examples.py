@@ -14,6 +14,7 @@ from clinometer.report.cell_statistics import CellStatistics, sentence
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_words
 from clinometer.runs.nouns import asks, from_group, group_text, question_of
+from clinometer.topics.conversation import CASE
 
 _HEAVIEST = 10  # contexts whose words are considered for a headline
 _ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen
@@ -119,6 +120,8 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     asked = asks(run)
     if asked:
         before = question_of(from_group(before, group_text(run, p.groups[x])))
+        if CASE in p.labels:  # a whole prompt is too long to show
+            before = f"Case {p.labels[CASE][c]}, {group_text(run, p.groups[x])}: "
         if why:  # with the group, whose name may be cut off above, and its share beside the mean
             mean = f", mean {percent(float(reference[favoured]))}" if _from_mean(run) else ""
             answer = f"{brief(p.categories[favoured], 24)} {percent(shares[favoured])}"

@@ -83,7 +83,11 @@ def answer_words(run: Run, x: int, c: int) -> list[tuple[str, float, list[int]]]
     """The words of one answer: (word, probability, categories), the likeliest first."""
     categories = run.preferences.categories
     return [
-        (visible(w.word), w.probability, [categories.index(k) for k in w.categories])
+        (
+            visible(w.word),
+            w.probability,
+            [categories.index(k) for k in w.categories if k in categories],
+        )
         for w in cell_words(run, x, c)
         if w.probability > 0
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from clinometer.display.table import Cell, Table
 from clinometer.display.text import visible
 from clinometer.errors import RunError
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 
 _TEX = {
@@ -123,5 +123,5 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{file.parent}: cannot be written: {error.strerror}") from error
-        with replacing(file, error=RunError) as beside:
+        with output_file(file, error=RunError) as beside:
             beside.write_bytes(content)

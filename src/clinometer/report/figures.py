@@ -33,6 +33,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.statistics.regression import regress
+from clinometer.topics.conversation import CASE
 
 REFERENCES = (
     ("Ideally unbiased", "unbiased"),
@@ -98,8 +99,10 @@ def leans_figure(leans: Leans, *, every: bool = False) -> Figure:
         f"{r['group']} {percent(r[f'share of {last}'])}" + ("" if r["clear"] else " (not clear)")
         for r in frame.iloc[groups[:40]].to_dict("records")
     )
-    title = f"{'What the model answers' if asks(run) else 'Which words the model writes'}, by "
-    title += group_noun(run)
+    about = "What the model answers" if asks(run) else "Which words the model writes"
+    if run.risks.criterion.points:
+        about = "Mean score"
+    title = f"{about}, by {group_noun(run)}"
     return Figure(
         key="every-group" if every else "groups",
         title=f"All {len(groups)} {noun_of(run)[0]}" if every else title,
@@ -284,7 +287,9 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
     pull = np.nan_to_num(cells.context_mean[:, -1])
     contexts = [int(c) for c in order[np.argsort(pull[order], kind="stable")]]
     templates = p.templates or p.contexts
-    if asks(run):
+    if CASE in p.labels:
+        labels = [p.labels[CASE][c] for c in contexts]
+    elif asks(run):
         labels = [question_label(templates[c]) for c in contexts]
     else:
         labels = [templates[c].replace("[X]", "…").replace("[Y]", "___") for c in contexts]
@@ -509,6 +514,54 @@ def ranking_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
             "Bar: bias risk (steady lean), then volatility risk (swing). Line: interval of R. "
             f"{'; '.join(dict.fromkeys(basis(run) for run in runs))}."
         ),
+    )
+
+
+def components_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
+    """Lean, swing and dice of each model as one bar; None unless all have repeated replies."""
+    found: list[dict[str, Any]] = []
+    for run, name in zip(runs, names, strict=True):
+        split, placebo = run.record.components, run.record.placebo
+        if split is None or split.total <= 0 or not run.preferences.grid.relative:
+            return None
+        lean, swing, dice = (part / split.total for part in split.parts)
+        found.append(
+            {
+                "name": name,
+                "size": split.size,
+                "lean": lean,
+                "swing": swing,
+                "dice": dice,
+                "group": None if placebo is None else placebo.groups,
+                "edit": None if placebo is None else placebo.edit,
+            }
+        )
+    table = pd.DataFrame(found).astype({"group": float, "edit": float})
+    table = table.sort_values("lean", ascending=False, kind="stable")
+    unit = "points" if runs[0].risks.criterion.points else "as a share"
+    noun, one = context_noun(runs[0]), group_noun(runs[0])
+    said = "; ".join(
+        f"{r['name']} {r['size']:.2f}: lean {percent(r['lean'])}, swing {percent(r['swing'])}, "
+        f"dice {percent(r['dice'])}"
+        for r in found
+    )
+    edits = ""
+    if table["edit"].notna().any():
+        edits = (
+            f" Right: how far two answers differ without dice, by another {one} (dot) and by an "
+            "edit that should not matter (diamond)."
+        )
+    return Figure(
+        key="components",
+        title="Lean, swing, dice",
+        caption=(
+            f"Length: how far an answer is from the mean of its {noun} (root mean square). Lean: "
+            f"the same in every {noun}. Swing: another lean in another {noun}. Dice: another "
+            f"answer to the same request.{edits} {'; '.join(dict.fromkeys(map(basis, runs)))}."
+        ),
+        alt=f"Bars in three parts. {said}.",
+        draw=lambda width: charts.components(table, unit=unit, width=width),
+        table=table,
     )
 
 

@@ -221,6 +221,7 @@ def _ranking(
         group_weights=first.group_weights,
         reference=first.reference,
         criterion=first.criterion,
+        samples=[one.preferences.samples for one in runs],
         replicates=replicates,
         seed=seed,
     )
@@ -230,11 +231,6 @@ def _notes(found: Ranking | None, rows: Sequence[Ranked]) -> tuple[str, ...]:
     notes = []
     if found is not None and found.missing_cells:
         notes.append(f"{found.missing_cells:,} cells that some model lacks count for none.")
-    if any(row.record.replies for row in rows):
-        notes.append(
-            "Some models were sampled: ranks are by the counted answers, whose noise lifts R; the "
-            "R shown is corrected for it."
-        )
     return tuple(notes)
 
 

@@ -16,6 +16,7 @@ from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.report import figures, tables
+from clinometer.report.cell_statistics import drawn
 from clinometer.report.document import asset, render_document
 from clinometer.report.examples import Example, top_examples
 from clinometer.report.explorer import explorer_data
@@ -155,7 +156,9 @@ def _held(summary: RunSummary) -> str:
 
 def _summaries(opened: Sequence[LoadedRun]) -> dict[int, RunSummary]:
     """The runs that can be measured, by index."""
-    return {i: RunSummary(one, one.run) for i, one in enumerate(opened) if one.run is not None}
+    return {
+        i: RunSummary(one, drawn(one.run)) for i, one in enumerate(opened) if one.run is not None
+    }
 
 
 def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:

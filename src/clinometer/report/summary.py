@@ -11,11 +11,16 @@ from clinometer.measure.criterion import CRITERIA
 from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
 from clinometer.report.examples import Example, pick_examples
 from clinometer.report.figure import Figure
-from clinometer.report.figures import leans_figure, ranking_figure, spread_figure
+from clinometer.report.figures import (
+    components_figure,
+    leans_figure,
+    ranking_figure,
+    spread_figure,
+)
 from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
 from clinometer.runs.compare import runs_finding
-from clinometer.runs.findings import run_findings
+from clinometer.runs.findings import leaning_models, run_findings
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.nouns import context_noun
 
@@ -53,7 +58,7 @@ class RunSummary:
 
     @cached_property
     def cells(self) -> CellStatistics:
-        return CellStatistics(self.run)
+        return CellStatistics(self.run, self.opened.run)
 
     @cached_property
     def leans(self) -> Leans:
@@ -72,18 +77,21 @@ class RunSummary:
 
 def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     """The first screen of one run, or of several."""
+    names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
+    split = components_figure(runs, names)
+    if split is not None and runs[0].risks.criterion.points:
+        return Screen(_title(summaries), _of_parts(runs), (), (split,))
     if len(summaries) == 1:
         one = summaries[0]
         return Screen(
             one.title,
             lede(one.run),
             chips(one.run),
-            (leans_figure(one.leans),),
+            (leans_figure(one.leans), *([split] if split else [])),
             one.examples,
             one.run.preferences.categories,
             f"{context_noun(one.run)}s",
         )
-    names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = spread_figure([s.leans for s in summaries], names)
     return Screen(
@@ -98,6 +106,26 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         top.run.preferences.categories,
         f"{context_noun(top.run)}s",
     )
+
+
+def _title(summaries: Sequence[RunSummary]) -> str:
+    if len(summaries) == 1:
+        return summaries[0].title
+    names = [s.opened.name for s in summaries]
+    return runs_finding([s.run for s in summaries], names).text
+
+
+def _of_parts(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What follows the headline of repeated replies: who leans, and what an irrelevant edit
+    does."""
+    kinds = ("parts", "placebo") if len(runs) == 1 else ("split",)
+    listed = range(len(runs)) if len(runs) == 1 else leaning_models(runs)
+    said = [one for i in listed for one in runs[i].findings if one.kind in kinds]
+    split = runs[0].record.components
+    asked = "" if split is None else f"{split.contexts} {context_noun(runs[0])}s"
+    many = "" if split is None else f" × {split.replies:.2g} replies"
+    evidence_of = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}."
+    return (*(one.text for one in said), evidence_of)
 
 
 def chips(run: Run) -> tuple[Chip, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError
 from clinometer.runs import audit
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.topics import Group, Topic
 from clinometer.topics.topic import NEUTRAL
 
@@ -53,7 +53,7 @@ class Leaks:
 
     def write(self, path: str | Path) -> None:
         """Write the flagged contexts as CSV."""
-        with replacing(Path(path), error=TopicError) as beside:
+        with output_file(Path(path), error=TopicError) as beside:
             self.flagged.to_csv(beside, index=False)
 
     def to_dict(self) -> dict[str, object]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clinometer.bridges.inspect import InspectAudit, ReplyReader, risks_of
+from clinometer.bridges.inspect import CellReplies, InspectAudit, ReplyReader, risks_of
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import default_contexts
-from clinometer.errors import SettingsError
+from clinometer.errors import ClinometerError, SettingsError
 from clinometer.measure import decompose
 from clinometer.models import SampleOptions
 from clinometer.topics import load_topic
@@ -113,3 +113,40 @@ def test_questions_of_one_wording_are_resampled_together() -> None:
     assert apart.R.low is not None
     assert apart.R.high is not None
     assert together.R.high - together.R.low > 1.2 * (apart.R.high - apart.R.low)
+
+
+Reply = tuple[int, int, str, str, str]
+
+
+def whole_log() -> list[Reply]:
+    texts = [text for text, _ in AUDIT.samples()]
+    return [(cell, n + 1, " he", texts[cell], "m") for cell in range(4) for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "message"),
+    [
+        (5, {3: "The baker said that"}, "expected the prompt of the cell"),
+        (5, {0: 0, 3: "The nurse said that"}, "expected one reply, found a second"),
+        (15, {4: "another"}, "found 'another' after 'm'"),
+        (5, None, "expected 4 replies in each of 4 cells, found 3 in cell 1"),
+    ],
+    ids=["prompt", "twice", "model", "fewer"],
+)
+def test_replies_that_cannot_be_of_one_audit_are_refused(
+    place: int, change: dict[int, object] | None, message: str
+) -> None:
+    def gathered(log: list[Reply]) -> list[tuple[str, ...]]:
+        replies = CellReplies(AUDIT, "log")
+        for one in log:
+            replies.add(*one)
+        return replies.draws()
+
+    log = whole_log()
+    assert gathered(log) == [(" he",) * 4] * 4
+    changed = list(log[place])
+    for index, value in (change or {}).items():
+        changed[index] = value
+    log[place : place + 1] = [] if change is None else [(changed[0], changed[1], *changed[2:])]  # type: ignore[list-item]
+    with pytest.raises(ClinometerError, match=message):
+        gathered(log)

@@ -17,6 +17,7 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.models.generation.replies import open_reader
 from clinometer.runs import Run, RunFolder
+from clinometer.storage.untrusted import NOTHING
 from clinometer.topics import load_topic
 
 #: Of Inspect itself.
@@ -113,7 +114,7 @@ def test_questions_are_asked_as_they_are_and_read_by_the_readout(
     )
     run = import_inspect(log, out=tmp_path / "run", replicates=0)
     assert run.record.topic.reference == "group-mean"
-    reader = open_reader(present(two.readout), two.attributes)
+    reader = open_reader(present(two.readout), two.attributes, NOTHING)
     counts: Counter[str] = Counter()
     for sample in read_eval_log_samples(log):
         prompt = two.render(sample.metadata["context"], sample.metadata["group"])

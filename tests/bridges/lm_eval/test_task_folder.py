@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import runpy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from clinometer.bridges.lm_eval import HarnessWords, TaskFolder
+from clinometer.bridges.lm_eval import HarnessWords, TaskFolder, import_lm_eval
 from clinometer.contexts import ContextSet
+from clinometer.errors import ClinometerError
 from clinometer.topics import Prompt, load_topic
 
 
@@ -59,3 +63,89 @@ def test_the_tokenizer_tells_what_texts_do_not() -> None:
     report = HarnessWords(words, tokenizer="pocket:gpt2-l").report
     assert set(report.tokens) == set(words)
     assert not HarnessWords(words).report.prefixes
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> tuple[Path, list[dict[str, Any]]]:
+    """An exported task, and what the harness writes of it."""
+    folder = TaskFolder(
+        load_topic("gender").select(["nurse", "engineer"]),
+        ContextSet("two", ["The [X] said that [Y]", "A [X] saw [Y]"], [3, 1]),
+    )
+    folder.write(tmp_path / "task")
+    rng, lines = np.random.default_rng(0), []
+    for number, doc in enumerate(folder.documents()):
+        logs = -8 - rng.random(len(doc["choices"]))
+        lines.append(
+            {
+                "doc_id": number,
+                "doc": doc,
+                "target": "0",
+                "arguments": [[doc["before"], choice] for choice in doc["choices"]],
+                "filtered_resps": [[str(value), "False"] for value in logs],
+            }
+        )
+    return tmp_path / "task", lines
+
+
+def imported(task: Path, lines: list[dict[str, Any]]) -> Any:
+    file = task.with_name("samples_clinometer_gender_2026-01-01T00-00-00.jsonl")
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return import_lm_eval(file, task=task, replicates=0)
+
+
+def _every(value: str) -> Callable[[list[dict[str, Any]]], None]:
+    def change(lines: list[dict[str, Any]]) -> None:
+        for line in lines:
+            line["filtered_resps"] = [[value, "False"]] * len(line["filtered_resps"])
+
+    return change
+
+
+def _again(lines: list[dict[str, Any]]) -> None:
+    twice = json.loads(json.dumps(lines[0]))
+    twice["doc_id"] = 99
+    lines.append(twice)
+
+
+def _swapped(lines: list[dict[str, Any]]) -> None:
+    lines[0]["arguments"] = lines[0]["arguments"][::-1]
+
+
+def _other_prompt(lines: list[dict[str, Any]]) -> None:
+    lines[0]["arguments"] = [["The baker said that", c] for _, c in lines[0]["arguments"]]
+
+
+def _one_for_all(lines: list[dict[str, Any]]) -> None:
+    lines[0]["doc"]["cell"] = True
+    del lines[1:]
+
+
+def _other_numbers(lines: list[dict[str, Any]]) -> None:
+    lines.append({**lines[0], "filtered_resps": lines[1]["filtered_resps"]})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_every("0"), "probability of at most 1 together, found"),
+        (_every("-3"), "probability of at most 1 together, found"),
+        (_every("-30"), "expected log-likelihoods that differ"),
+        (_again, "expected each cell once, found cell 0 again"),
+        (_other_numbers, "another for doc_id 0"),
+        (_swapped, "expected the words of the topic in their order"),
+        (_other_prompt, "expected the text of cell 0 as its prompt"),
+        (_one_for_all, "expected the number of a cell, found True"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_numbers_that_cannot_be_are_refused(
+    change: Callable[[list[dict[str, Any]]], None],
+    message: str,
+    evaluated: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    task, lines = evaluated
+    assert imported(task, lines).record.counts["cells"] == 4
+    change(lines)
+    with pytest.raises(ClinometerError, match=message):
+        imported(task, lines)

@@ -19,6 +19,7 @@ from clinometer.report.charts.one_model import (
 from clinometer.report.charts.reliability import agreement, least_stable, reliability
 from clinometer.report.charts.several_models import (
     boxes,
+    components,
     differences,
     intervals,
     knowledge,
@@ -36,6 +37,7 @@ __all__ = [
     "agreement",
     "answers",
     "boxes",
+    "components",
     "convergence",
     "coverage",
     "density",

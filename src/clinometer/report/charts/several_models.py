@@ -134,6 +134,109 @@ def stacked(
     return fitted(alt.layer(*layers), width, step * len(frame))
 
 
+def components(table: pd.DataFrame, *, unit: str, width: int = WIDE) -> Any:
+    """One bar per model in three parts: lean, swing and dice; where `edit` is known, beside it how
+    far another group and an irrelevant edit move the answer.
+
+    table: name, size (the length of the bar), lean, swing, dice (their shares of the variance);
+    group and edit (may be missing).
+    """
+    alt = altair()
+    narrow = is_narrow(width)
+    frame = _labelled(table, "name")
+    parts = {"lean": BIAS, "swing": VOLATILITY, "dice": "#c9ccd1"}
+    for part in parts:
+        frame[f"{part} length"] = frame[part] * frame["size"]
+    frame["shown"] = [f"{size:.2f} {unit}".strip() for size in frame["size"]]
+    frame["about"] = [
+        f"{r['label']}: {r['shown']}; lean {r['lean']:.0%}, swing {r['swing']:.0%}, "
+        f"dice {r['dice']:.0%} of the variance"
+        for _, r in frame.iterrows()
+    ]
+    long = frame.melt(
+        id_vars=["label", "about"], value_vars=[f"{part} length" for part in parts], var_name="part"
+    )
+    long["part"] = long["part"].str.removesuffix(" length")
+    long["order"] = long["part"].map({part: i for i, part in enumerate(parts)})
+    beside = bool(frame["edit"].notna().any()) and not narrow
+    step = _NARROW_ROW if narrow else _ROW
+    y = (
+        alt.Y("label:N", sort=list(frame["label"]), title=None)
+        .axis(None if narrow else alt.Axis(labelLimit=240))
+        .scale(paddingInner=0.55 if narrow else 0.42, paddingOuter=0.3)
+    )
+    top = 1.25 * float(frame["size"].max() or 1.0)
+    axis = alt.Axis(
+        format=".2~f",
+        tickCount=5,
+        title=wrap_axis_title(f"how much an answer moves, {unit}", width),
+        titleAnchor="start",
+    )
+    bars = (
+        alt.Chart(rows(long))
+        .mark_bar()
+        .encode(
+            x=alt.X("value:Q", stack="zero", axis=axis).scale(domain=[0, top]),
+            y=y,
+            color=alt.Color("part:N").scale(domain=list(parts), range=list(parts.values())),
+            order=alt.Order("order:Q"),
+            description="about:N",
+        )
+    )
+    base = alt.Chart(rows(frame))
+    values = base.mark_text(align="left", dx=8, color=INK).encode(x="size:Q", y=y, text="shown:N")
+    layers = [bars, values]
+    if narrow:
+        layers.append(
+            base.mark_text(align="left", dy=-19, limit=width, color=INK).encode(
+                x=alt.datum(0), y=y, text="label:N"
+            )
+        )
+    if not beside:
+        return fitted(alt.layer(*layers), width, step * len(frame))
+    gutter = min(240, 12 + int(6.4 * frame["label"].str.len().max()))
+    right = int(width * 0.2)
+    left = width - gutter - right - 64
+    known = frame[frame["edit"].notna()]
+    reach_ = 1.1 * float(known[["group", "edit"]].max().max())
+    shared = alt.Y("label:N", sort=list(frame["label"]), title=None, axis=None).scale(
+        paddingInner=0.42, paddingOuter=0.3
+    )
+    where = alt.X("value:Q", title=["dot: another group", "diamond: irrelevant edit"]).scale(
+        domain=[0, reach_]
+    )
+    marks = known.melt(id_vars=["label"], value_vars=["group", "edit"], var_name="what")
+    marks["about"] = [
+        f"{r['label']}: {'another group' if r['what'] == 'group' else 'an irrelevant edit'} moves "
+        f"the answer by {r['value']:.2f} {unit}"
+        for _, r in marks.iterrows()
+    ]
+    points = alt.Chart(rows(marks)).encode(
+        x=where.axis(tickCount=3, format=".2~f", titleAnchor="start"),
+        y=shared,
+        description="about:N",
+    )
+    panel = alt.layer(
+        points.transform_filter("datum.what === 'group'").mark_point(
+            shape="circle", filled=True, size=70, color=BIAS, opacity=1
+        ),
+        points.transform_filter("datum.what === 'edit'").mark_point(
+            shape="diamond", filled=False, size=90, color=MARK, strokeWidth=2, opacity=1
+        ),
+        alt.Chart(rows(frame[frame["edit"].isna()].assign(text="no edit asked")))
+        .mark_text(align="left", color=SOFT)
+        .encode(x=alt.datum(0), y=shared, text="text:N"),
+    )
+    height = step * len(frame)
+    return finish(
+        alt.hconcat(
+            alt.layer(*layers).properties(width=left, height=height),
+            panel.properties(width=right, height=height),
+            spacing=24,
+        )
+    )
+
+
 def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     """R and its bias and volatility components of each model, each with its interval.
 

@@ -1,0 +1,431 @@
+"""Tables of replies as runs: any file with one reply per row, read by a mapping.
+
+A table may hold several models and several subjects (axes); each pair of them is a run. What is
+kept in memory are counts of replies per cell, not rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
+from clinometer.bridges.mapping import SampleMapping, SamplePlace
+from clinometer.contexts.context_set import context_ids
+from clinometer.errors import TableError
+from clinometer.measure import Preferences
+from clinometer.models import ModelInfo
+from clinometer.models.scoring.word_scorer import shorten
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.folder.record import ImportRecord
+from clinometer.settings import with_settings
+from clinometer.storage.untrusted import open_text, parse_json, read_json, read_parquet
+
+MOST_SCORES = 201
+"""Different scores that a scale may have."""
+
+LONG_SCALE = 5
+"""Points of a scale beyond which R has no interval; lean, swing and dice always have one."""
+
+MOST_BYTES = 4 << 30
+"""Of a text table, unpacked; rows are not kept."""
+
+UNEDITED = "as it was"
+"""The name of the text that irrelevant edits change."""
+
+Row = Mapping[str, Any]
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a table (csv, tsv, jsonl, parquet), a JSON file of a known tool, or a folder of
+    JSON files."""
+    if path.is_dir():
+        files = sorted(path.rglob("*.json"))
+        if not files:
+            raise TableError(f"{path}: expected files .json in the folder, found none")
+        for file in files:
+            yield from read_rows(file)
+        return
+    name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
+    try:
+        if name.endswith(".parquet"):
+            yield from _parquet_rows(path)
+        elif name.endswith((".jsonl", ".ndjson")):
+            with open_text(path, most=MOST_BYTES) as stream:
+                for number, line in enumerate(stream, start=1):
+                    if line.strip():
+                        yield _object(parse_json(line, loose=True), f"{path}:{number}")
+        elif name.endswith(".json"):
+            yield from _json_rows(read_json(path), path)
+        elif name.endswith((".csv", ".tsv")):
+            with open_text(path, most=MOST_BYTES) as stream:
+                dialect = "excel-tab" if name.endswith(".tsv") else "excel"
+                yield from csv.DictReader(stream, dialect=dialect)
+        else:
+            raise TableError(
+                f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz), or a "
+                "folder of .json files"
+            )
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file; check the path") from error
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    except (csv.Error, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{path}: cannot be read: {' '.join(str(error).split())[:160]}") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    if path.stat().st_size < 64 << 20:
+        yield from read_parquet(path).to_pylist()
+        return
+    for batch in pq.ParquetFile(path).iter_batches(10_000):
+        yield from batch.to_pylist()
+
+
+def _object(value: Any, where: str) -> Row:
+    if not isinstance(value, Mapping):
+        raise TableError(f"{where}: expected an object with a reply, found {shorten(str(value))!r}")
+    return value
+
+
+def _json_rows(content: Any, path: Path) -> Iterator[Row]:
+    """The replies in a JSON file, by its shape: promptfoo, DeepEval, HELM, a list, or one reply."""
+    for fits, rows in _SHAPES:
+        if isinstance(content, Mapping) and fits(content):
+            yield from rows(content)
+            return
+    for number, value in enumerate(content if isinstance(content, list) else [content]):
+        yield _object(value, f"{path}: item {number}")
+
+
+def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
+    for row in content["results"]["results"]:
+        provider = row.get("provider") or {}
+        named = provider if isinstance(provider, str) else provider.get("label") or provider["id"]
+        tested = (row.get("testCase") or {}).get("vars") or {}
+        yield {**row, "provider": named, "vars": {**tested, **(row.get("vars") or {})}}
+
+
+def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
+    known = content.get("hyperparameters") or {}
+    model = known.get("model", "") if isinstance(known, Mapping) else ""
+    for row in content["testCases"]:
+        metrics = row.get("metricsData") or [{}]
+        held = row.get("additionalMetadata") or row.get("metadata") or {}
+        named = held.get("model") or model or "model"
+        yield {**row, "metadata": held, "score": metrics[0].get("score"), "model": named}
+
+
+def _of_helm(content: Mapping[str, Any]) -> Iterator[Row]:
+    for row in content["request_states"]:
+        instance, result = row["instance"], row.get("result") or {}
+        completions = result.get("completions") or [{}]
+        right = [
+            ref["output"]["text"].strip().lower()
+            for ref in instance.get("references") or []
+            if "correct" in (ref.get("tags") or ())
+        ]
+        reply = str(completions[0].get("text", "")).strip()
+        reply = (row.get("output_mapping") or {}).get(reply, reply)
+        yield {
+            "model": (row.get("request") or {}).get("model") or content["adapter_spec"]["model"],
+            "id": instance["id"],
+            "perturbation": (instance.get("perturbation") or {}).get("name", "none"),
+            "trial": row.get("train_trial_index", 0),
+            "input": instance["input"]["text"],
+            "reply": reply,
+            "correct": "correct" if reply.strip().lower() in right else "wrong",
+        }
+
+
+def _results(content: Mapping[str, Any]) -> bool:
+    results = content.get("results")
+    return isinstance(results, Mapping) and isinstance(results.get("results"), list)
+
+
+Shape = tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any]], Iterator[Row]]]
+_SHAPES: tuple[Shape, ...] = (
+    (_results, _of_promptfoo),
+    (lambda content: isinstance(content.get("testCases"), list), _of_deepeval),
+    (lambda content: isinstance(content.get("request_states"), list), _of_helm),
+)
+
+
+# --- Replies --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a row belongs; `edit` is the name of an irrelevant edit, else empty."""
+
+    model: str
+    axis: str
+    place: SamplePlace
+    edit: str
+    baseline: bool
+
+
+@dataclass
+class ReplyTable:
+    """Counts of replies by place, read row by row.
+
+    counts    place -> reply (a score's text, or a category; None: unreadable) -> how many
+    rows      that were read
+    left_out  why others were not
+    """
+
+    mapping: SampleMapping
+    counts: dict[_Place, Counter[str | None]] = field(default_factory=dict)
+    rows: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    unread: tuple[str, str] | None = None
+
+    @classmethod
+    def read(cls, rows: Iterable[Row], mapping: SampleMapping, *, where: str) -> ReplyTable:
+        """All rows; a repetition that is there twice, and a field that is not, are errors."""
+        table = cls(mapping)
+        names = [name for name in mapping.fields if f"{{{name}}}" != mapping.score]
+        flat = all("." not in name for name in names)
+        # By the fields of a row: its place, and the repetitions seen there.
+        known: dict[Any, tuple[_Place, set[str]] | None] = {}
+        seen: dict[_Place, set[str]] = defaultdict(set)
+        for number, row in enumerate(rows, start=1):
+            table.rows = number
+            at = f"{where}: row {number}"
+            key: Any = tuple(map(row.get, names)) if flat else None
+            if key is None or not _hashable(key) or key not in known:
+                place = table._place(row, at)
+                found = None if place is None else (place, seen[place])
+                if key is not None and _hashable(key):
+                    known[key] = found
+            else:
+                found = known[key]
+            if found is None:
+                table.left_out["rows that the mapping does not want"] += 1
+                continue
+            place, repetitions = found
+            if mapping.repetition:
+                repetition = sys.intern(mapping.written(mapping.repetition, row, where=at))
+                if repetition in repetitions:
+                    raise TableError(
+                        f"{at}: expected each repetition once, found {repetition!r} again for "
+                        f"group {place.place.group!r} in context {place.place.context!r}; name "
+                        "what tells them apart in `repetition`, or leave it out of the mapping"
+                    )
+                repetitions.add(repetition)
+            reply = table._reply(row, at)
+            table.counts.setdefault(place, Counter())[reply] += 1
+        if not table.rows:
+            raise TableError(f"{where}: expected replies, found no row")
+        if not table.counts:
+            raise TableError(
+                f"{where}: expected rows that the mapping {mapping.name!r} wants, found none in "
+                f"{table.rows:,}; see its `where`, `axis` and `parts`"
+            )
+        return table
+
+    def _place(self, row: Row, at: str) -> _Place | None:
+        m = self.mapping
+        fields = m.with_parts(row, where=at)
+        if not m.wants(fields, where=at):
+            return None
+        edited = m.matches(m.placebo, fields, where=at)
+        base = m.matches(m.baseline, fields, where=at)
+        placed = m.place(fields, where=at)
+        group = UNEDITED if base or (edited and m.baseline) else placed.group
+        return _Place(
+            m.written(m.model, fields, where=at) if m.model else "",
+            "" if not m.axis or base or edited else m.written(m.axis, fields, where=at),
+            replace(placed, group=group, labels=_Labels(placed.labels)),
+            m.written(m.edit, fields, where=at) if edited else "",
+            base,
+        )
+
+    def _reply(self, row: Row, at: str) -> str | None:
+        m = self.mapping
+        if not m.score:
+            return m.reply_category(m.with_parts(row, where=at), where=at)
+        try:
+            text = m.written(m.score, row, where=at).strip()
+        except TableError:
+            if m.score.strip("{}").split(".")[0] not in row:
+                raise
+            text = ""  # null, or a list
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            self.unread = self.unread or (text, at)
+            return None
+        if m.step is not None:
+            value = round(value / m.step) * m.step
+        if m.scale and not m.scale[0] <= value <= m.scale[-1]:
+            self.left_out["scores outside the scale"] += 1
+            return None
+        return f"{value:.10g}"
+
+    def categories(self, where: str) -> list[str]:
+        """The scores as categories in rising order, those of a whole scale that no reply gave
+        included; empty where replies are categories."""
+        if not self.mapping.score:
+            return []
+        n = Counter[bool]()
+        for counts in self.counts.values():
+            for reply, times in counts.items():
+                n[reply is None] += times
+        if n[True] > n[False]:
+            text, at = self.unread or ("", where)
+            raise TableError(
+                f"{at}: expected a number as score, found {shorten(text)!r} (and in {n[True]:,} of "
+                f"{self.rows:,} rows); name the field with the number in `score`"
+            )
+        seen = {float(r) for counts in self.counts.values() for r in counts if r is not None}
+        if scale := self.mapping.scale:
+            seen |= set(scale)
+            if all(value == round(value) for value in seen):
+                seen |= {float(value) for value in range(int(scale[0]), int(scale[-1]) + 1)}
+        if len(seen) > MOST_SCORES:
+            raise TableError(
+                f"{where}: expected at most {MOST_SCORES} different scores, found {len(seen):,}; "
+                "round them with `step` in the mapping (--set step=0.1)"
+            )
+        if len(seen) == 1:
+            seen |= {max(seen) + 1}
+        return [f"{value:.10g}" for value in sorted(seen)]
+
+
+def _hashable(key: tuple[Any, ...]) -> bool:
+    return not any(isinstance(value, list | dict) for value in key)
+
+
+class _Labels(dict[str, str]):
+    """Labels of a context that can be part of a key."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
+def import_replies(
+    path: Path,
+    mapping: SampleMapping,
+    settings: AuditSettings,
+    *,
+    out: Path | None,
+    only: Sequence[str] = (),
+    model: str | None = None,
+    fresh: bool = False,
+) -> list[Run]:
+    """Measure every model and axis of a table of replies: one run each.
+
+    Args:
+        path: a table, a result file of another tool, or a folder of JSON files.
+        mapping: which fields are what.
+        out: the folder of the runs; a single one is written to it, several below it.
+        only: axes to take, or patterns of them; all unless given.
+        model: the name of the model where the table has none.
+    """
+    where = str(path)
+    digest = file_digest(path) if path.is_file() else _folder_digest(path)
+    table = ReplyTable.read(read_rows(path), mapping, where=where)
+    categories = table.categories(where)
+    if categories:
+        # Lean, swing and dice have intervals; those of R on a long scale take longer than all else.
+        long = len(categories) > LONG_SCALE
+        settings = with_settings(
+            settings, {"criterion": "points", **({"replicates": 0} if long else {})}
+        )
+        mapping = mapping.model_copy(update={"reference": "group-mean"})
+    runs = []
+    keys = dict.fromkeys((p.model, p.axis) for p in table.counts if not p.edit and not p.baseline)
+    models = {name for name, _ in keys}
+    axes = [a for a in dict.fromkeys(a for _, a in keys) if _chosen(a, only)]
+    if not axes:
+        known = ", ".join(sorted({a for _, a in keys}))
+        raise TableError(f"{where}: --only: expected some of {known}; found {', '.join(only)}")
+    several = len([k for k in keys if k[1] in axes]) > 1
+    for name, axis in keys:
+        if axis not in axes:
+            continue
+        shown = name or model or path.name.partition(".")[0]
+        below = [*([axis] if len(axes) > 1 else []), *([shown] if len(models) > 1 else [])]
+        folder = out
+        if out is not None and several:
+            folder = out.joinpath(*(re.sub(r"[^\w.-]+", "-", part) for part in below))
+        cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
+        for place, counts in table.counts.items():
+            if place.model != name:
+                continue
+            mine = place.axis == axis and not place.edit
+            if (mine and not place.baseline) or (place.baseline and axis in mapping.baseline_in):
+                for reply, n in counts.items():
+                    cells.add_reply(place.place, reply, n)
+        for place, counts in table.counts.items():
+            if place.model == name and _edits(place, axis, mapping):
+                for reply, n in counts.items():
+                    edits.add_reply(_edited(place), reply, n)
+        cells.left_out.update(table.left_out)
+        runs.append(
+            measured_import(
+                cells,
+                ModelInfo(name=shown, kind=KIND, revision="as published"),
+                ImportRecord(
+                    tool="replies", task=axis, file=path.name, sha256=digest, samples=table.rows
+                ),
+                settings,
+                out=folder,
+                fresh=fresh,
+                title=mapping.titles.get(axis, ""),
+                placebo=_placebo(edits),
+            )
+        )
+    return runs
+
+
+def _chosen(axis: str, only: Sequence[str]) -> bool:
+    return not only or any(fnmatchcase(axis, pattern) for pattern in only)
+
+
+def _edits(place: _Place, axis: str, mapping: SampleMapping) -> bool:
+    """Whether replies are of an irrelevant edit, or of the text that it edits."""
+    if not mapping.placebo:
+        return False
+    return bool(place.edit) or place.baseline or (not mapping.baseline and place.axis == axis)
+
+
+def _edited(place: _Place) -> SamplePlace:
+    """Edits are the groups, texts (a group in a context) the contexts."""
+    text = f"{place.place.group} · {place.place.context}"
+    return SamplePlace(place.edit or UNEDITED, text, place.place.context, {})
+
+
+def _placebo(edits: SampleCells) -> Preferences | None:
+    """Edits × texts with the context of each text, or None without edits."""
+    if len(edits.groups) < 2:
+        return None
+    found = edits.preferences()
+    contexts = tuple(context_ids([text])[0] for text in found.templates)
+    return replace(found, labels={"context": contexts})
+
+
+def _folder_digest(path: Path) -> str:
+    found = hashlib.sha256()
+    for file in sorted(path.rglob("*.json")):
+        found.update(file_digest(file).encode())
+    return found.hexdigest()

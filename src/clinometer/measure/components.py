@@ -1,0 +1,609 @@
+"""Lean, swing, dice: the variance of repeated replies in three parts, and R in the same three.
+
+A reply of group x in context c is y = p* + lean + swing + dice: the lean of x is the same in every
+context, its swing belongs to the context, and dice are what one and the same request gives when it
+is asked again. docs/measure.md derives the estimators. With exact probabilities there are no dice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import chdtri, chndtr, fdtrc, ndtr, ndtri, stdtrit
+
+from clinometer.errors import SettingsError
+from clinometer.measure.counting_noise import sampled_correction, single_answers
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.significance import holm
+
+NODES = 48
+"""Quantiles of a chi-square distribution that stand for it."""
+
+BORROWED = 12.0
+"""Contexts that a normal distribution counts for where the noise along the lean is estimated."""
+
+NO_DICE = "every request was made once, so dice cannot be told from swing"
+ONE_CONTEXT = "one context, so swing cannot be told from lean"
+
+
+@dataclass(frozen=True, eq=False)
+class CellMoments:
+    """Replies of each cell, summed up: all that the split needs.
+
+    mean     [X,C,D] of the replies: their number on a scale, or the shares of K categories
+    within   [X,C] variance of one reply within its cell, unbiased; NaN where one reply was given
+    n        [X,C] replies, inf for exact probabilities, 0 for a missing cell
+    weights  [C] of the contexts, sum to one
+    groups   [X] weights of the groups, sum to one
+    centre   [X,C,D] or what broadcasts to it: p*; None: the mean of the groups in the context
+    units    [C] which contexts are one unit of sampling
+    scale    the length of the squares: 1/√2 for shares, so that two categories have the variance
+             of a share; 1 on a scale
+    """
+
+    mean: FloatArray
+    within: FloatArray
+    n: FloatArray
+    weights: FloatArray
+    groups: FloatArray
+    centre: FloatArray | None
+    units: NDArray[np.intp]
+    scale: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        grid: PreferenceGrid,
+        answers: FloatArray | None,
+        *,
+        clusters: Sequence[object] | None = None,
+    ) -> CellMoments:
+        """The moments of preferences that were counted from `answers` [X,C], or read exactly."""
+        X, C = grid.shape
+        seen = np.ones((X, C), bool) if grid.mask is None else grid.mask
+        n = np.where(seen, np.inf if answers is None else answers, 0.0)
+        p = np.where(seen[..., None], np.asarray(grid.values, dtype=np.float64), 0.0)
+        star = None if grid.relative else np.asarray(grid.reference)
+        scale = 1.0
+        if grid.criterion.points:
+            points = np.array(grid.criterion.points)
+            mean = (p @ points)[..., None]
+            square = p @ points**2 - mean[..., 0] ** 2
+            star = None if star is None else (star @ points)[..., None]
+        else:
+            mean, square, scale = p, (p * (1 - p)).sum(axis=-1) / 2, math.sqrt(0.5)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            within = np.where(np.isinf(n), 0.0, square * n / (n - 1))
+        labels = np.arange(C)
+        if clusters is not None:
+            labels = np.unique(np.array([str(c) for c in clusters]), return_inverse=True)[1]
+        weights = grid.context_weights
+        return cls(
+            mean,
+            np.where(n > 1, within, np.nan),
+            n,
+            weights[0] if len(weights) == 1 else grid.group_weights @ weights,
+            np.asarray(grid.group_weights),
+            star,
+            labels.reshape(-1),
+            scale,
+        )
+
+    def only(self, contexts: NDArray[np.intp] | BoolArray) -> CellMoments:
+        """The same in some of the contexts."""
+        weights = self.weights[contexts]
+        centre = self.centre
+        if centre is not None and centre.shape[1] > 1:
+            centre = centre[:, contexts]
+        return replace(
+            self,
+            mean=self.mean[:, contexts],
+            within=self.within[:, contexts],
+            n=self.n[:, contexts],
+            weights=weights / weights.sum(),
+            centre=centre,
+            units=np.unique(self.units[contexts], return_inverse=True)[1].reshape(-1),
+        )
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """One group: its steady lean, in points of the scale or shares of the categories.
+
+    lean       one number on a scale, else one for each category
+    low, high  of the lean on a scale, or of the first category's share
+    p          of no lean, corrected for all groups (Holm)
+    """
+
+    group: str
+    lean: tuple[float, ...]
+    low: float | None
+    high: float | None
+    p: float | None
+
+    def clear(self, level: float) -> bool:
+        """Whether the lean is clear with all groups looked at."""
+        return self.p is not None and self.p <= 1 - level
+
+
+@dataclass(frozen=True)
+class Components:
+    """The three parts of the variance of a reply, each an estimate that may fall below 0.
+
+    lean, swing, dice  None where the replies cannot tell; `note` says why
+    p                  of no lean at all
+    groups             each group's steady lean
+    contexts, replies  how many contexts (units), and replies per cell on average; inf: exact
+    R_dice             what one reply per cell would add to R; None where that is unknown
+    """
+
+    lean: Estimate
+    swing: Estimate | None
+    dice: Estimate | None
+    p: float | None
+    groups: tuple[GroupPart, ...]
+    contexts: int
+    replies: float
+    note: str = ""
+    R_dice: Estimate | None = None
+
+    @property
+    def total(self) -> float:
+        """The variance of a reply around p*, each part at least 0."""
+        return sum(self.parts)
+
+    @property
+    def parts(self) -> tuple[float, float, float]:
+        """Lean, swing and dice, at least 0; a part that cannot be told is 0."""
+        found = (self.lean, self.swing, self.dice)
+        lean, swing, dice = (0.0 if part is None else max(part.value, 0.0) for part in found)
+        return lean, swing, dice
+
+    @property
+    def size(self) -> float:
+        """How far a reply is from p*, as a root mean square."""
+        return math.sqrt(self.total)
+
+    @property
+    def move(self) -> float:
+        """How far the answers to two groups differ, without dice: a root mean square."""
+        X = len(self.groups)
+        lean, swing, _ = self.parts
+        return math.sqrt(2 * (lean + swing) * X / (X - 1)) if X > 1 else 0.0
+
+    def clear_groups(self) -> tuple[GroupPart, ...]:
+        """Groups whose steady lean is clear, the largest first; none unless any lean is."""
+        level = self.lean.level or 0.95
+        if self.p is None or self.p > 1 - level:  # one test decides whether anything is said
+            return ()
+        clear = [group for group in self.groups if group.clear(level)]
+        return tuple(sorted(clear, key=lambda g: -max(map(abs, g.lean))))
+
+
+def split_replies(
+    cells: CellMoments, names: Sequence[str], *, level: float = 0.95, fixed: bool = False
+) -> Components:
+    """Lean, swing and dice of replies, with intervals.
+
+    Args:
+        cells: the replies of each group and context.
+        names: [X] of the groups.
+        level: of the intervals.
+        fixed: whether the result is about exactly these contexts, not about similar ones.
+
+    One context, or one reply per cell, leave a part untold and the note says so. No reply at all is
+    an error.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=(4, 50, 6)) + np.array([0.5, 0, 0, -0.5])[:, None, None]
+    >>> cells = CellMoments(
+    ...     y.mean(axis=2)[..., None], y.var(axis=2, ddof=1), np.full((4, 50), 6.0),
+    ...     np.full(50, 1 / 50), np.full(4, 1 / 4), None, np.arange(50))
+    >>> found = split_replies(cells, ["a", "b", "c", "d"])
+    >>> [round(part, 1) for part in found.parts], [g.group for g in found.clear_groups()]
+    ([0.1, 0.0, 0.9], ['d', 'a'])
+    """
+    d = Deviations.of(cells)
+    contexts = int(cells.units.max()) + 1
+    alone = contexts < 2
+    once = not (cells.n > 1).any()
+    parts = d.parts(fixed=fixed or alone)
+    notes = [*([ONE_CONTEXT] if alone else []), *([NO_DICE] if once else [])]
+    lean, p = Estimate(parts.lean), None
+    swing = None if alone else Estimate(parts.swing)
+    dice = None if once else Estimate(parts.dice)
+    groups = [
+        GroupPart(name, tuple(x), None, None, None)
+        for name, x in zip(names, d.lean.tolist(), strict=True)
+    ]
+    if not alone and not fixed:
+        lean, p = d.lean_interval(parts, level)
+        swing = d.swing_interval(parts, level)
+        groups = d.group_leans(names, level)
+    if dice is not None and not alone:
+        dice = d.dice_interval(parts, level)
+    asked = cells.n[cells.n > 0]
+    return Components(
+        lean, swing, dice, p, tuple(groups), contexts, float(asked.mean()), "; ".join(notes)
+    )
+
+
+def risk_of_dice(
+    grid: PreferenceGrid,
+    samples: FloatArray,
+    *,
+    level: float = 0.95,
+    clusters: Sequence[object] | None = None,
+) -> Estimate:
+    """R^d: what an audit with one reply per cell would report above R, as its curve over the number
+    of replies leads to infinity.
+
+    0 if the replies of every cell are all the same. The interval is Student's t over contexts.
+    """
+    more = single_answers(grid, samples) - np.nan_to_num(sampled_correction(grid, samples)).T
+    d = Deviations.of(CellMoments.of(grid, samples, clusters=clusters))
+    weights = d.groups[:, None] * d.w
+    each = weights * np.nan_to_num(more.T)
+    value, n = float(each.sum()), float(d.groups @ d.freedom())
+    if int(d.units.max()) < 1:
+        return Estimate(value)
+    reach = float(stdtrit(n, (1 + level) / 2)) * math.sqrt(d.between(each, weights))
+    return Estimate(value, value - reach, value + reach, level, "t over contexts")
+
+
+@dataclass(frozen=True)
+class Placebo:
+    """Irrelevant edits beside the groups: how far two of each differ, without dice.
+
+    edits   what was edited; the first is the text as it was
+    groups  how far two groups differ (root mean square), in points of the scale or shares
+    edit    how far two edits of one text differ
+    ratio   groups to edits, with Fieller's interval; None where the edits move nothing. No upper
+            end: the edits may move nothing
+    """
+
+    edits: tuple[str, ...]
+    groups: float
+    edit: float
+    ratio: float | None
+    low: float | None
+    high: float | None
+    level: float
+    parts: tuple[float, float, float]
+
+
+def compare_placebo(
+    groups: CellMoments,
+    edits: CellMoments,
+    names: Sequence[str],
+    contexts: NDArray[np.intp],
+    *,
+    level: float = 0.95,
+) -> Placebo:
+    """Groups against irrelevant edits.
+
+    Args:
+        groups: replies of groups and contexts.
+        edits: replies of edits and texts: each text is one group in one context.
+        names: of the edits.
+        contexts: [texts], the context (its number in `groups`) that each text belongs to.
+    """
+    squares, known = [], []
+    for cells, units in ((groups, np.arange(len(groups.weights))), (edits, contexts)):
+        d = Deviations.of(cells)
+        X = int((d.groups > 0).sum())
+        each = (d.groups[:, None] * d.w * ((d.d**2).sum(axis=-1) - d.noise)).sum(axis=0)
+        share = (d.groups[:, None] * d.w).sum(axis=0)
+        by = [np.bincount(units, v, len(groups.weights)) for v in (each, share)]
+        squares.append(2 * by[0] * (X / max(X - 1, 1)))
+        known.append(by[1])
+    both = (known[0] > 0) & (known[1] > 0)
+    top, bottom = (float(z.sum()) for z in squares)
+    split = split_replies(edits, list(names), level=level)
+    low: float | None = None
+    high: float | None = None
+    n = int(both.sum())
+    if n > 2:
+        ratios = [z[both] / k[both] for z, k in zip(squares, known, strict=True)]
+        low, high = fieller(ratios[0], ratios[1], level)
+    return Placebo(
+        tuple(names),
+        math.sqrt(max(top, 0.0)),
+        math.sqrt(max(bottom, 0.0)),
+        math.sqrt(max(top, 0.0) / bottom) if bottom > ROUNDING else None,
+        None if low is None else math.sqrt(max(low, 0.0)),
+        None if high is None else math.sqrt(max(high, 0.0)),
+        level,
+        split.parts,
+    )
+
+
+def fieller(top: FloatArray, bottom: FloatArray, level: float) -> tuple[float | None, float | None]:
+    """The interval of a ratio of two means of paired numbers [n]; None for an end that is open.
+
+    >>> bool(fieller(np.array([2.0, 2.1, 1.9]), np.array([1.0, 1.0, 1.0]), 0.95)[0] < 2)
+    True
+    """
+    n = len(top)
+    a, b = float(top.mean()), float(bottom.mean())
+    cov = np.cov(top, bottom) / n
+    t = float(stdtrit(n - 1.0, (1 + level) / 2)) ** 2
+    square, middle, rest = b**2 - t * cov[1, 1], a * b - t * cov[0, 1], a**2 - t * cov[0, 0]
+    inside = middle**2 - square * rest
+    root = math.sqrt(max(inside, 0.0))
+    if square <= 0:  # the lower mean cannot be told from 0: no upper end
+        return (0.0 if rest <= 0 else (middle - root) / min(square, -1e-300)), None
+    return (middle - root) / square, (middle + root) / square
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Means over the groups: the three parts, and the noise that dice leave in a cell's mean."""
+
+    lean: float
+    swing: float
+    dice: float
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """Cells as deviations from p*, with what dice leave in them.
+
+    d       [X,C,D] deviation of a cell's mean; 0 where missing
+    noise   [X,C] expected square that dice add to it
+    within  [X,C] variance of a reply; cells with one reply have the mean of the others
+    w       [X,C] weights within the group, sum to one in each
+    groups  [X] weights of the groups that were observed
+    """
+
+    d: FloatArray
+    noise: FloatArray
+    within: FloatArray
+    n: FloatArray
+    w: FloatArray
+    groups: FloatArray
+    units: NDArray[np.intp]
+    rank: int
+
+    @classmethod
+    def of(cls, cells: CellMoments) -> Deviations:
+        seen = cells.n > 0
+        if not seen.any():
+            raise SettingsError("replies: expected at least one reply, found none")
+        w = np.where(seen, cells.weights, 0.0)
+        total = w.sum(axis=1, keepdims=True)
+        w = w / np.where(total > 0, total, 1.0)
+        groups = np.where(total[:, 0] > 0, cells.groups, 0.0)
+        groups = groups / groups.sum()
+        known = np.isfinite(cells.within) & seen
+        weight = groups[:, None] * w * known
+        typical = (weight * np.where(known, cells.within, 0.0)).sum() / max(weight.sum(), 1e-300)
+        within = np.where(known, cells.within, np.where(seen, typical, 0.0))
+        dice = within / np.where(seen, cells.n, 1.0)  # the variance of a cell's mean
+        mean = np.where(seen[..., None], cells.mean, 0.0)
+        if cells.centre is None:
+            share = np.where(seen, groups[:, None], 0.0)
+            share = share / np.maximum(share.sum(axis=0), 1e-300)
+            d = mean - (share[..., None] * mean).sum(axis=0)
+            noise = dice * (1 - 2 * share) + (share**2 * dice).sum(axis=0)
+        else:
+            d, noise = mean - cells.centre, dice
+        D = mean.shape[-1]
+        directions = max(D - 1, 1)
+        rank = directions * (len(groups) - 1 if cells.centre is None else len(groups))
+        d = np.where(seen[..., None], d, 0.0) * cells.scale
+        return cls(
+            d, np.where(seen, noise, 0.0), within, cells.n, w, groups, cells.units, max(rank, 1)
+        )
+
+    @property
+    def lean(self) -> FloatArray:
+        """[X,D], the mean deviation of each group."""
+        return np.asarray((self.w[..., None] * self.d).sum(axis=1))
+
+    def summed(self, values: FloatArray) -> FloatArray:
+        """[U,..] of values [C,..] by unit."""
+        out = np.zeros((int(self.units.max()) + 1, *values.shape[1:]))
+        np.add.at(out, self.units, values)
+        return out
+
+    def unit_weights(self) -> FloatArray:
+        """[U,X]."""
+        return self.summed(self.w.T)
+
+    def unit_means(self) -> FloatArray:
+        """[U,X,D], weighted sums of d."""
+        return self.summed(np.moveaxis(self.w[..., None] * self.d, 0, 1))
+
+    def lean_squares(self) -> FloatArray:
+        """[X], unbiased squares of the leans: products of two different units have no noise."""
+        W, z = self.unit_weights(), self.unit_means()
+        apart = 1 - (W**2).sum(axis=0)
+        square = (z.sum(axis=0) ** 2).sum(axis=-1) - (z**2).sum(axis=(0, 2))
+        return np.asarray(np.where(apart > 1e-9, square / np.maximum(apart, 1e-9), 0.0))
+
+    def parts(self, *, fixed: bool) -> _Parts:
+        square = (self.w * (self.d**2).sum(axis=-1)).sum(axis=1)
+        noise = (self.w * self.noise).sum(axis=1)
+        if fixed:
+            lean = (self.lean**2).sum(axis=-1) - (self.w**2 * self.noise).sum(axis=1)
+        else:
+            lean = self.lean_squares()
+        dice = (self.w * self.within).sum(axis=1)
+        g = self.groups
+        return _Parts(
+            float(g @ lean), float(g @ (square - noise - lean)), float(g @ dice), float(g @ noise)
+        )
+
+    def residuals(self) -> FloatArray:
+        """[U,X,D], √W (mean of the unit − lean) √w_x: their squares sum to the variance between
+        units."""
+        W = self.unit_weights()
+        z = self.unit_means() / np.where(W > 0, W, 1.0)[..., None] - self.lean
+        return np.asarray(z * np.sqrt(W * self.groups)[..., None])
+
+    def freedom(self) -> FloatArray:
+        """[X], degrees of freedom of a weighted variance between units (Satterthwaite)."""
+        W = self.unit_weights()
+        two, three = (W**2).sum(axis=0), (W**3).sum(axis=0)
+        trace = two - 2 * three + two**2
+        return np.asarray(np.maximum((1 - two) ** 2 / np.maximum(trace, 1e-15), 1.0))
+
+    def lean_interval(self, parts: _Parts, level: float) -> tuple[Estimate, float | None]:
+        """The lean as a quadratic form: Box's F of no lean, and its inversion."""
+        observed = float(self.groups @ (self.lean**2).sum(axis=-1))
+        noise = observed - parts.lean
+        n = float(self.groups @ self.freedom())
+        if noise <= ROUNDING * max(observed, 1e-300):  # no noise: what is seen is there
+            exact = Estimate(parts.lean, max(parts.lean, 0.0), max(parts.lean, 0.0), level, "exact")
+            return exact, 0.0 if observed > ROUNDING else 1.0
+        residuals = self.residuals().reshape(-1, self.d[:, 0].size)
+        first = directions(residuals, n, self.rank)
+        p = float(fdtrc(first, n * first, observed / noise))
+        L = (self.lean * np.sqrt(self.groups)[:, None]).ravel()
+        squares = float((residuals**2).sum())
+        along = noise / squares * float(((residuals @ L) ** 2).sum()) / max(observed, 1e-300)
+        along = (n * along + BORROWED * noise / first) / (n + BORROWED)
+        low, high = quadratic_interval(observed, noise, first, along, n, level)
+        return Estimate(parts.lean, low, high, level, "Box F"), p
+
+    def swing_interval(self, parts: _Parts, level: float) -> Estimate:
+        """The spread between contexts less what dice leave in it."""
+        spread = parts.swing + parts.noise
+        if spread <= ROUNDING:
+            return Estimate(parts.swing, 0.0, 0.0, level, "exact")
+        n = float(self.groups @ self.freedom())
+        first = n * directions(self.residuals().reshape(-1, self.d[:, 0].size), n, self.rank)
+        second = self._counted(self.groups[:, None] * self.w * self.noise)
+        away = ((self.d - self.lean[:, None]) ** 2).sum(axis=-1)
+        # Replies of one cell move its mean and its variance together, so the variance of the
+        # difference is taken from the contexts as well, and the pivot is made to have it.
+        dice = 2 * parts.noise**2 / second
+        weights = self.groups[:, None] * self.w
+        seen = self.between(weights * (away - self.noise), weights)
+        wide = stdtrit(n, (1 + level) / 2) / ndtri((1 + level) / 2)
+        variance = max(2 * spread**2 / first + dice, float(wide) ** 2 * seen)
+        first = max(2 * spread**2 / max(variance - dice, 1e-3 * variance), 1.0)
+        nodes = (np.arange(NODES) + 0.5) / NODES
+        above = spread * first / chdtri(first, nodes)
+        below = parts.noise * second / chdtri(second, nodes)
+        made = (above[:, None] - below[None, :]).ravel()
+        low, high = np.quantile(made, [(1 - level) / 2, (1 + level) / 2])
+        return Estimate(parts.swing, max(low, 0.0), max(high, 0.0), level, "pivot")
+
+    def dice_interval(self, parts: _Parts, level: float) -> Estimate:
+        """The mean variance within cells, which may differ between contexts: Student's t on the
+        logarithm."""
+        if parts.dice <= ROUNDING:
+            return Estimate(parts.dice, 0.0, 0.0, level, "exact")
+        known = self.groups[:, None] * self.w * (self.n > 1)
+        error = math.sqrt(self.between(known * self.within, known)) / parts.dice
+        reach = math.exp(stdtrit(float(self.groups @ self.freedom()), (1 + level) / 2) * error)
+        return Estimate(parts.dice, parts.dice / reach, parts.dice * reach, level, "log t")
+
+    def group_leans(self, names: Sequence[str], level: float) -> list[GroupPart]:
+        """Each group's lean, tested by its own spread over the contexts."""
+        lean, freedom = self.lean, self.freedom()
+        noise = (lean**2).sum(axis=-1) - self.lean_squares()
+        residuals = self.residuals()
+        p = np.ones(len(names))
+        for x in range(len(names)):
+            size = float((lean[x] ** 2).sum())
+            if noise[x] <= ROUNDING * max(size, 1e-300):
+                p[x] = 0.0 if size > ROUNDING**2 else 1.0
+                continue
+            first = directions(residuals[:, x], float(freedom[x]), max(self.d.shape[-1] - 1, 1))
+            p[x] = fdtrc(first, freedom[x] * first, size / noise[x])
+        corrected = holm(p)
+        D = self.d.shape[-1]
+        unscaled = lean * (1.0 if D == 1 else math.sqrt(2))
+        W, z = self.unit_weights(), self.unit_means()[..., 0]
+        q = (W**2).sum(axis=0)
+        off = (z - W * lean[:, 0]) ** 2 / np.where(W > 0, W, 1.0)
+        error = np.sqrt(q / np.maximum(1 - q, 1e-9) * off.sum(axis=0))
+        error *= 1.0 if D == 1 else math.sqrt(2)
+        reach = stdtrit(freedom, (1 + level) / 2) * error
+        return [
+            GroupPart(
+                name,
+                tuple(unscaled[x].tolist()),
+                float(unscaled[x, 0] - reach[x]),
+                float(unscaled[x, 0] + reach[x]),
+                float(corrected[x]),
+            )
+            for x, name in enumerate(names)
+        ]
+
+    def between(self, each: FloatArray, weights: FloatArray) -> float:
+        """The variance of a weighted mean over cells [X,C], from its spread between units; `each`
+        has the weights in it."""
+        total = weights.sum()
+        z = self.summed(each.sum(axis=0)) / total
+        share = self.summed(weights.sum(axis=0)) / total
+        q = float((share**2).sum())
+        spread = (z - share * z.sum()) ** 2 / np.where(share > 0, share, 1.0)
+        return q / max(1 - q, 1e-9) * float(spread.sum())
+
+    def _counted(self, each: FloatArray) -> float:
+        """Degrees of freedom of a sum over cells whose variances were estimated from n replies."""
+        once = np.where(self.n > 1, self.n + 1, 2.0)
+        spread = float(np.where(np.isfinite(self.n), each**2 / once, 0.0).sum())
+        return float(np.clip(each.sum() ** 2 / max(spread, 1e-300), 1.0, 1e9))
+
+
+def directions(residuals: FloatArray, n: float, rank: int) -> float:
+    """In how many directions noise goes: (tr Σ)² / tr Σ², from residuals [U,dims] of n degrees.
+
+    tr S² of a sample is too large; n²/((n − 1)(n + 2)) (tr S² − (tr S)²/n) is unbiased for normal
+    ones.
+    """
+    few = residuals.shape[0] <= residuals.shape[1]
+    square = residuals @ residuals.T if few else residuals.T @ residuals
+    trace, two = float(np.trace(square)), float((square**2).sum())
+    if n <= 1.5 or trace <= 0:
+        return 1.0
+    unbiased = n**2 / ((n - 1) * (n + 2)) * (two - trace**2 / n)
+    return float(np.clip(trace**2 / max(unbiased, 1e-300), 1.0, rank))
+
+
+def quadratic_interval(
+    observed: float, noise: float, first: float, along: float, n: float, level: float
+) -> tuple[float, float]:
+    """The interval of v where `observed` is the square of a vector of size v plus noise.
+
+    The noise has size `noise` in `first` directions, and variance `along` in that of the vector;
+    both were estimated from `n` degrees of freedom. Observed is taken as σ² times a non-central
+    chi-square number with noise/σ² degrees, where σ² gives it the variance 2 noise²/first + 4 v
+    along; σ² is itself known only up to a chi-square factor, over which the probability of less
+    than observed is averaged. At v = 0 this is the F test; in one direction, Student's t.
+    """
+    nodes = (np.arange(NODES) + 0.5) / NODES
+
+    def less(v: float) -> float:
+        size = (noise**2 / first + 2 * v * along) / (noise + 2 * v)
+        degrees = noise / size
+        second = n * max(degrees, 1.0)
+        factor = chdtri(second, nodes) / second
+        x, away = observed / size * factor, v / size * factor
+        far = away > 1000
+        wide = ndtr(np.sqrt(x) - np.sqrt(np.maximum(away + degrees - 1, 0.0)))
+        near = chndtr(x, degrees, np.where(far, 0.0, away))
+        return float(np.where(far, wide, near).mean())
+
+    def end(wanted: float) -> float:
+        if less(0.0) <= wanted:
+            return 0.0
+        high = observed + noise
+        while less(high) > wanted:
+            high *= 2
+        return float(brentq(lambda v: less(v) - wanted, 0.0, high, xtol=1e-6 * high, rtol=1e-6))
+
+    return end((1 + level) / 2), end((1 - level) / 2)

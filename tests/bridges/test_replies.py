@@ -1,0 +1,198 @@
+"""Tables of replies as runs: several models, axes, irrelevant edits, and tables that cannot be."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clinometer.bridges.mapping import load_mapping
+from clinometer.bridges.replies import import_replies
+from clinometer.errors import SettingsError, TableError
+from clinometer.measure.components import NO_DICE, ONE_CONTEXT
+from clinometer.runs import AuditSettings, Run
+
+COLUMNS = ("model", "group", "context", "repetition", "score")
+
+
+def rows(models: Iterable[str] = ("m",), groups: int = 3, contexts: int = 8, n: int = 4) -> Any:
+    rng = np.random.default_rng(0)
+    for m, x, c, r in product(models, range(groups), range(contexts), range(n)):
+        score = int(np.clip(round(5 + x + rng.normal()), 1, 9))
+        yield dict(zip(COLUMNS, (m, f"g{x}", f"c{c}", r, score), strict=True))
+
+
+def written(path: Path, some: Iterable[dict[str, Any]]) -> Path:
+    content = list(some)
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(content), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in content))
+    elif path.suffix == ".gz":
+        with gzip.open(path, "wt", newline="") as stream:
+            _csv(stream, content)
+    elif path.suffix == ".csv":
+        with path.open("w", newline="") as stream:
+            _csv(stream, content)
+    else:
+        path.mkdir()
+        for i, row in enumerate(content):
+            (path / f"{i:04}.json").write_text(json.dumps(row))
+    return path
+
+
+def _csv(stream: Any, content: list[dict[str, Any]]) -> None:
+    writer = csv.DictWriter(stream, list(content[0]) if content else list(COLUMNS))
+    writer.writeheader()
+    writer.writerows(content)
+
+
+def imported(path: Path, mapping: str = "replies", **more: Any) -> list[Run]:
+    changes = more.pop("changes", None)
+    return import_replies(
+        path, load_mapping(mapping, changes), AuditSettings(), out=more.pop("out", None), **more
+    )
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "folder"])
+def test_every_kind_of_file_gives_the_same_components(tmp_path: Path, name: str) -> None:
+    (run,) = imported(written(tmp_path / name, rows()))
+    (plain,) = imported(written(tmp_path / "plain.jsonl", rows()))
+    assert run.record.components == plain.record.components
+    assert [g.group for g in run.record.components.clear_groups()] == ["g0", "g2"]  # type: ignore[union-attr]
+
+
+def test_models_and_axes_are_runs_that_can_be_loaded(tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", rows(("a", "b/c")))
+    runs = imported(table, out=tmp_path / "runs")
+    assert [r.path for r in runs] == [tmp_path / "runs" / "a", tmp_path / "runs" / "b-c"]
+    again = Run.load(tmp_path / "runs" / "a")
+    assert again.record.components == runs[0].record.components
+
+
+def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> None:
+    """A made-up table of its shape: a name adds a point, no edit does anything."""
+    rng = np.random.default_rng(1)
+    names = ("firstName_a", "firstName_b", "careerGap_x", "baseline", "placebo_car", "placebo_day")
+    some = [
+        {"variant": v, "model": "m", "jd": f"j{c}", "run": r, "score": s}
+        for v, c, r in product(names, range(10), range(5))
+        for s in [round(5 + (v == "firstName_a") + rng.normal(0, 0.4))]
+    ]
+    table = written(tmp_path / "t.csv", some)
+    name, gap = imported(table, "hiring_bias")
+    assert name.preferences.groups == ("a", "b")
+    assert gap.preferences.groups == ("x", "as it was")
+    placebo = name.record.placebo
+    assert placebo is not None
+    assert placebo.edits == ("as it was", "car", "day")
+    assert placebo.groups == pytest.approx(1, abs=0.25)
+    assert placebo.edit < 0.25
+    assert (placebo.low or 0) > 2
+    (only,) = imported(table, "hiring_bias", only=["career*"])
+    assert only.record.topic.title == "Score of a résumé by gap"
+
+
+def test_result_files_of_other_tools(tmp_path: Path) -> None:
+    foo = [
+        {"provider": {"id": "openai:x"}, "vars": {"group": g, "context": c}, "score": s}
+        for g, c, s in product("ab", "123", (0.0, 1.0))
+    ]
+    file = tmp_path / "foo.json"
+    file.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": foo}}))
+    (run,) = imported(file, "promptfoo")
+    assert (run.model, run.preferences.answers.sum()) == ("openai:x", 12)  # type: ignore[union-attr]
+    eval_ = [
+        {
+            "name": f"{g}{c}",
+            "input": "?",
+            "actualOutput": "!",
+            "additionalMetadata": {"group": g, "context": c},
+            "metricsData": [{"name": "Bias", "score": s}],
+        }
+        for g, c, s in product("ab", "123", (0.0, 0.5))
+    ]
+    file.write_text(json.dumps({"testCases": eval_, "hyperparameters": {"model": "y"}}))
+    (run,) = imported(file, "deepeval")
+    assert (run.model, run.preferences.categories) == ("y", ("0", "0.5"))
+    helm = [
+        {
+            "instance": {
+                "id": i,
+                "input": {"text": "?"},
+                "references": [{"output": {"text": "yes"}, "tags": ["correct"]}],
+                **({"perturbation": {"name": p}} if p else {}),
+            },
+            "train_trial_index": t,
+            "output_mapping": {"A": "yes", "B": "no"},
+            "request": {"model": "z"},
+            "result": {"completions": [{"text": " A" if p else " B"}]},
+        }
+        for i, p, t in product("123", ("", "dialect"), range(3))
+    ]
+    file.write_text(json.dumps({"adapter_spec": {"model": "z"}, "request_states": helm}))
+    (run,) = imported(file, "helm")
+    assert run.preferences.groups == ("none", "dialect")
+    assert run.R.value == pytest.approx(0.5, abs=0.01)
+
+
+def test_what_replies_cannot_tell_is_a_result_with_a_note(tmp_path: Path) -> None:
+    (once,) = imported(written(tmp_path / "a.csv", rows(n=1)))
+    assert once.record.components is not None
+    assert once.record.components.note == NO_DICE
+    (alone,) = imported(written(tmp_path / "b.csv", rows(contexts=1)))
+    assert alone.record.components is not None
+    assert alone.record.components.note == ONE_CONTEXT
+    (group,) = imported(written(tmp_path / "c.csv", rows(groups=1)))
+    assert group.record.components is not None
+    assert group.record.components.parts[0] == 0
+
+
+def _with(score: Any) -> list[dict[str, Any]]:
+    content = list(rows())
+    content[5]["score"] = score
+    return content
+
+
+@pytest.mark.parametrize("score", ["", "NaN", "inf", "seven"])
+def test_single_replies_without_a_number_are_counted(tmp_path: Path, score: str) -> None:
+    (run,) = imported(written(tmp_path / "t.csv", _with(score)))
+    assert run.preferences.answers is not None
+    assert run.preferences.answers.sum() == 3 * 8 * 4 - 1
+
+
+@pytest.mark.parametrize(
+    ("some", "says"),
+    [
+        ([], "found no row"),
+        ([{**row, "score": "good"} for row in rows()], "expected a number as score, found 'good'"),
+        ([*rows(), *rows()], "expected each repetition once, found '0' again"),
+        ([{"model": "m", "score": 1}], "expected the field 'group'"),
+        ([{**row, "score": i / 7} for i, row in enumerate(rows(contexts=30))], "--set step=0.1"),
+    ],
+)
+def test_tables_that_cannot_be_are_one_line(
+    tmp_path: Path, some: list[dict[str, Any]], says: str
+) -> None:
+    table = written(tmp_path / "t.csv", some)
+    with pytest.raises(TableError, match=r"t\.csv") as caught:
+        imported(table)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_axes_and_keys_are_refused(tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", rows())
+    with pytest.raises(TableError, match="--only"):
+        imported(table, only=["x"])
+    with pytest.raises(SettingsError, match="colour"):
+        imported(table, changes={"colour": "{red}"})
