@@ -1,14 +1,17 @@
 """Seeded faults while something is written: one JSON object that counts what they did.
 
     python benchmarks/faults.py                  # 200 faults
-    python benchmarks/faults.py --faults 26      # as in CI: every kind twice
+    python benchmarks/faults.py --faults 30      # as in CI: every kind twice
+    python benchmarks/faults.py --faults 100 --kinds kill-any,kill-before,kill-after,annotation
 
 Each fault strikes a fresh command (real command, real folder, cache and locks) at the k-th moment
 at which a file goes to the disk, k by the seed. The commands, in turn, are `audit` of a small model
-behind a server, `reliability score`, `mine` and `study sources`; the kinds:
+behind a server, `reliability score`, `mine`, `study sources`, `audit --replies` of a server that
+replies, `import lm-eval` and `report`; the kinds:
 
     kill-before, kill-after   SIGKILL before or after that moment
-    interrupt                 SIGINT (Ctrl+C)
+    kill-any                  SIGKILL after a random time, of what the whole command takes
+    interrupt, terminate      SIGINT (Ctrl+C), SIGTERM
     eio, enospc, erofs        the disk fails, is full, has become read-only
     file-size                 the kernel refuses to let any file grow (RLIMIT_FSIZE)
     memory                    the kernel refuses more memory (RLIMIT_AS, as ulimit -v)
@@ -31,6 +34,7 @@ import argparse
 import collections
 import contextlib
 import errno
+import hashlib
 import importlib
 import json
 import os
@@ -56,13 +60,14 @@ from clinometer.web.annotation.task import Item, Task
 from fault_subjects import Subject, subjects  # isort: skip
 
 KINDS = (
-    "kill-before", "kill-after", "interrupt", "eio", "enospc", "erofs", "file-size", "memory",
-    "truncate", "clock", "two-writers", "annotation", "annotation-postgresql",
+    "kill-before", "kill-after", "kill-any", "interrupt", "terminate", "eio", "enospc", "erofs",
+    "file-size", "memory", "truncate", "clock", "two-writers", "annotation",
+    "annotation-postgresql",
 )  # fmt: skip
 FAILURES = {"eio": errno.EIO, "enospc": errno.ENOSPC, "erofs": errno.EROFS}
 ANSWERS = 12
 #: Ends of our own making, and SIGKILL.
-ENDS = (0, 2, 3, 130, -signal.SIGKILL)
+ENDS = (0, 2, 3, 130, 143, -signal.SIGKILL)
 #: Ways in which libraries end when they get no memory.
 WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGTRAP, 127)
 
@@ -76,11 +81,13 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the first fault")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of these kinds, in turn")
     given = parser.parse_args()
+    kinds = given.kinds.split(",")
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         bench = Bench(Path(folder), stack)
         try:
-            found = bench.run(given.first, given.faults, given.seed)
+            found = bench.run(given.first, given.faults, given.seed, kinds)
         finally:
             os.kill(bench.server, signal.SIGKILL)
             os.waitpid(bench.server, 0)
@@ -90,10 +97,11 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """A subject, at how many moments it writes, and what it gives."""
+    """A subject, at how many moments it writes, how long it takes, and what it gives."""
 
     subject: Subject
     moments: int
+    seconds: float
     expected: Any
 
 
@@ -117,19 +125,22 @@ class Bench:
             for module in modules.read_text().split():  # once, for all attempts to come
                 with contextlib.suppress(ImportError):
                     importlib.import_module(module)
+            begun = time.monotonic()
+            wait(self.attempt(subject, self.folder / f"{name}-again"))
+            seconds = time.monotonic() - begun
             self._whole[name] = Undisturbed(
-                subject, len(moments.read_bytes()), subject.outcome(out)
+                subject, len(moments.read_bytes()), seconds, subject.outcome(out)
             )
         return self._whole[name]
 
-    def run(self, first: int, faults: int, seed: int) -> dict[str, Any]:
+    def run(self, first: int, faults: int, seed: int, kinds: list[str]) -> dict[str, Any]:
         counts: collections.Counter[str] = collections.Counter()
         broken: list[str] = []
         names = list(self.subjects)
         begun = time.monotonic()
         for number in range(first, first + faults):
-            turn, place = divmod(number, len(KINDS))
-            kind, name = KINDS[place], names[turn % len(names)]
+            turn, place = divmod(number, len(kinds))
+            kind, name = kinds[place], names[turn % len(names)]
             rng = random.Random(f"{seed}/{number}")  # noqa: S311
             what = kind if kind.startswith("annotation") else f"{name}, {kind}"
             try:
@@ -168,7 +179,11 @@ class Bench:
                 raise Broken(f"neither writer finished: {ended}")
         else:
             moment = rng.randrange(1, whole.moments + 1)
-            ended = [wait(self.attempt(whole.subject, out, lambda: fault(kind, moment, rng)))]
+            child, said = self.attempt(whole.subject, out, lambda: fault(kind, moment, rng))
+            if kind == "kill-any":
+                time.sleep(rng.uniform(0.0, whole.seconds))
+                os.kill(child, signal.SIGKILL)  # a child that has ended is there until waited for
+            ended = [wait((child, said))]
             check_lines(ended, *(WITHOUT_MEMORY if kind == "memory" else ()))
             if kind == "truncate":
                 truncate(out, rng)
@@ -178,15 +193,15 @@ class Bench:
                     os.utime(file, (later, later))
         how = "resumed"
         behind = clock_behind if kind == "clock" else None
-        status, said = wait(self.attempt(whole.subject, out, behind))
-        check_lines([(status, said)])
+        status, text = wait(self.attempt(whole.subject, out, behind))
+        check_lines([(status, text)])
         if status:
-            if kind != "truncate" or not any(word in said for word in ("damaged", "--fresh")):
-                raise Broken(f"does not resume: status {status}: {said[-300:]}")
+            if kind != "truncate" or not any(word in text for word in ("damaged", "--fresh")):
+                raise Broken(f"does not resume: status {status}: {text[-300:]}")
             how = "refused, then --fresh"
-            status, said = wait(self.attempt(whole.subject, out, None, None, "--fresh"))
+            status, text = wait(self.attempt(whole.subject, out, None, None, "--fresh"))
         if status or whole.subject.outcome(out) != whole.expected:
-            raise Broken(f"other results (status {status}): {said[-300:]}")
+            raise Broken(f"other results (status {status}): {text[-300:]}")
         left = [file.name for file in out.rglob("*") if file.suffix in (".tmp", ".lock")]
         if left:
             raise Broken(f"left behind: {left}")
@@ -248,12 +263,22 @@ def wait(begun: tuple[int, Path]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), said.read_text(errors="replace")
 
 
+class Replying(Standin):
+    """Replies by the prompt and the seed."""
+
+    def complete(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        digest = hashlib.sha256(f"{body['prompt']}{body.get('seed')}".encode()).digest()
+        choices = [{"text": "ab"[digest[i] % 2]} for i in range(body.get("n", 1))]
+        return 200, {"choices": choices, "usage": {"total_tokens": 3}}
+
+
 def serve() -> tuple[list[str], int]:
-    """Two models behind servers, in a process that the faults do not reach."""
+    """Models behind servers, in a process that the faults do not reach."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         servers = [Standin("logprobs", "token-ids", "names-ids") for _ in range(2)]
+        servers.append(Replying())
         os.write(write, " ".join(server.url for server in servers).encode())
         while True:
             time.sleep(3600)
@@ -304,6 +329,9 @@ def fault(kind: str, moment: int, rng: random.Random) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         return
 
+    if kind == "kill-any":
+        return  # by the parent
+
     def act(number: int, name: str, go_on: Callable[[], Any]) -> Any:
         if number != moment:
             return go_on()
@@ -311,7 +339,7 @@ def fault(kind: str, moment: int, rng: random.Random) -> None:
             raise OSError(FAILURES[kind], os.strerror(FAILURES[kind]))
         if kind == "kill-after":
             go_on()
-        how = signal.SIGINT if kind == "interrupt" else signal.SIGKILL
+        how = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}.get(kind, signal.SIGKILL)
         os.kill(os.getpid(), how)
         return go_on()
 

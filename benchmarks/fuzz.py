@@ -28,6 +28,9 @@ FUZZERS = {
     "files": "tests/security/test_files.py::test_fuzzed_files_are_read_or_refused_in_one_line",
     "bytes": "tests/security/test_limits.py::test_any_bytes_are_a_value_or_a_value_error",
     "json": "tests/security/test_limits.py::test_sound_json_is_read_as_it_is",
+    "topics": "tests/security/test_fuzzed_models.py::test_a_fuzzed_topic_is_read_or_refused_in_one_line",  # noqa: E501
+    "configurations": "tests/security/test_fuzzed_models.py::test_a_fuzzed_configuration_is_read_or_refused_in_one_line",  # noqa: E501
+    "templates": "tests/security/test_fuzzed_models.py::test_a_fuzzed_template_is_applied_or_refused_in_one_line",  # noqa: E501
     "run folders": "tests/security/test_fuzzed_records.py",
     "replies": "tests/security/test_fuzzed_replies.py::test_a_fuzzed_reply_gives_log_probabilities_or_is_wrong",  # noqa: E501
     "servers": "tests/security/test_fuzzed_replies.py::test_a_server_with_fuzzed_replies_is_believed_or_refused_in_one_line",  # noqa: E501

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,3 +150,71 @@ def test_what_is_refused(empty: Run) -> None:
         decide(empty, empty, measures=["r"])
     with pytest.raises(RunError, match="another topic"):
         decide(empty, made_run(None, groups=3, contexts=60, replicates=0))
+    with pytest.raises(RunError, match="another contexts"):
+        decide(empty, made_run(None, groups=2, contexts=59, replicates=0))
+
+
+def test_a_half_finished_run_is_refused(tmp_path: Path) -> None:
+    whole = made_run(tmp_path / "whole", groups=2, contexts=6, replicates=0)
+    made_run(tmp_path / "half", groups=2, contexts=6, replicates=0)
+    record = tmp_path / "half" / "run.json"
+    record.write_text(record.read_text().replace('"finished"', '"running"'))
+    with pytest.raises(RunError, match="not finished"):
+        decide(tmp_path / "half", whole)
+
+
+def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:
+    """The same counted from replies."""
+    p = (1 + np.clip(lean, -1, 1)) / 2
+    share = np.random.default_rng(seed).binomial(replies, p) / replies
+    values = np.stack([share, 1 - share], axis=-1)
+    answers = np.full(p.shape, float(replies))
+    return replace(run, preferences=replace(run.preferences, values=values, answers=answers))
+
+
+def test_counting_noise_on_one_side_passes_no_worse_model(empty: Run) -> None:
+    """Four replies lift an R of 0.04 above an R of 0.3 from forty: as the runs themselves have it,
+    each is corrected by itself."""
+    sign = np.where(np.random.default_rng(0).random((2, 60)) < 0.5, 1, -1)
+    worse, baseline = sampled(empty, 0.3 * sign, 40), sampled(empty, 0.04 * sign, 4, seed=1)
+    plain = [np.abs(r.preferences.values[..., 0] * 2 - 1).mean() for r in (worse, baseline)]
+    assert plain[1] > plain[0], "what was counted says the opposite"
+    found = decide(worse, baseline)
+    assert found.verdict == "worse"
+    (one,) = found.risks
+    assert one.run == pytest.approx(worse.preferences.corrected().R.value, abs=1e-6)
+    assert one.run > one.baseline + 0.1
+    assert decide(baseline, worse).verdict == "not worse"
+    assert any("noise of counting" in note for note in found.notes)
+    same = replace(worse.preferences, answers=np.full((2, 60), 400.0))
+    assert "same in every cell" not in decide(worse, replace(worse, preferences=same)).reason
+    with pytest.raises(SettingsError, match="R_between is not known of sampled answers"):
+        decide(worse, baseline, measures=["R_between"])
+
+
+def silent(run: Run, cells: tuple[Any, ...]) -> Run:
+    values = run.preferences.values.copy()
+    values[cells] = np.nan
+    return replace(run, preferences=replace(run.preferences, values=values))
+
+
+@pytest.mark.parametrize(
+    ("cells", "verdict", "reason"),
+    [
+        ((1,), "worse", r"none about .*groups without an answer count against it"),
+        ((slice(None), slice(0, 20)), "cannot tell", "lacks 40 answers .* 33% of all"),
+        ((0, slice(0, 1)), "not worse", "below 0.02"),
+    ],
+    ids=["a group", "a third", "one cell"],
+)
+def test_what_the_run_does_not_answer_counts_against_it(
+    empty: Run, cells: tuple[Any, ...], verdict: Verdict, reason: str
+) -> None:
+    run, baseline = planted(empty, np.random.default_rng(1), -0.05)
+    found = decide(silent(run, cells), baseline)
+    assert found.verdict == verdict
+    assert re.search(reason, found.reason)
+    assert any("The run lacks" in note for note in found.notes)
+    against = decide(run, silent(baseline, cells))  # what only the baseline lacks tells nothing
+    assert against.verdict == "not worse"
+    assert any("that the baseline lacks" in note for note in against.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 from clinometer.contexts import load_contexts
 from clinometer.errors import SettingsError
+from clinometer.models import ModelSpec
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, protocol_sentences
+from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, _toml, protocol_sentences
 from clinometer.runs.settings import find_contexts
+from clinometer.settings import option_names, with_settings
 from clinometer.topics import load_topic
 
 MODEL = "reference:stereotyped"
@@ -35,7 +38,7 @@ def plan(tmp_path: Path) -> Path:
 def test_a_protocol_reads_back_as_written(plan: Path) -> None:
     file = ProtocolFile.read(plan)
     assert file.protocol.tests == ['a "quoted" test']
-    assert file.protocol.norm == float("inf")
+    assert file.protocol.settings["norm"] == float("inf")
     assert len(file.sha256) == 64
     with pytest.raises(SettingsError, match="written once"):
         file.protocol.write(plan)
@@ -71,7 +74,7 @@ def test_a_plan_after_the_first_answer_is_a_deviation(tmp_path: Path, plan: Path
     audit("pocket:gpt2-s", **how, replicates=0)
     run = audit("pocket:gpt2-s", **how, replicates=0, protocol=plan)
     assert run.record.protocol is not None
-    assert "after the first answer" in run.record.protocol.deviations[-1]
+    assert "the protocol was given after the first answer" in run.record.protocol.deviations
 
 
 def test_without_a_protocol_the_report_says_so() -> None:
@@ -107,7 +110,7 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
         "plan", "--model", MODEL, "--precision", "0.02", "--protocol", tmp_path / "both.toml"
     )
     assert "effective contexts" in both.out
-    assert ProtocolFile.read(tmp_path / "both.toml").protocol.precision == 0.02
+    assert ProtocolFile.read(tmp_path / "both.toml").protocol.settings["precision"] == 0.02
     assert "--model" in clinometer("plan", "--protocol", tmp_path / "none.toml").err
     assert clinometer("plan").status == 2
 
@@ -132,17 +135,40 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "norm": (2.0, ("--norm", "inf")),
     "normalize": (True, ("--raw",)),
     "clusters": ("source", ("--clusters", "template_class")),
+    "criterion": ("share", ("--criterion", "ratio")),
+    "coverage_threshold": (0.01, ("--coverage-threshold", "0.001")),
+    "replicates": (0, ("--replicates", "2000")),
+    "two_way": (True, ("--no-such",)),
+    "kind": ("causal", ("--kind", "masked")),
+    "dtype": ("float32", ("--dtype", "auto")),
+    "revision": ("main", ("--revision", "v1")),
+    "quantize": ("8bit", ("--no-such",)),
+    "chat": (True, ("--no-such",)),
+    "chat_request": ("Write.", ("--chat-request", "Write a sentence.")),
+    "replies": (5, ("--replies", "6")),
+    "temperature": (0.5, ("--temperature", "1.0")),
+    "reply_tokens": (9, ("--reply-tokens", "8")),
+    "tokenizer": ("smollm2", ("--tokenizer", "pocket:gpt2-s")),
+    "route": ("echo", ("--route", "force")),
+    "top_k": (50, ("--top-k", "100")),
+    "tolerance": (0.01, ("--tolerance", "0.001")),
+    "end_of_word": (False, ("--end-of-word",)),
+    "single_token": (False, ("--single-token",)),
     "fail_above": (["R=0.4"], ("--fail-above", "R=0.9")),
     "fail_on": ("high", ("--fail-on", "low")),
 }
 #: What only the file says.
-NOT_GIVEN = {"created", "topic_sha256", "contexts_sha256", "measures", "tests", "notes"}
+NOT_GIVEN = {
+    "created", "topic_sha256", "contexts_sha256", "labels_sha256", "measures", "tests", "notes",
+    "settings", "revisions",
+}  # fmt: skip
 
 
 def test_every_planned_setting_is_checked_below() -> None:
-    assert GIVEN.keys() | NOT_GIVEN == Protocol.model_fields.keys()
+    assert GIVEN.keys() | NOT_GIVEN == Protocol.model_fields.keys() | set(PLANNED)
     assert not GIVEN.keys() & NOT_GIVEN
-    assert set(PLANNED) < GIVEN.keys()
+    left_out = set(option_names(AuditSettings)) - set(PLANNED)
+    assert not left_out & {name.removeprefix("load.") for name in AuditSettings().scoring()}
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -157,29 +183,38 @@ def test_what_is_given_against_the_plan_is_reported_or_refused(
         "models": [MODEL],
         "topic": "gender",
         "contexts": "contexts.csv",
+        "groups": "nurse,teacher",
         name: planned,
     }
     if name == "topic":
-        plan["contexts"] = None
+        plan["contexts"] = plan["groups"] = None
     topic = load_topic(plan["topic"])
-    if name == "groups":
-        topic = topic.select(planned.split(","))
+    if plan["groups"] is not None:
+        topic = topic.select(plan["groups"].split(","))
     contexts = find_contexts(topic, plan["contexts"])
-    settings = AuditSettings(**{key: plan[key] for key in PLANNED if key in plan})
+    chosen = {key: plan[key] for key in PLANNED if key in plan}
+    if name in ("temperature", "reply_tokens"):
+        chosen["replies"] = 5
+    settings = with_settings(AuditSettings(), chosen)
     more = {key: plan[key] for key in ("groups", "fail_above", "fail_on") if key in plan}
     Protocol.new(
         plan["models"], (plan["topic"], topic), (plan["contexts"], contexts), settings, **more
     ).write(Path("plan.toml"))
 
     followed = clinometer("audit", "--protocol", "plan.toml", "--out", "followed", "--json")
-    (run,) = json.loads(followed.out)["runs"]
-    assert run["protocol"]["deviations"] == []
+    runs = json.loads(followed.out)["runs"]
+    assert [run["protocol"]["deviations"] for run in runs] == [[]] * len(runs)
+    if typed == ("--no-such",):  # a switch can only be left out
+        path = Path("plan.toml")
+        path.write_text(path.read_text().replace(f'"{name}" = {_toml(planned)}\n', ""))
+        typed = (f"--{name.replace('_', '-')}", *(["8bit"] if name == "quantize" else []))
 
     result = clinometer("audit", *typed, "--protocol", "plan.toml", "--out", "run")
     if result.status == 2:
         assert typed[0] in result.err or name in result.err
         return
-    stored = json.loads(Path("run/run.json").read_text(encoding="utf-8"))["protocol"]
+    (last,) = Path("run").rglob("*chat/run.json") if name == "chat" else [Path("run/run.json")]
+    stored = json.loads(last.read_text(encoding="utf-8"))["protocol"]
     assert stored["deviations"]
     assert "Not as planned: " + stored["deviations"][0] in result.out
 
@@ -200,10 +235,10 @@ def test_an_explicit_topic_is_audited_and_not_that_of_the_plan(
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in PLANNED if name != "clusters"])
+@pytest.mark.parametrize("name", ["population", "level", "max_contexts", "precision", "norm"])
 def test_python_reports_what_is_given_by_name(name: str, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
-    planned = {"precision": 0.2, "normalize": False}.get(name, GIVEN[name][0])
+    planned = GIVEN[name][0]
     topic = load_topic("gender")
     Protocol.new(
         [MODEL],
@@ -219,3 +254,89 @@ def test_python_reports_what_is_given_by_name(name: str, tmp_path: Path) -> None
     for run, deviations in ((followed, 0), (deviating, 1)):
         assert run.record.protocol is not None
         assert len(run.record.protocol.deviations) == deviations
+
+
+# --- roads around a plan --------------------------------------------------------------------------
+
+SMALL = "pocket:gpt2-s"
+
+
+@pytest.fixture
+def planned_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A model in a folder, audited as planned; what the next audit of it is to be given."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ModelSpec.parse(SMALL).target, "model")
+    Path("contexts.csv").write_text(CONTEXTS, encoding="utf-8")
+    written("plan.toml", level=0.9)
+    two = load_topic("gender").select(["nurse", "pilot"])
+    how: dict[str, Any] = {"topic": two, "contexts": "contexts.csv"}
+    run = audit("./model", **how, out="run", protocol="plan.toml", replicates=0)
+    assert deviations(run) == ["replicates 0, planned 2000"]
+    return {**how, "out": "run", "replicates": 0}
+
+
+def written(path: str, **settings: Any) -> None:
+    topic = load_topic("gender").select(["nurse", "pilot"])
+    contexts = find_contexts(topic, "contexts.csv")
+    Protocol.new(
+        ["./model"], ("gender", topic), ("contexts.csv", contexts), AuditSettings(**settings)
+    ).write(Path(path))
+
+
+def deviations(run: Run) -> list[str]:
+    assert run.record.protocol is not None
+    assert protocol_sentences(run.record.protocol)[-1].startswith("Not as planned")
+    return run.record.protocol.deviations
+
+
+@pytest.mark.parametrize("road", [{}, {"replay": True}], ids=["rerun", "replay"])
+def test_measuring_again_without_the_plan_is_held_against_it(
+    planned_run: dict[str, Any], road: dict[str, Any]
+) -> None:
+    again = audit("./model", **planned_run, **road)
+    assert again.record.settings.level == 0.9, "what is not given is still planned"
+    assert len(deviations(again)) == 1
+    assert "level 0.5, planned 0.9" in deviations(
+        audit("./model", **planned_run, **road, level=0.5)
+    )
+    back = audit("./model", **planned_run, **road, protocol="plan.toml")
+    assert "level 0.5, planned 0.9" in deviations(back), "it was looked at in that way too"
+
+
+def test_another_plan_does_not_replace_the_first(planned_run: dict[str, Any]) -> None:
+    written("later.toml", level=0.5)
+    run = audit("./model", **planned_run, protocol="later.toml")
+    assert run.record.settings.level == 0.9
+    assert any("another protocol, later.toml" in line for line in deviations(run))
+
+
+def test_a_late_plan_is_late_also_with_fresh_answers(
+    planned_run: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLINOMETER_CACHE", str(Path("cache").resolve()))
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
+    other = {**planned_run, "out": "seen"}
+    audit("./model", **other)
+    run = audit("./model", **other, protocol="plan.toml", fresh=True)
+    assert "the protocol was given after the first answer" in deviations(run)
+    assert run.record.cache.found == 0, "no answer to a plan is older than the plan"
+
+
+def test_labels_and_weights_that_change_after_the_plan_are_deviations(
+    planned_run: dict[str, Any],
+) -> None:
+    how = {**planned_run, "protocol": "plan.toml"}
+    Path("contexts.csv").write_text(CONTEXTS.replace(",a\n", ",b\n", 1), encoding="utf-8")
+    found = deviations(audit("./model", **{**how, "out": "labels"}))
+    assert "other labels of the contexts than planned" in found
+    shutil.rmtree("model")
+    shutil.copytree(ModelSpec.parse("pocket:gpt2-m").target, "model")
+    found = deviations(audit("./model", **{**how, "out": "weights"}))
+    assert "model ./model has other weights than when it was planned" in found
+
+
+def test_a_changed_record_of_a_plan_says_so(planned_run: dict[str, Any]) -> None:
+    record = Run.load("run").record.protocol
+    assert record is not None
+    forged = record.model_copy(update={"deviations": []})
+    assert "was changed after the run" in protocol_sentences(forged)[-1]

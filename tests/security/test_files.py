@@ -20,17 +20,20 @@ from hypothesis import strategies as st
 from tests.processes import python
 from tests.security.fuzzing import budget
 
+from clinometer.bridges.mapping import load_mapping
 from clinometer.contexts import load_contexts
 from clinometer.contexts.mining.corpora import articles, find_sources
 from clinometer.errors import ClinometerError
 from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.folder.recover import open_run
+from clinometer.runs.protocol import ProtocolFile
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes
 from clinometer.studies.factors import read_factors
 from clinometer.studies.knowledge import read_facts
 from clinometer.studies.toxicity import read_texts
 from clinometer.topics import load_topic
+from clinometer.web.annotation.pages import read_guidelines
 
 
 def corpus(path: Path) -> list[str]:
@@ -52,6 +55,9 @@ READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "facts": (read_facts, (".toml",)),
     "factors": (read_factors, (".csv", ".csv.gz")),
     "texts": (lambda path: read_texts([path]), (".csv", ".jsonl", ".txt")),
+    "protocol": (ProtocolFile.read, (".toml",)),
+    "mapping": (lambda path: load_mapping(str(path)), (".toml",)),
+    "guidelines": (lambda path: read_guidelines("category", path), (".md",)),
 }
 EVERY = [(name, ending) for name, (_, endings) in READERS.items() for ending in endings]
 
@@ -94,7 +100,11 @@ CONTENT = {
     "list of lists": b'{"data": {"intrasentence": [[1], "x", null]}}\n',
     "escape": b"group,context,attribute,p\n\x1b]0;x\x07,a,b,1\n",
     "quote": b'group,context,attribute,p\n"a,b,c\n',
-    "many columns": b",".join(b"c%d" % i for i in range(20_000)) + b"\n",
+    "many columns": b",".join(b"c%d" % i for i in range(200_000)) + b"\n",
+    "deep toml keys": b".".join([b"a"] * 100_000) + b" = 1\n",
+    "long toml number": b"level = " + b"9" * 4000 + b"\nname = 1\n",
+    "longer toml number": b"level = " + b"9" * 5000 + b"\n",
+    "NUL in toml": b'name = "a\\u0000b"\ntopic = "a\\u0000b"\n',
 }
 
 
@@ -237,6 +247,10 @@ SOUND = {
     "facts": b'[r]\nparaphrases = ["[X] is in [Y]"]\n[r.facts]\nParis = "France"\nRome = "Italy"\n',
     "factors": b"group,pay\nnurse,1.5\npilot,2\n",
     "texts": b'{"text": "some words"}\n',
+    "protocol": b'created = "2026"\nmodels = ["m"]\ntopic = "gender"\ntopic_sha256 = "0"\n'
+    b'contexts_sha256 = "0"\nlevel = 0.9\n',
+    "mapping": b'name = "m"\ngroup = "{g}"\ncontext = "{c}"\n[categories]\na = ["x"]\nb = ["y"]\n',
+    "guidelines": b"# How to judge\n\n- **yes**: it is so\n",
     "parquet": sound_parquet(),
 }
 

@@ -221,3 +221,14 @@ def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
     assert result.err.count("\n") == 1
     assert not {"\x1b", "\x07", "\u202e"} & set(result.err)
     assert json.dumps(result.err).isascii() or "other" in result.err
+
+
+def test_another_model_half_way_is_refused(server: HostileServer) -> None:
+    names = iter(["a", "a", "a\x1b[31m", *["a"] * 1000])
+
+    def named(reply: dict[str, Any]) -> dict[str, Any]:
+        return {**reply, "model": next(names)}
+
+    server.change = named
+    with pytest.raises(ModelError, match="answers of one model, found a and then another"):
+        score(server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 import webbrowser
 from pathlib import Path
@@ -18,16 +19,22 @@ def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
     run = made_run(tmp_path / "one", groups=3, contexts=5, replicates=100)
     made_run(tmp_path / "two", groups=3, contexts=5, replicates=100)
     with view_run(run, browser=False) as viewer:
-        assert httpx.get(viewer.address).status_code == 200
-        for other in ("two", "../two", ".."):
-            assert httpx.get(viewer.address.split("?")[0], params={"id": other}).status_code == 404
+        page = viewer.address.split("?")[0]
+        with httpx.Client(follow_redirects=True) as browser:
+            assert browser.get(page, params={"id": "."}).status_code == 403  # no token yet
+            assert browser.get(viewer.address).status_code == 200
+            for other in ("two", "../two", ".."):
+                assert browser.get(page, params={"id": other}).status_code == 404
 
 
 def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     with view_run(made_run(None, groups=3, contexts=5, replicates=100)) as viewer:
-        assert opened == [viewer.address]
+        (address,) = opened
+        file = Path(address.removeprefix("file://"))
+        assert html.escape(viewer.address) in file.read_text(encoding="utf-8")
+        assert file.parent.stat().st_mode & 0o077 == 0  # its token is for nobody else
 
 
 def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:

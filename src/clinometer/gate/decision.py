@@ -39,8 +39,10 @@ class GatedRisk:
     """One risk of both runs, in the cells that both have, and what its difference says.
 
     difference   run minus baseline, less what noise makes of it; the interval is around it
+    high         of that, as if every answer that only the run lacks were the worst possible
     verdict      as in `MarginVerdict`: worse, better, equivalent, not worse or cannot tell
-    bearable     False where R is not above shuffled words in either run, and cannot pass
+    because      why it cannot pass for all its interval says: "words" where R is not above shuffled
+                 words in either run, "silence" where the run lacks answers; "" otherwise
     """
 
     measure: str
@@ -50,7 +52,7 @@ class GatedRisk:
     low: float | None
     high: float | None
     verdict: str
-    bearable: bool = True
+    because: Literal["", "words", "silence"] = ""
 
 
 @dataclass(frozen=True)
@@ -138,20 +140,24 @@ def decide(
     if missing := [name for name in wanted if name not in said]:
         raise SettingsError(
             f"measures: expected {', '.join(said)} for these runs, found {', '.join(missing)}; "
-            "where groups are compared with their mean, R itself is about their differences"
+            "R_between is not known of sampled answers, and R itself is about the differences of "
+            "groups that are compared with their mean"
         )
     decisive = [_gated(found, said[name]) for name in COMPARED if name in wanted]
     same = _same_answers(*pair)
+    silence = Silence.of(*pair)
     if same:  # no interval is needed
         decisive = [replace(one, verdict="equivalent") for one in decisive]
     else:
-        decisive = [_bearable(one, pair) for one in decisive]
+        decisive = [silence.counted(_bearable(one, pair), margin) for one in decisive]
     verdict = _verdict(decisive)
     return GateDecision(
         run=names[0],
         baseline=names[1],
         verdict=verdict,
-        reason=_reason(verdict, decisive, margin=margin, found=found, same=same),
+        reason="The answers are the same in every cell."
+        if same
+        else _reason(verdict, decisive, margin=margin, found=found, silence=silence),
         finding=comparison_findings(found, measure=decisive[0].measure, noun=noun_of(pair[0])[0])[
             0
         ].text,
@@ -163,7 +169,7 @@ def decide(
         n_groups=len(found.groups),
         n_contexts=found.n_contexts,
         n_eff=found.n_eff,
-        notes=tuple(_notes(pair, names, found)),
+        notes=tuple(_notes(pair, names, found, silence)),
     )
 
 
@@ -180,7 +186,61 @@ def _bearable(one: GatedRisk, pair: Sequence[Run]) -> GatedRisk:
     passes = one.verdict not in ("worse", "cannot tell")
     if one.measure == "R_between" or not passes or None in floors or any(floors):
         return one
-    return replace(one, verdict="cannot tell", bearable=False)
+    return replace(one, verdict="cannot tell", because="words")
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Answers that the baseline gives and the run does not, among the groups and contexts of both.
+
+    groups   those that the run says nothing about
+    cells    how many
+    share    of the weight of the baseline's cells
+    top      the largest risk that a cell can have
+    """
+
+    groups: tuple[str, ...]
+    cells: int
+    share: float
+    top: float
+
+    @classmethod
+    def of(cls, run: Run, baseline: Run) -> Silence:
+        p, q = run.preferences, baseline.preferences
+        x = [q.groups.index(group) for group in p.groups if group in q.groups]
+        c = [q.contexts.index(context) for context in p.contexts if context in q.contexts]
+        own = [p.groups.index(q.groups[i]) for i in x], [p.contexts.index(q.contexts[i]) for i in c]
+        asked = q.observed[np.ix_(x, c)]
+        lacking = asked & ~p.observed[np.ix_(*own)]
+        weights = np.broadcast_to(q.grid.context_weights, q.observed.shape)[np.ix_(x, c)]
+        weights = weights * q.group_weights[x][:, None]
+        whole = float((weights * asked).sum())
+        mute = asked.any(axis=1) & (lacking == asked).all(axis=1) & (weights > 0).any(axis=1)
+        return cls(
+            groups=tuple(q.groups[x[i]] for i in np.flatnonzero(mute)),
+            cells=int(lacking.sum()),
+            share=float((weights * lacking).sum()) / whole if whole else 0.0,
+            top=q.grid.criterion.top,
+        )
+
+    def counted(self, one: GatedRisk, margin: float) -> GatedRisk:
+        """The risk with the silence counted against the run: a model that does not answer where
+        its baseline leans most would pass otherwise."""
+        if self.groups:
+            return replace(one, verdict="worse", because="silence")
+        if not self.share or one.high is None or one.verdict in ("worse", "cannot tell"):
+            return one
+        one = replace(one, high=(1 - self.share) * one.high + self.share * self.top)
+        if one.high is not None and one.high >= margin:
+            return replace(one, verdict="cannot tell", because="silence")
+        return replace(one, verdict="not worse")
+
+    def sentence(self) -> str:
+        about = f" (none about {', '.join(self.groups[:5])})" if self.groups else ""
+        return (
+            f"The run lacks {counted(self.cells, 'answer')} that the baseline gives, "
+            f"{self.share:.0%} of all{about}"
+        )
 
 
 def _gated(found: Comparison, said: MarginVerdict) -> GatedRisk:
@@ -206,16 +266,24 @@ def _verdict(decisive: Sequence[GatedRisk]) -> Verdict:
 
 def _same_answers(a: Run, b: Run) -> bool:
     p, q = a.preferences, b.preferences
-    return (p.groups, p.contexts) == (q.groups, q.contexts) and np.array_equal(
-        p.values, q.values, equal_nan=True
+    if (p.groups, p.contexts) != (q.groups, q.contexts):
+        return False
+    m, n = (np.nan if one.samples is None else one.samples for one in (p, q))
+    return np.array_equal(p.values, q.values, equal_nan=True) and np.array_equal(
+        m, n, equal_nan=True
     )
 
 
 def _reason(
-    verdict: Verdict, decisive: Sequence[GatedRisk], *, margin: float, found: Comparison, same: bool
+    verdict: Verdict,
+    decisive: Sequence[GatedRisk],
+    *,
+    margin: float,
+    found: Comparison,
+    silence: Silence,
 ) -> str:
-    if same:
-        return "The answers are the same in every cell."
+    if silence.groups:
+        return f"{silence.sentence()}: groups without an answer count against it."
     if verdict == "worse":
         rows = [one for one in decisive if one.verdict == "worse"]
         said = "; ".join(f"{_risen(one)}, all of it above {margin:g}" for one in rows)
@@ -224,7 +292,12 @@ def _reason(
         said = "; ".join(f"{_risen(one)}, all of it below {margin:g}" for one in decisive)
         return f"{said}."
     rows = [one for one in decisive if one.verdict == "cannot tell"]
-    if any(not one.bearable for one in rows):
+    if any(one.because == "silence" for one in rows):
+        return (
+            f"{silence.sentence()}: were all of them the worst, the rise would be above "
+            f"{margin:g}. Ask for them again, or find out why they cannot be read."
+        )
+    if any(one.because == "words" for one in rows):
         return (
             "R of both runs is not above what shuffled words give, so its size says nothing about "
             "either: --measure R_between compares how far apart the groups are."
@@ -257,7 +330,9 @@ def _how_many(rows: Sequence[GatedRisk], margin: float, found: Comparison) -> st
     )
 
 
-def _notes(pair: Sequence[Run], names: Sequence[str], found: Comparison) -> list[str]:
+def _notes(
+    pair: Sequence[Run], names: Sequence[str], found: Comparison, silence: Silence
+) -> list[str]:
     notes = []
     if resampling := resampling_note(list(zip(names, pair, strict=True))):
         notes.append(resampling)
@@ -270,12 +345,15 @@ def _notes(pair: Sequence[Run], names: Sequence[str], found: Comparison) -> list
     if differing:
         notes.append(f"The runs were scored with other settings: {', '.join(differing)}.")
     if any(one.preferences.answers is not None for one in pair):
+        notes.append("Sampled answers: the noise of counting them is taken out of each run.")
+    if silence.cells:
+        notes.append(f"{silence.sentence()}; the upper end counts them as the worst.")
+    if others := found.missing_cells - silence.cells:
+        notes.append(f"{counted(others, 'cell')} that the baseline lacks left out.")
+    if left := [name for name in pair[1].preferences.groups if name not in found.groups]:
         notes.append(
-            "Sampled answers: counting noise lifts the risk of both runs alike only with the same "
-            "number of replies."
+            f"{counted(len(left), 'group')} of the baseline not compared: {', '.join(left[:5])}."
         )
-    if found.missing_cells:
-        notes.append(f"{counted(found.missing_cells, 'cell')} that one of the runs lacks left out.")
     return notes
 
 

@@ -4,38 +4,57 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
+from clinometer.models import ModelSpec, revision_of
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
+from clinometer.settings import named_values, option_names, with_settings
 from clinometer.storage.atomic import replacing
-from clinometer.topics import Topic, load_topic
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.topics import Topic, choose_groups, load_topic
 
-#: Settings of an audit that a protocol fixes.
-PLANNED = (
-    "population",
-    "level",
-    "max_contexts",
-    "precision",
-    "seed",
-    "norm",
-    "normalize",
-    "clusters",
+#: Settings of an audit that change no number, or only its rounding.
+_OF_THE_MACHINE = (
+    "device",
+    "device_map",
+    "batch_tokens",
+    "concurrency",
+    "timeout",
+    "patience",
+    "max_requests",
+    "max_tokens",
+    "price",
+    "budget",
+    "trust_remote_code",
+    "allow_pickle",
+    "allow_code",
+    "allow_model",
+    "first_token",
 )
+#: Settings of an audit that a protocol fixes: all others.
+PLANNED = tuple(name for name in option_names(AuditSettings) if name not in _OF_THE_MACHINE)
+
+
+#: The deviation of a plan made too late to be one.
+LATE = "the protocol was given after the first answer"
 
 
 class Protocol(BaseModel):
     """The content of a protocol file. Unknown keys are refused.
 
     topic_sha256, contexts_sha256   of the topic (with its choice of groups) and the whole set
+    labels_sha256                   of the labels of the contexts, which define clusters
+    revisions                       of the models that were there to be looked at, by name
+    settings                        those of the audit that are not None (`PLANNED`)
     measures                        what will be read, in the order of importance
     fail_above, fail_on             thresholds, as `audit` takes them
     tests                           further planned comparisons, in words or as commands
@@ -50,19 +69,20 @@ class Protocol(BaseModel):
     groups: str | None = None
     contexts: str | None = None
     contexts_sha256: str
+    labels_sha256: str
     measures: list[str] = ["R", "R_bias", "R_volatility", "R_shared", "R_between"]
-    population: str = "similar"
-    level: float = 0.95
-    max_contexts: int | None = None
-    precision: float | None = None
-    seed: int = 0
-    norm: float = float("inf")
-    normalize: bool = True
-    clusters: str | None = None
     fail_above: list[str] = []
     fail_on: str = "low"
     tests: list[str] = []
     notes: str = ""
+    settings: dict[str, bool | int | float | str] = {}
+    revisions: dict[str, str] = {}
+
+    @field_validator("settings")
+    @classmethod
+    def _numbers(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Infinity is written as a text: neither JSON nor our TOML has it."""
+        return {name: math.inf if value == "inf" else value for name, value in given.items()}
 
     @classmethod
     def new(
@@ -81,7 +101,13 @@ class Protocol(BaseModel):
             topic_sha256=topic[1].sha256,
             contexts=contexts[0],
             contexts_sha256=contexts[1].sha256,
-            **{name: getattr(settings, name) for name in PLANNED},
+            labels_sha256=_labels_sha256(contexts[1]),
+            settings={k: v for k, v in _planned(settings).items() if v is not None},
+            revisions={
+                name: found
+                for name in models
+                if (found := revision_of(ModelSpec.parse(name), settings.load)) is not None
+            },
             **more,
         )
 
@@ -90,41 +116,55 @@ class Protocol(BaseModel):
         if path.exists():
             raise SettingsError(f"{path}: exists; a protocol is written once, choose another name")
         lines = ["# What is planned, before the first answer: clinometer audit --protocol FILE"]
-        lines += [
-            f"{name} = {_toml(value)}"
-            for name, value in self.model_dump().items()
-            if value is not None
-        ]
+        content = _plain(self.model_dump())
+        tables = {name: content.pop(name) for name in ("settings", "revisions")}
+        lines += [f"{name} = {_toml(v)}" for name, v in content.items() if v is not None]
+        for name, table in tables.items():
+            lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in table.items())]
         with replacing(path, error=SettingsError) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The planned settings of the audit, by name."""
-        return {name: getattr(self, name) for name in PLANNED}
 
     def load_topic(self) -> Topic:
         """The planned topic, with the planned groups."""
         topic = load_topic(self.topic)
-        if self.groups is None:
-            return topic
-        return topic.select([name.strip() for name in self.groups.split(",") if name.strip()])
+        return topic if self.groups is None else choose_groups(topic, self.groups)
 
-    def deviations(self, model: str, audit: ResolvedAudit) -> list[str]:
-        """How an audit deviates from the plan; [] if it does not."""
+    def check(self) -> None:
+        """Refuse settings that no audit has, or that are not for a plan to fix."""
+        if strange := [name for name in self.settings if name not in PLANNED]:
+            raise SettingsError(
+                f"settings: expected some of {', '.join(PLANNED)}; found {strange[0]}"
+            )
+        with_settings(AuditSettings(), self.settings)
+
+    def deviations(self, model: str, audit: ResolvedAudit, revision: str) -> list[str]:
+        """How an audit of a model with this revision deviates from the plan; [] if not at all."""
         lines = []
         if model not in self.models:
             lines.append(f"model {model} was not planned")
+        elif self.revisions.get(model, revision) != revision:
+            lines.append(f"model {model} has other weights than when it was planned")
         if audit.topic.sha256 != self.topic_sha256:
             lines.append("another topic, or other groups, than planned")
         if audit.source.sha256 != self.contexts_sha256:
             lines.append("other contexts than planned")
+        elif _labels_sha256(audit.source) != self.labels_sha256:
+            lines.append("other labels of the contexts than planned")
         # What the plan alone comes to: for questions the audit may choose the clusters itself.
-        planned = resolve(self.settings, audit.topic, audit.source).settings
+        try:
+            planned = _planned(resolve(self.settings, audit.topic, audit.source).settings)
+        except SettingsError:  # it does not fit these contexts, which are not the planned ones
+            planned = _planned(with_settings(AuditSettings(), self.settings))
+        done = _planned(audit.settings)
+        if planned["chat"] and audit.topic.readout is None:
+            done["chat"] = True  # sentences are asked both ways
+        sampled = audit.settings.load.sampled
+        if sampled is not None and sampled.automatic and planned["replies"] is None:
+            for name in ("replies", "temperature", "reply_tokens"):
+                planned[name] = done[name]  # the audit chose them: nothing else was planned
         for name in PLANNED:
-            before, now = getattr(planned, name), getattr(audit.settings, name)
-            if before != now:
-                lines.append(f"{name.replace('_', ' ')} {now}, planned {before}")
+            if planned[name] != done[name]:
+                lines.append(f"{name.replace('_', ' ')} {done[name]}, planned {planned[name]}")
         return lines
 
 
@@ -141,24 +181,30 @@ class ProtocolFile:
         """Read a protocol; what is wrong with the file is one line."""
         path = Path(path)
         try:
-            content = path.read_bytes()
-            protocol = Protocol.model_validate(tomllib.loads(content.decode("utf-8")))
+            content = read_bytes(path, most=MOST_RECORD)
+            protocol = Protocol.model_validate(parse_toml(content.decode("utf-8")))
+            protocol.check()
         except OSError as error:
             raise SettingsError(
                 f"{path}: expected a protocol file, found {error.strerror}"
             ) from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path}: expected TOML: {error}") from error
         except ValidationError as error:
             raise SettingsError(f"{path}: {first_problem(error)}") from error
+        except SettingsError as error:
+            raise SettingsError(f"{path}: {error}") from error
+        except ValueError as error:
+            raise SettingsError(f"{path}: expected TOML: {error}") from error
         return cls(protocol, path.name, hashlib.sha256(content).hexdigest())
 
-    def record(self, model: str, audit: ResolvedAudit, *, late: bool) -> ProtocolRecord:
-        """The protocol for run.json. A plan given `late`, after the first answer, deviates."""
+    def record(self, before: ProtocolRecord | None, *, late: str | None) -> ProtocolRecord:
+        """The protocol for run.json. A plan given `late`, after the first answer, deviates, and
+        one given after another does not replace it."""
+        if before is not None:
+            if before.sha256 == self.sha256:
+                return before
+            other = f"another protocol, {self.name} ({self.sha256[:12]}), was given after the first"
+            return before.model_copy(update={"deviations": _once([*before.deviations, other])})
         plan = self.protocol
-        deviations = plan.deviations(model, audit)
-        if late:
-            deviations.append("the protocol was given after the first answer")
         return ProtocolRecord(
             file=self.name,
             sha256=self.sha256,
@@ -167,8 +213,37 @@ class ProtocolFile:
             fail_above=plan.fail_above,
             fail_on=plan.fail_on,
             tests=plan.tests,
-            deviations=deviations,
+            deviations=[late] if late else [],
+            planned=_plain(plan.model_dump()),
         )
+
+
+def planned_settings(protocol: ProtocolRecord) -> dict[str, Any]:
+    """The settings that a run was begun with the plan for."""
+    return Protocol.model_validate(protocol.planned).settings
+
+
+def followed(
+    protocol: ProtocolRecord | None, model: str, audit: ResolvedAudit, revision: str
+) -> ProtocolRecord | None:
+    """The protocol of a run with what was done, in full. Every difference is a deviation, and one
+    of an earlier measurement of the same answers stays: they were looked at in that way too."""
+    if protocol is None:
+        return None
+    plan = Protocol.model_validate(protocol.planned)
+    found = plan.deviations(model, audit, revision)
+    done = {
+        "model": model,
+        "revision": revision,
+        "topic_sha256": audit.topic.sha256,
+        "contexts_sha256": audit.source.sha256,
+        "labels_sha256": _labels_sha256(audit.source),
+        "settings": _plain(_planned(audit.settings)),
+    }
+    kept = protocol.model_copy(
+        update={"deviations": _once([*protocol.deviations, *found]), "done": done}
+    )
+    return kept.model_copy(update={"digest": _digest(kept)})
 
 
 def protocol_sentences(protocol: ProtocolRecord | None) -> list[str]:
@@ -181,9 +256,42 @@ def protocol_sentences(protocol: ProtocolRecord | None) -> list[str]:
         f"Planned in {protocol.file} ({protocol.sha256[:12]}, {protocol.created}): "
         f"{', '.join(protocol.measures)}{limits}{tests}. All other results were not planned."
     )
+    if protocol.digest != _digest(protocol):
+        return [planned, "Its record was changed after the run: what it says proves nothing."]
     if not protocol.deviations:
         return [planned, "The audit went as planned."]
     return [planned, f"Not as planned: {'; '.join(protocol.deviations)}."]
+
+
+def _planned(settings: AuditSettings) -> dict[str, Any]:
+    """Every planned setting by name, None where it is not set."""
+    return dict.fromkeys(PLANNED) | named_values(settings, PLANNED)
+
+
+def _labels_sha256(contexts: ContextSet) -> str:
+    """Of the labels, by template: the order of the rows changes nothing."""
+    rows = sorted(
+        [template, *(contexts.extra[name][i] for name in sorted(contexts.extra))]
+        for i, template in enumerate(contexts.templates)
+    )
+    return hashlib.sha256(json.dumps([sorted(contexts.extra), rows]).encode()).hexdigest()
+
+
+def _digest(protocol: ProtocolRecord) -> str:
+    content = protocol.model_dump(exclude={"digest"})
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _once(lines: list[str]) -> list[str]:
+    return list(dict.fromkeys(lines))
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """As JSON can hold it: infinity is a text."""
+    return {
+        k: _plain(v) if isinstance(v, dict) else "inf" if v == math.inf else v
+        for k, v in values.items()
+    }
 
 
 def _toml(value: Any) -> str:
@@ -191,5 +299,5 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
-    # A JSON string is valid TOML except for DEL; TOML writes infinity as inf.
+    # A JSON string is valid TOML except for DEL.
     return json.dumps(value).replace("\x7f", "\\u007f") if isinstance(value, str) else str(value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +25,7 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
     """
     if path.is_dir():
         raise error(f"{path}: expected a file to write, found a folder; name a file in it")
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         yield beside
         _to_disk(beside)
@@ -34,6 +36,65 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()
+
+
+#: How files begin that can be told from others by it; a table is known by its first column.
+_BEGINNINGS = (b"<!doctype html", b"<svg", b"\x89png", b"\x89hdf", b"cdf", b"par1", b"\x1f\x8b",
+               b"{", b"#", b"|", b"%", b"\\", b"---")  # fmt: skip
+#: Endings of the files that a run folder consists of.
+_OF_RUNS = {".json", ".jsonl", ".parquet"}
+
+
+@contextlib.contextmanager
+def output_file(path: Path, *, error: type[InputError] = InputError) -> Iterator[Path]:
+    """`replacing` for a file that the user named with --out.
+
+    A pipe or a device is written to and a link is followed; neither is replaced. A file of a run
+    folder, or one that this program would not write, is kept: it may have been named by mistake.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            yield (content := Path(folder) / f"content{path.suffix}")
+            try:
+                with path.open("wb") as sink:
+                    sink.write(content.read_bytes())
+            except OSError as exc:
+                raise error(f"{path}: cannot be written: {exc.strerror or exc}") from exc
+        return
+    target = path.resolve() if path.is_symlink() else path
+    if target.is_file() and _is_of_run(target):
+        raise error(f"{path}: is a file of a run folder, which would be lost; name another file")
+    _clear_stale(target)
+    with replacing(target, error=error) as beside:
+        yield beside
+        if target.is_file() and target.stat().st_size and _kind(target) != _kind(beside):
+            raise error(
+                f"{path}: exists, and is not what this command writes; delete it, or name another "
+                "file"
+            )
+
+
+def _clear_stale(target: Path) -> None:
+    """Remove what writers of the same file left behind when they were killed."""
+    for stale in target.parent.glob(f".{glob.escape(target.name)}.*-*.tmp"):
+        number = stale.name.rpartition(".tmp")[0].rpartition(".")[2].partition("-")[0]
+        with contextlib.suppress(OSError, ValueError):
+            try:
+                os.kill(int(number), 0)
+            except ProcessLookupError:
+                stale.unlink()
+
+
+def _is_of_run(file: Path) -> bool:
+    parents = file.absolute().parents[:3]
+    return file.suffix in _OF_RUNS and any((folder / "run.json").is_file() for folder in parents)
+
+
+def _kind(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        head = stream.read(200).removeprefix(b"\xef\xbb\xbf").lower()
+    line = head.split(b"\n")[0].split(b",")[0]
+    return next((beginning for beginning in _BEGINNINGS if head.startswith(beginning)), line)
 
 
 def _to_disk(file: Path) -> None:

@@ -36,10 +36,13 @@ from clinometer.errors import InputError, SettingsError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.cache_folder import cache_folder
 from clinometer.storage.parquet_parts import Parts
+from clinometer.storage.untrusted import open_binary
 
 LIMIT = "2GB"
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _DIGEST = 16
+#: A file written this short ago may be written again within one tick of the disk's clock.
+_SETTLED_NS = 2_000_000_000
 _log = logging.getLogger("clinometer.storage.cache")
 
 
@@ -172,6 +175,23 @@ class Cache:
             text = _plain(value)
             _write_text(self._note_file(about), f"{_digest(text.encode()).hex()}\n{text}")
 
+    def digest_of(self, file: Path) -> str:
+        """The SHA-256 of a file's content, read only if it was written since the last time.
+
+        It is remembered by what the system changes with every write and no program can set: inode
+        and change time, with size and device.
+        """
+        with open_binary(file) as stream:
+            now, before = time.time_ns(), file_state(os.fstat(stream.fileno()))
+            about = {"digest of": str(file.resolve()), "state": before}
+            if isinstance(known := self.note(about), str):
+                return known
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            after = file_state(os.fstat(stream.fileno()))
+            if before == after and before[-1] < now - _SETTLED_NS:
+                self.keep_note(about, found)
+            return found
+
     def size(self) -> int:
         """Bytes on disk."""
         sizes = []
@@ -210,6 +230,11 @@ class Cache:
         except (OSError, InputError) as error:
             self.on = False
             _log.warning("cache %s is not used: %s", self.folder, error)
+
+
+def file_state(stat: os.stat_result) -> list[int]:
+    """What tells that a file was written: size, times, and which file it is."""
+    return [stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
 def _digests(items: Sequence[str]) -> pa.Array:

@@ -49,6 +49,7 @@ class ModelRecord(RecordPart):
     device: str = "cpu"
     parameters: int | None = None
     notes: list[str] = Field(default_factory=list)
+    request: dict[str, Any] = Field(default_factory=dict)
 
     def check_same(self, now: ModelRecord) -> None:
         """Refuse to resume with other weights, or in another precision, than a run began with."""

@@ -1,24 +1,38 @@
-"""Reading untrusted files: size, depth and kind are limited before use.
+"""The trust boundary: what came from others passes here before anything else sees it.
 
-A file that is too large, or is not a plain file (a FIFO would hang the reader), is an OSError;
-wrong content is a ValueError. Nothing else is raised: two `except` clauses of a caller are enough.
+Two questions are answered. *What may it be?* Size, depth, kind and numbers are limited before use;
+a file that is too large, or is not a plain file (a FIFO would hang the reader), is an OSError, and
+wrong content is a ValueError: two `except` clauses of a caller are enough. *What may it name?*
+Data, never code or addresses, unless the user said so on the command line: `Allowed`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gzip
+import importlib
+import importlib.util
 import io
 import json
 import math
 import os
 import re
+import select
+import signal
 import stat
+import sysconfig
+import time
 import tomllib
+import warnings
+import zipfile
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
 
+from clinometer.errors import SettingsError
 from clinometer.extras import require
 
 if TYPE_CHECKING:
@@ -69,10 +83,14 @@ class ZstReader(io.RawIOBase):
 
 #: Bytes of a record, a configuration or a topic.
 MOST_RECORD = 64 << 20
+#: Characters of a TOML file, which people write.
+MOST_TOML = 8 << 20
 #: Bytes of a text table, unpacked.
 MOST_TEXT = 512 << 20
 #: Bytes of a binary table, decoded.
 MOST_TABLE = 2 << 30
+#: Columns of a text table.
+MOST_COLUMNS = 2000
 #: Endings of packed files.
 _PACKED = {".gz": "gzip", ".zst": "zstandard"}
 #: How deep lists and objects may lie in each other: far more than any file of ours needs, and far
@@ -80,6 +98,9 @@ _PACKED = {".gz": "gzip", ".zst": "zstandard"}
 DEPTH = 64
 _TOO_DEEP = f"expected at most {DEPTH} levels of lists and objects"
 _LONGEST_INTEGER = 30
+#: A dotted key of more levels: a.b.c. …
+_KEY = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*"
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_KEY}){{{DEPTH}}}")
 #: In JSON a surrogate can be written only as an escape.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 #: Rows decoded at a time where single values may be large.
@@ -165,6 +186,21 @@ def read_json(path: Path, *, most: int = MOST_RECORD) -> Any:
     return parse_json(read_bytes(path, most=most))
 
 
+def check_json(path: Path) -> None:
+    """Raise unless a file of JSON, or a zip archive of such files, is within the limits."""
+    with open_binary(path) as file:
+        if not zipfile.is_zipfile(file):
+            parse_json(read_bytes(path), loose=True)
+            return
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > MOST_TABLE:
+                raise _too_large(path, MOST_TABLE)
+            for entry in entries:
+                if entry.filename.endswith(".json"):
+                    parse_json(archive.read(entry), loose=True)
+
+
 def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
     """JSON as the standard has it and no more: no NaN or infinity, no number or nesting without
     measure, no half of a character. `loose` reads NaN and infinity as None: other tools write them.
@@ -193,13 +229,16 @@ def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """TOML within the same limits."""
-    if len(text) > MOST_RECORD:
-        raise ValueError(f"larger than {MOST_RECORD >> 20} MB")
+    if len(text) > MOST_TOML:
+        raise ValueError(f"larger than {MOST_TOML >> 20} MB")
+    if _LONG_KEY.search(text):  # tomllib needs time with the square of its length
+        raise ValueError(_TOO_DEEP)
     try:
         value = tomllib.loads(text, parse_float=_finite)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(value)
+    _check_values(value)
     return value
 
 
@@ -235,6 +274,21 @@ def _check_depth(value: Any) -> None:
     raise ValueError(_TOO_DEEP)
 
 
+def _check_values(value: Any) -> None:
+    """Whole numbers have an end, and no text has a NUL, which no name of a file can have."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, int) and abs(item) >= 10**_LONGEST_INTEGER:
+            raise ValueError(f"expected numbers of at most {_LONGEST_INTEGER} digits")
+        if isinstance(item, str) and "\0" in item:
+            raise ValueError("expected text without NUL characters")
+        if isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+
+
 def _check_characters(value: Any) -> None:
     waiting = [value]
     while waiting:
@@ -265,9 +319,9 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
     path = Path("table") if isinstance(source, bytes) else source
     try:
         with file:
-            with pq.ParquetFile(file) as plain:
-                texts, nested = _check_declared(plain.metadata, path, most)
-                schema = plain.schema_arrow
+            with pq.ParquetFile(file) as declared:
+                texts, nested = _check_declared(declared.metadata, path, most)
+                schema = declared.schema_arrow
             file.seek(0)
             with pq.ParquetFile(file, read_dictionary=texts) as parquet:
                 table = _gathered(parquet, path, most) if nested else parquet.read()
@@ -279,7 +333,9 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
                         size += pc.sum(lengths).as_py() or 0
             if size > most:
                 raise _too_large(path, most)
-            return table.cast(schema) if texts else table
+            # Of pandas' metadata only harm can come: they turn columns into an index.
+            plain = table.cast(schema) if texts else table
+            return plain.replace_schema_metadata(None)
     except pa.ArrowException as error:
         text = " ".join(str(error).split())
         raise ValueError(f"not a readable parquet file: {text}") from error
@@ -316,3 +372,148 @@ def _gathered(parquet: Any, path: Path, most: int) -> pa.Table:
             raise _too_large(path, most)
         batches.append(batch)
     return pa.Table.from_batches(batches, parquet.schema_arrow if not batches else None)
+
+
+# --- Work that has an end -------------------------------------------------------------------------
+
+
+def limited(work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024) -> str:
+    """What `work` gives, in a process that is ended where it takes too long, needs too much memory
+    or says too much; then, and where it fails, a ValueError with one line.
+
+    For code that others wrote and a library runs for us: a chat template can loop and recurse, a
+    pattern of a tokenizer can take for ever. Where processes cannot be forked there is no limit.
+    """
+    if not hasattr(os, "fork"):
+        return work()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads: the child uses none
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _work_and_exit(work, writing, seconds, megabytes << 20)
+    os.close(writing)
+    data, deadline = bytearray(), time.monotonic() + seconds
+    try:
+        with os.fdopen(reading, "rb", buffering=0) as answer:
+            while len(data) <= _MOST_SAID:
+                left = deadline - time.monotonic()
+                if left <= 0 or not select.select([answer], [], [], left)[0]:
+                    raise ValueError(f"not done after {seconds} seconds")
+                if not (piece := answer.read(1 << 16)):
+                    break
+                data += piece
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    if len(data) > _MOST_SAID:
+        raise ValueError(f"more than {_MOST_SAID >> 20} MB")
+    if data[:1] != b"+":
+        raise ValueError(data[1:].decode() or f"ended, with more than {megabytes} MB of memory")
+    return data[1:].decode()
+
+
+#: Bytes that limited work may give.
+_MOST_SAID = 8 << 20
+
+
+def _work_and_exit(work: Callable[[], str], writing: int, seconds: int, memory: int) -> NoReturn:
+    """In the child: nothing but the work, and not the way out of a Python program."""
+    try:
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        room = used * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    except (ImportError, OSError, ValueError):  # another system: time and length are limited
+        pass
+    try:
+        said = b"+" + work().encode()
+    except MemoryError:
+        said = b"-"
+    except BaseException as error:
+        said = b"-" + (" ".join(str(error).split()) or type(error).__name__)[:200].encode()
+    try:
+        view = memoryview(said)
+        while view:
+            view = view[os.write(writing, view) :]
+    finally:
+        os._exit(0)
+
+
+# --- What a file may name -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the user let a file name, on the command line: a function, and a model elsewhere.
+
+    Run folders and logs of others are opened with `NOTHING`: no flag makes them run code.
+    """
+
+    code: str | None = None
+    model: str | None = None
+
+    def function(self, name: str, *, where: str) -> Callable[..., Any]:
+        """The function "module:name" that a file names at `where`; only if it was allowed by this
+        name, and is defined in a module of the user's project."""
+        if name != self.code:
+            raise SettingsError(
+                f"{where}: {name!r} is code, which no file can have run; if you wrote it, give the "
+                f"topic file with --allow-code {name}"
+            )
+        module, _, attribute = name.partition(":")
+        _check_own(module, where=where)
+        try:
+            function = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as exc:
+            raise SettingsError(
+                f"{where}: {name!r} cannot be imported ({exc}); put the module on PYTHONPATH"
+            ) from exc
+        if not callable(function) or getattr(function, "__module__", None) != module:
+            raise SettingsError(
+                f"{where}: expected a function that {module} defines, found {name!r}"
+            )
+        made: Callable[..., Any] = function
+        return made
+
+    def check_model(self, name: str, *, here: bool, where: str) -> None:
+        """Refuse a model that a file names at `where`, unless it is `here`, on this machine, or was
+        allowed by this name."""
+        if name != self.model and not here:
+            raise SettingsError(
+                f"{where}: {name!r} is not on this machine, and no file can have others asked; if "
+                f"you know it, add --allow-model {name}"
+            )
+
+
+NOTHING = Allowed()
+#: Folders of installed packages.
+_PACKAGES = {"site-packages", "dist-packages"}
+
+
+def _check_own(module: str, *, where: str) -> None:
+    """Refuse modules of Python and of installed packages; nothing is imported to find out."""
+    top = module.partition(".")[0]
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        raise SettingsError(
+            f"{where}: there is no module {top!r}; put it into a folder on PYTHONPATH"
+        )
+    files = [spec.origin or "", *(spec.submodule_search_locations or ())]
+    places = [Path(file).resolve() for file in files if Path(file).is_absolute()]
+    others = [Path(sysconfig.get_path("stdlib")).resolve(), Path(__file__).resolve().parents[1]]
+    if not places or any(
+        _PACKAGES.intersection(place.parts) or any(place.is_relative_to(one) for one in others)
+        for place in places
+    ):
+        raise SettingsError(
+            f"{where}: expected a module of your project, found {top!r}, which comes with Python "
+            "or a package; write a function that calls it"
+        )

@@ -5,12 +5,19 @@ It knows nothing about runs, so that any page can use it.
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import hmac
+import html
 import ipaddress
 import secrets
+import shutil
 import socket
+import tempfile
+import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -119,6 +126,20 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+def open_browser(address: str) -> None:
+    """Open an address with a token. Other users can see the arguments of a program, so the browser
+    is given a file that only this user can read."""
+    folder = Path(tempfile.mkdtemp(prefix="clinometer-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    page = folder / "view.html"
+    url = html.escape(address)
+    page.write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0;url={url}"><a href="{url}">view</a>',
+        encoding="utf-8",
+    )
+    webbrowser.open(page.as_uri())
+
+
 def add_static(
     app: FastAPI, package: str, names: Sequence[str], more: Mapping[str, str] | None = None
 ) -> None:
@@ -215,14 +236,17 @@ async def _headers(request: Request, go_on: _Next) -> Response:
 
 
 def _gate(token: str) -> Callable[[Request, _Next], Awaitable[Response]]:
+    # A browser sends cookies to every port of a host: two viewers must not take each other's.
+    cookie = f"{COOKIE}-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
+
     async def gate(request: Request, go_on: _Next) -> Response:
         given = request.query_params.get("token", "")
         if given and hmac.compare_digest(given.encode(), token.encode()):
             rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
             there = RedirectResponse(link(request.url.path, *rest), 303)
-            there.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+            there.set_cookie(cookie, token, httponly=True, samesite="lax")
             return there
-        kept = request.cookies.get(COOKIE, "")
+        kept = request.cookies.get(cookie, "")
         if hmac.compare_digest(kept.encode(), token.encode()):
             return await go_on(request)
         return PlainTextResponse("The address needs the token that was printed at the start.", 403)

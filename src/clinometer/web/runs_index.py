@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from clinometer.errors import RunError
 from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.report.cell_statistics import drawn
 from clinometer.report.explorer import explorer_data
 from clinometer.report.reliability import is_reliability_run
 from clinometer.report.summary import RunSummary
@@ -71,7 +72,7 @@ class OpenedRun:
 
     @cached_property
     def summary(self) -> RunSummary:
-        return RunSummary(self.loaded, self.run)
+        return RunSummary(self.loaded, drawn(self.run))
 
     @cached_property
     def data(self) -> str:

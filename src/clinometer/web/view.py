@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 import tempfile
 import threading
-import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 
 from clinometer.runs import Run, RunFolder
-from clinometer.web.app import link, listen, server_of
+from clinometer.web.app import link, listen, new_token, open_browser, server_of
 from clinometer.web.viewer import viewer
 
 _HOST = "127.0.0.1"
@@ -19,7 +18,7 @@ _HOST = "127.0.0.1"
 class ViewerServer:
     """Pages served by a thread until `close`, or until the process ends.
 
-    address   of the run's page, for this machine only
+    address   of the run's page, for this machine only, with the token that lets a browser in
     """
 
     def __init__(self, run: Run, *, port: int) -> None:
@@ -28,10 +27,11 @@ class ViewerServer:
             if folder is None:  # a run in memory: the viewer reads only folders
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                 run.write(RunFolder(folder))
-            app = viewer(folder, host=_HOST)
+            token = new_token()
+            app = viewer(folder, host=_HOST, token=token)
             listener, root = listen(_HOST, port)
             stack.enter_context(listener)
-            self.address = root.rstrip("/") + link("/run", id=".")
+            self.address = root.rstrip("/") + link("/run", id=".", token=token)
             self._server = server_of(app)
             self._thread = threading.Thread(
                 target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
@@ -74,5 +74,5 @@ def view_run(run: Run, *, port: int = 0, browser: bool = True) -> ViewerServer:
     """Start the viewer on one run and, with `browser`, open it there."""
     serving = ViewerServer(run, port=port)
     if browser:
-        webbrowser.open(serving.address)
+        open_browser(serving.address)
     return serving

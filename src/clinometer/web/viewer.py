@@ -27,6 +27,8 @@ from clinometer.report.sentences import lede, sentences
 from clinometer.report.summary import chips
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
+from clinometer.runs.findings import Finding, comparison_findings
+from clinometer.runs.nouns import noun_of
 from clinometer.web.app import Pages, add_static, link, new_app
 from clinometer.web.runs_index import Entry, OpenedRun, RunsIndex
 
@@ -123,12 +125,21 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
         runs = [index.open(name).run for name in names]
         problem, compared = "", []
+        findings: tuple[Finding, ...] = ()
         try:
-            compared = tables.comparison_tables(compare_runs(*runs, align="common"))
+            found = compare_runs(*runs, align="common")
+            compared = tables.comparison_tables(found)
+            findings = comparison_findings(found, noun=noun_of(runs[0])[0])
         except ClinometerError as error:
             problem = str(error)
         return pages(
-            "compare.html", ids=names, runs=runs, problem=problem, tables=compared, live=""
+            "compare.html",
+            ids=names,
+            runs=runs,
+            problem=problem,
+            findings=findings,
+            tables=compared,
+            live="",
         )
 
     @app.get("/report")

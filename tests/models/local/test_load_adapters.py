@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,14 @@ def test_merging_matches_a_merge_by_hand(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"peft_type": "PROMPT_TUNING"}, "peft cannot merge it into its base model: "),
-        ({"peft_type": "NO_SUCH"}, "peft cannot merge it into its base model: .*NO_SUCH"),
+        ({"peft_type": "PROMPT_TUNING"}, "found peft_type PROMPT_TUNING; expected one of LORA"),
+        ({"peft_type": "NO_SUCH"}, "found peft_type NO_SUCH"),
+        ({"init_lora_weights": "pissa_niter_4"}, "pissa_niter_4, which changes the base model"),
+        ({"init_lora_weights": "corda"}, "corda, which changes the base model"),
+        ({"init_lora_weights": "invented"}, "invented, which changes the base model"),
+        ({"layer_replication": [[0, 2], [0, 2]]}, "layer_replication, which changes what"),
+        ({"alora_invocation_tokens": [1]}, "alora_invocation_tokens, which changes what"),
+        ({"invented_later": 1}, "invented_later, which changes what"),
         ({"use_dora": True}, "disagree on .*lora_magnitude_vector"),
         ({"target_modules": ["c_attn"]}, r"disagree on .*h\.1\.attn\.c_attn"),
         ({"target_modules": ["h.0.attn.c_attn"]}, r"disagree on .*mlp\.c_proj\.lora_A"),
@@ -126,3 +133,76 @@ def test_an_adapter_without_weights_is_refused(base: Path, tmp_path: Path) -> No
     (tmp_path / "adapter" / "adapter_config.json").write_text("[]")
     with pytest.raises(ModelError, match="expected base_model_name_or_path"):
         open_model(str(tmp_path / "adapter"), load=CPU)
+
+
+TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": ("LoraConfig", {}),
+    "pissa": ("LoraConfig", {"init_lora_weights": "pissa"}),
+    "olora": ("LoraConfig", {"init_lora_weights": "olora"}),
+    "orthogonal": ("LoraConfig", {"init_lora_weights": "orthogonal"}),
+    "lora_bias": ("LoraConfig", {"lora_bias": True, "target_modules": ["c_attn"]}),
+    "bias": ("LoraConfig", {"bias": "all", "target_modules": ["c_attn"]}),
+    "dora": ("LoraConfig", {"use_dora": True}),
+    "ranks": ("LoraConfig", {"rank_pattern": {"q_proj": 3}, "alpha_pattern": {"down_proj": 5}}),
+    "saved": ("LoraConfig", {"modules_to_save": ["norm"]}),
+    "loha": ("LoHaConfig", {}),
+    "lokr": ("LoKrConfig", {}),
+    "ia3": ("IA3Config", {"feedforward_modules": []}),
+    "oft": ("OFTConfig", {"r": 0, "oft_block_size": 4}),
+    "boft": ("BOFTConfig", {"boft_block_size": 4}),
+    "adalora": ("AdaLoraConfig", {"total_step": 10, "target_r": 2, "init_r": 2}),
+    "norms": ("LNTuningConfig", {"target_modules": ["norm"]}),
+}
+
+
+@pytest.fixture
+def trained(small_model: Folder, tmp_path: Path) -> Callable[[str], tuple[Path, Any]]:
+    """An adapter that peft made and saved, and what the model gave before that."""
+    import peft
+
+    def made(name: str) -> tuple[Path, Any]:
+        kind, changes = TRAINED[name]
+        family = "gpt2" if "c_attn" in changes.get("target_modules", ()) else "llama"
+        base = tmp_path / "its_base"
+        base.symlink_to(small_model(family))
+        torch.manual_seed(0)
+        warnings.simplefilter("ignore")  # pytest puts the filters back
+        model = transformers.AutoModelForCausalLM.from_pretrained(base)
+        given = {"target_modules": ["q_proj", "down_proj"], "task_type": "CAUSAL_LM", **changes}
+        if family == "gpt2":
+            given["fan_in_fan_out"] = True
+        adapted = peft.get_peft_model(model, getattr(peft, kind)(**given)).eval()
+        with torch.no_grad():
+            for weight in adapted.parameters():
+                if weight.requires_grad:
+                    weight.add_(0.1 * torch.randn_like(weight))
+            expected = adapted(IDS).logits
+        adapted.save_pretrained(tmp_path / "adapter")
+        file = tmp_path / "adapter" / "adapter_config.json"
+        config = json.loads(file.read_text())
+        file.write_text(json.dumps({**config, "base_model_name_or_path": "../its_base"}))
+        return tmp_path / "adapter", expected
+
+    return made
+
+
+IDS = torch.arange(5, 15)[None]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_an_adapter_is_restored_as_it_was_trained(
+    name: str, trained: Callable[[str], tuple[Path, Any]]
+) -> None:
+    folder, expected = trained(name)
+    scorer: Any = open_model(str(folder), load=CPU)
+    with torch.no_grad():
+        found = scorer.model(IDS).logits
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_what_is_computed_from_the_base_model_needs_float32(
+    trained: Callable[[str], tuple[Path, Any]],
+) -> None:
+    folder, _ = trained("pissa")
+    with pytest.raises(ModelError, match="exact with --dtype float32 alone"):
+        open_model(str(folder), load=LoadOptions(device="cpu", dtype="bfloat16"))

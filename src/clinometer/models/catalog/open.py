@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
-from clinometer.models.catalog.spec import ModelSource, ModelSpec
+from clinometer.models.catalog.spec import APPLICATIONS, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
@@ -24,7 +24,8 @@ def open_model(
     words: WordOptions | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
-    `openai:URL#MODEL`, `inspect:PROVIDER/MODEL` or `vllm:MODEL`.
+    `openai/NAME` and other hosted ones, `openai:URL#MODEL`, `inspect:PROVIDER/MODEL` or
+    `vllm:MODEL`; or an application, `app:package.module:function` or `http:FILE.toml`.
 
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
@@ -38,6 +39,10 @@ def open_model(
         from clinometer.models.server.scorer import open_server
 
         return open_server(spec, load=load, words=words)
+    if spec.place in APPLICATIONS:
+        from clinometer.models.application import open_application
+
+        return open_application(spec, load=load)
     if spec.place is ModelSource.INSPECT:
         from clinometer.models.inspect import open_inspect
 
@@ -58,7 +63,8 @@ def open_model(
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
-    """Open a model that generates text: any causal model, or `openai:URL#MODEL`."""
+    """Open a model that generates text: any causal model, a hosted one, or
+    `openai:URL#MODEL`."""
     load = load or LoadOptions()
     if ModelSpec.parse(model).place is ModelSource.SERVER:
         from clinometer.models.server.sampler import ServerWriter

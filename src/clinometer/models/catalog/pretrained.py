@@ -15,10 +15,31 @@ from typing import Any
 
 from clinometer.errors import ClinometerError, ModelError, ModelNotFound
 from clinometer.extras import require
-from clinometer.storage.untrusted import open_binary, parse_json
+from clinometer.storage.untrusted import open_binary, parse_json, read_json
 
 #: Classes that load no weights; a tokenizer would keep an option it does not know.
 _WITHOUT_WEIGHTS = ("AutoConfig", "AutoTokenizer")
+#: What a folder has that is an adapter (in peft's format) and not a whole model.
+ADAPTER = "adapter_config.json"
+#: Endings of what transformers opens.
+_FILES = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}
+#: The most that a setting of a configuration can be, by a part of its name.
+_SIZES = {"layer": 10_000, "head": 100_000, "expert": 100_000, "hidden": 10**7, "inner": 10**7,
+          "intermediate": 10**7, "embd": 10**7, "embed": 10**9, "d_model": 10**7, "d_ff": 10**7,
+          "vocab": 10**8, "n_positions": 10**9}  # fmt: skip
+#: Kinds of adapters that peft merges as they were trained.
+_MERGED = ("LORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "ADALORA", "LN_TUNING")
+#: Starts of LoRA that are subtracted from the base model, and computed from it again.
+_FROM_BASE = ("pissa", "olora")
+#: Settings of LoRA that peft restores, or that concern training alone.
+_UNDERSTOOD = (
+    *("peft_type", "auto_mapping", "peft_version", "task_type", "inference_mode", "revision"),
+    *("base_model_name_or_path", "base_model_class", "parent_library", "megatron_core"),
+    *("r", "lora_alpha", "lora_dropout", "lora_bias", "bias", "use_rslora", "use_dora"),
+    *("rank_pattern", "alpha_pattern", "init_lora_weights", "fan_in_fan_out", "qalora_group_size"),
+    *("target_modules", "target_parameters", "exclude_modules", "modules_to_save"),
+    *("layers_to_transform", "layers_pattern", "trainable_token_indices", "ensure_weight_tying"),
+)
 #: As safetensors itself has it.
 _LONGEST_HEADER = 100_000_000
 
@@ -32,9 +53,45 @@ def pretrained(
     **options: Any,
 ) -> Any:
     """`auto_class.from_pretrained`, with code and pickles only where they are allowed."""
+    if (folder := Path(source)).is_dir():
+        check_model_folder(folder)
     if auto_class.__name__ not in _WITHOUT_WEIGHTS:
         options["use_safetensors"] = None if allow_pickle else True
     return auto_class.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
+
+
+def check_model_folder(folder: Path) -> None:
+    """Refuse a folder that would keep transformers busy or waiting: pipes, folders or links to
+    nothing where it expects files, configurations without measure."""
+    for file in sorted(folder.iterdir()):
+        expected = file.suffix in _FILES
+        if file.is_file() or (file.is_dir() and not expected):
+            continue
+        if file.exists() or expected:
+            raise ModelError(
+                f"model {str(folder)!r}: expected a plain file, found something else as "
+                f"{file.name!r}: copy the model again"
+            )
+    for file in filter(Path.is_file, (folder / "config.json", folder / ADAPTER)):
+        try:
+            _check_sizes(read_json(file))
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise ModelError(
+                f"model {str(folder)!r} cannot be loaded: expected a sound {file.name}: {why}"
+            ) from error
+
+
+def _check_sizes(config: Any) -> None:
+    """Raise for a network of a size that no machine holds; building it would take for ever."""
+    if not isinstance(config, dict):
+        raise ValueError(f"expected an object, found {type(config).__name__}")
+    for name, value in config.items():
+        if isinstance(value, dict):
+            _check_sizes(value)
+        limit = next((most for part, most in _SIZES.items() if part in name), None)
+        if isinstance(value, int) and limit is not None and not -1 <= value <= limit:
+            raise ValueError(f"expected {name} of at most {limit:,}, found {value:,}")
 
 
 def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
@@ -50,6 +107,66 @@ def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
     )
 
 
+def adapter_base(folder: Path) -> str:
+    """The base model that an adapter names: a folder, relative to its own, or a hub id."""
+    try:
+        config = read_json(folder / ADAPTER)
+        base, outside = str(config["base_model_name_or_path"]), config.get("megatron_config")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"adapter {str(folder)!r}: expected base_model_name_or_path in its {ADAPTER} "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    if outside:
+        raise ModelError(
+            f"adapter {str(folder)!r}: its megatron_config would import a module that the adapter "
+            "names: remove it"
+        )
+    beside = (folder / base).resolve()
+    if beside.is_dir():
+        if (beside / ADAPTER).is_file():
+            raise ModelError(
+                f"adapter {str(folder)!r}: expected a whole model as its base, found "
+                f"another adapter in {base!r}: merge that one first"
+            )
+        return str(beside)
+    if base.startswith((".", "/", "~")):
+        raise ModelNotFound(
+            f"adapter {str(folder)!r}: its base model {base!r} is not a folder: put it there, or "
+            f"correct base_model_name_or_path in {ADAPTER}"
+        )
+    return base
+
+
+def _check_understood(folder: Path, *, exact: bool) -> None:
+    """Refuse an adapter that peft would restore otherwise than it was trained, without a word.
+
+    tests/models/local/test_load_adapters.py compares every kind that is let through with the model
+    that peft itself had before saving it. `exact`: the base model is in float32.
+    """
+    config = read_json(folder / ADAPTER)
+    kind = str(config.get("peft_type"))
+    if kind not in _MERGED:
+        problem = f"peft_type {kind}; expected one of {', '.join(_MERGED)}"
+    elif kind != "LORA":
+        return
+    elif strange := sorted(
+        key for key, value in config.items() if value and key not in _UNDERSTOOD
+    ):
+        problem = f"{strange[0]}, which changes what the adapter does"
+    elif (start := config.get("init_lora_weights", True)) in _FROM_BASE and not exact:
+        problem = f"init_lora_weights {start}, which is exact with --dtype float32 alone"
+    elif start not in (True, False, None, "gaussian", "orthogonal", *_FROM_BASE):
+        problem = f"init_lora_weights {start}, which changes the base model in a way not stored"
+    else:
+        return
+    raise ModelError(
+        f"adapter {str(folder)!r}: cannot be restored as it was trained: found {problem}; save it "
+        "as plain LoRA (peft: save_pretrained with path_initial_model_for_weight_conversion), or "
+        "merge it where it was trained"
+    )
+
+
 def merged_adapter(model: Any, folder: Path) -> Any:
     """The model with the adapter of a peft folder merged into its weights.
 
@@ -62,6 +179,7 @@ def merged_adapter(model: Any, folder: Path) -> Any:
     weights = folder / "adapter_model.safetensors"
     if not weights.is_file():  # peft would unpickle another file, or look for one on the hub
         raise ModelNotFound(f"adapter {str(folder)!r}: expected {weights.name} in it")
+    _check_understood(folder, exact=str(model.dtype) == "torch.float32")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

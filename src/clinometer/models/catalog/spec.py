@@ -12,6 +12,7 @@ from pathlib import Path
 from clinometer.errors import ModelNotFound
 from clinometer.extras import models_package
 from clinometer.models.options import LoadOptions
+from clinometer.models.server.providers import hosted
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"
@@ -32,6 +33,13 @@ class ModelSource(Enum):
     SERVER = "server"
     VLLM = "vllm"
     INSPECT = "inspect"
+    APP = "app"
+    HTTP = "http"
+
+
+APPLICATIONS = (ModelSource.APP, ModelSource.HTTP)
+#: What a run records as the device of an application: its cells are asked in random order.
+APPLICATION = "application"
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class ModelSpec:
         <ModelSource.EMBEDDED: 'embedded'>
         >>> ModelSpec.parse("openai-community/gpt2").place
         <ModelSource.HUB: 'hub'>
+        >>> ModelSpec.parse("openai/gpt-4.1").place, ModelSpec.parse("hub:openai/gpt-oss-20b").place
+        (<ModelSource.SERVER: 'server'>, <ModelSource.HUB: 'hub'>)
         """
         prefix, colon, rest = name.partition(":")
         path = Path(name).expanduser()
@@ -64,8 +74,19 @@ class ModelSpec:
             return cls(name, ModelSource.REFERENCE, rest)
         if prefix == "openai" and colon:
             return cls(name, ModelSource.SERVER, rest)
+        if hosted(name) and not path.is_dir():
+            return cls(name, ModelSource.SERVER, name)
+        if prefix == "hub" and rest.count("/") == 1:
+            return cls(name, ModelSource.HUB, rest)
         if prefix == "inspect" and "/" in rest:
             return cls(name, ModelSource.INSPECT, rest)
+        if prefix == "app" and colon:
+            module, _, function = rest.partition(":")
+            if not (function.isidentifier() and all(n.isidentifier() for n in module.split("."))):
+                raise ModelNotFound(f"model {name!r}: expected app:package.module:function")
+            return cls(name, ModelSource.APP, rest)
+        if prefix == "http" and rest.endswith(".toml") and not rest.startswith("//"):
+            return cls(name, ModelSource.HTTP, rest)
         if prefix == "vllm" and rest:
             inner = cls.parse(rest)
             if inner.place not in (ModelSource.FOLDER, ModelSource.HUB):
@@ -94,8 +115,10 @@ class ModelSpec:
         if colon or not name or name.count("/") > 1 or any(c.isspace() for c in name):
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
-                ".gguf file, a Hugging Face id, openai:URL#MODEL, inspect:PROVIDER/MODEL or "
-                "vllm:MODEL; 'clinometer list models' lists what is available locally"
+                ".gguf file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, "
+                "mistral/NAME, gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, vllm:MODEL, "
+                "app:package.module:function or http:FILE.toml; 'clinometer list models' lists "
+                "what is available locally"
             )
         return cls(name, ModelSource.HUB, name)
 
@@ -108,15 +131,29 @@ class ModelSpec:
         return replace(self, name=asked_name(wrote, load), wrote=wrote)
 
 
+def on_this_machine(name: str) -> bool:
+    """Whether opening a model of this name asks no address: a packaged one, a folder or a .gguf
+    file. A path that begins with two slashes may be another machine's.
+
+    >>> on_this_machine("smollm2"), on_this_machine("openai:http://127.0.0.1:8080#m")
+    (True, False)
+    """
+    if name.startswith(("//", "\\\\")):
+        return False
+    places = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.GGUF, ModelSource.REFERENCE)
+    return ModelSpec.parse(name).place in places
+
+
 def asked_name(wrote: str, load: LoadOptions) -> str:
     """The name of a model together with its scoring mode.
 
     >>> asked_name("smollm2", LoadOptions(chat=True))
     'smollm2 (chat)'
     """
+    sampled = load.sampled
     how = [
         *(["chat"] if load.chat else []),
-        *([f"{load.sampled.replies} replies"] if load.sampled else []),
+        *([f"{sampled.replies} replies"] if sampled and not sampled.automatic else []),
     ]
     return f"{wrote} ({', '.join(how)})" if how else wrote
 

@@ -7,11 +7,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from clinometer.errors import ModelError, ModelNotFound, SettingsError
-from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.pretrained import loading, merged_adapter, pretrained
+from clinometer.errors import ModelError, SettingsError
+from clinometer.models.catalog.hub import cached, hub_reachable
+from clinometer.models.catalog.identity import folder_revision, unchanged
+from clinometer.models.catalog.pretrained import (
+    ADAPTER,
+    adapter_base,
+    loading,
+    merged_adapter,
+    pretrained,
+)
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.catalog.weights import folder_revision
 from clinometer.models.generation.chat import chat_opening
 from clinometer.models.generation.local import CausalSampler
 from clinometer.models.local.base import TransformerScorer
@@ -26,10 +32,7 @@ from clinometer.models.tokens.local_tokenizer import (
     check_tokenizer_words,
     has_tokenizer,
 )
-from clinometer.storage.untrusted import read_json
 
-#: What a folder has that is an adapter (in peft's format) and not a whole model.
-ADAPTER = "adapter_config.json"
 #: Model types whose transformers code mixes float32 into half precision, and fails.
 _ONLY_FLOAT32 = ("deberta", "xlnet")
 
@@ -45,14 +48,20 @@ def load_transformer(
     device = choose_device(load.device)
     spread = load.device_map is not None or load.quantize is not None
     adapter = Path(source) if (Path(source) / ADAPTER).is_file() else None
-    base = _adapter_base(adapter) if adapter else source
+    base = adapter_base(adapter) if adapter else source
     common: dict[str, Any] = {
         "trust_remote_code": load.trust_remote_code,
         "revision": load.revision,
     }
-    if not Path(base).is_dir() and not hub_reachable():
+    named = adapter is not None and base != load.allow_model  # by the adapter alone
+    if not Path(base).is_dir() and (named or not hub_reachable()):
         common["local_files_only"] = True
-    with loading(spec.name, base, allow_pickle=load.allow_pickle):
+        if named and not cached(base):
+            load.allowed.check_model(base, here=False, where=f"adapter {str(adapter)!r}")
+    with (
+        loading(spec.name, base, allow_pickle=load.allow_pickle),
+        unchanged(spec.name, {source, base}),
+    ):
         config = pretrained(transformers.AutoConfig, base, **common)
         kind = detect_kind(config, spec.name, load.kind)
         dtype = _dtype_of(spec.name, config, load.dtype, device)
@@ -114,32 +123,6 @@ def load_transformer(
     if load.sampled is not None:
         return CausalSampler(causal, load.sampled)
     return causal
-
-
-def _adapter_base(folder: Path) -> str:
-    """The base model that an adapter names: a folder, relative to its own, or a hub id."""
-    try:
-        config = read_json(folder / ADAPTER)
-        base, outside = str(config["base_model_name_or_path"]), config.get("megatron_config")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(
-            f"adapter {str(folder)!r}: expected base_model_name_or_path in its {ADAPTER} "
-            f"({type(error).__name__}: {error})"
-        ) from error
-    if outside:
-        raise ModelError(
-            f"adapter {str(folder)!r}: its megatron_config would import a module that the adapter "
-            "names: remove it"
-        )
-    beside = (folder / base).resolve()
-    if beside.is_dir():
-        return str(beside)
-    if base.startswith((".", "/", "~")):
-        raise ModelNotFound(
-            f"adapter {str(folder)!r}: its base model {base!r} is not a folder: put it there, or "
-            f"correct base_model_name_or_path in {ADAPTER}"
-        )
-    return base
 
 
 def _places(model: Any) -> str:

@@ -74,7 +74,9 @@ def default_folder(
     given as to `resolve`.
     """
     source = find_contexts(topic, contexts)
-    resolved = partial(resolve, options, topic, source, settings=settings, planned=planned)
+    resolved = partial(
+        resolve, options, topic, source, settings=settings, model=model, planned=planned
+    )
     audit = resolved()
     reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
     name = model if reference else asked_name(model, audit.settings.load)

@@ -1,6 +1,7 @@
 """The run folder: everything that a run writes, and that resume, replay and report read.
 
 run.json                the record of the run, its results, and the digests of the tables
+replies.jsonl           replies of a server as they arrive, until their cells are scored
 scores/part-*.parquet   cell, and the fields of its scores as float32; written as they are scored
 preferences.parquet     group, context_id, attribute, p, coverage, flag
 groups.parquet          the risks of each group
@@ -45,9 +46,11 @@ class RunFolder(ResultFolder[RunRecord]):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.parts = Parts(path / "scores")
+        self.replies = path / "replies.jsonl"
 
     def clear_scores(self) -> None:
         self.parts.clear()
+        self.replies.unlink(missing_ok=True)
 
     def write_scores(self, scored: Sequence[Scored]) -> None:
         """One part: cells by number, and their scores."""
@@ -151,8 +154,8 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
     known = record.model.kind == "reference"
     return Preferences(
         values=table["p"].to_numpy(dtype=float).reshape(shape),
-        groups=tuple(groups["group"]),
-        contexts=tuple(contexts["context_id"]),
+        groups=_texts(groups["group"]),
+        contexts=_texts(contexts["context_id"]),
         categories=categories,
         context_weights=contexts["weight"].to_numpy(dtype=float),
         group_weights=groups["weight"].to_numpy(dtype=float),
@@ -160,10 +163,10 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
         criterion=record.chosen_criterion,
         coverage=None if np.isnan(coverage).all() else coverage,
         coverage_threshold=record.settings.coverage_threshold,
-        templates=tuple(contexts["template"]),
+        templates=_texts(contexts["template"]),
         sampling=Sampling() if known else record.contexts.sampling,
         labels={
-            name.removeprefix(LABEL): tuple(contexts[name])
+            name.removeprefix(LABEL): _texts(contexts[name])
             for name in contexts.columns
             if name.startswith(LABEL)
         },
@@ -171,6 +174,13 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
         high=_cells(table, "p_high", shape),
         answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
     )
+
+
+def _texts(column: pd.Series[Any]) -> tuple[str, ...]:
+    """The texts of a column; nothing else will do: pages and prompts are made of them."""
+    if not all(isinstance(value, str) for value in column):
+        raise RunError(f"{column.name}: expected texts; the run folder is damaged: audit again")
+    return tuple(column)
 
 
 def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:

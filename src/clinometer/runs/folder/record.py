@@ -10,6 +10,7 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import metadata
@@ -21,11 +22,15 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from clinometer.contexts import ContextSet
 from clinometer.contexts.context_set import DrawRecord
+from clinometer.display.numbers import money
 from clinometer.errors import RunError
+from clinometer.measure.components import Components, Placebo
 from clinometer.measure.correction import Sampling
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
-from clinometer.models import ModelInfo, WordReport
+from clinometer.models import LoadOptions, ModelInfo, WordReport
+from clinometer.models.server.providers import Price
+from clinometer.runs.cost import Cost
 from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
@@ -39,7 +44,8 @@ SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
 
 
 class TopicRecord(RecordPart):
-    """The topic: the number of its groups, and all of its words."""
+    """The topic: the number of its groups, and all of its words. `shown_as` says of each group
+    whether a name or a description stands for it, where the list of groups knows."""
 
     name: str
     title: str = ""
@@ -51,6 +57,7 @@ class TopicRecord(RecordPart):
     readout: dict[str, Any] | None = None
     shared: Literal["split", "drop"] = "split"
     left_out: list[str] = Field(default_factory=list)
+    shown_as: list[str] = Field(default_factory=list)
 
 
 class ContextsRecord(RecordPart):
@@ -60,6 +67,7 @@ class ContextsRecord(RecordPart):
     sha256: str
     n: int
     n_eff: float
+    noun: str = ""
     drawn: DrawRecord | None = None
     labels: list[str] = Field(default_factory=list)
     corpus_noise: float | None = None
@@ -107,7 +115,11 @@ class PrecisionRecord(RecordPart):
 
 
 class ProtocolRecord(RecordPart):
-    """The protocol of an audit, and where the audit deviated from it."""
+    """The protocol of an audit, and where the audit deviated from it.
+
+    planned, done   both in full
+    digest          of all the rest
+    """
 
     file: str
     sha256: str
@@ -117,6 +129,9 @@ class ProtocolRecord(RecordPart):
     fail_on: str
     tests: list[str]
     deviations: list[str]
+    planned: dict[str, Any] = Field(default_factory=dict)
+    done: dict[str, Any] = Field(default_factory=dict)
+    digest: str = ""
 
 
 class CacheRecord(RecordPart):
@@ -124,6 +139,34 @@ class CacheRecord(RecordPart):
 
     looked_up: int = 0
     found: int = 0
+
+
+class CostRecord(RecordPart):
+    """What a run was planned to cost at most, and what its tokens have cost so far.
+
+    price, source   of a million tokens read and written, and where that is from; None: not known
+    """
+
+    replies: int
+    tokens_read: int
+    tokens_written: int
+    price: list[float] | None = None
+    source: str = ""
+    planned: float | None = None
+    paid: float | None = None
+
+    @property
+    def paid_sentence(self) -> str:
+        """The end of a line about usage."""
+        return "" if self.paid is None else f", {money(self.paid)} ({self.source})"
+
+    def after(self, usage: Mapping[str, int]) -> CostRecord:
+        """The same with what these tokens cost."""
+        if self.price is None:
+            return self
+        price = Price(self.price[0], self.price[-1], self.source)
+        paid = price.of(usage.get("tokens_read", 0), usage.get("tokens_written", 0))
+        return self.model_copy(update={"paid": paid})
 
 
 class SummaryRecord(RecordPart):
@@ -270,7 +313,10 @@ class RunRecord(FolderRecord):
     risk_bound        how far R and R_bias may be off for them
     replies           of a sampled model: counts of its answers
     usage             of a server: requests, retries, tokens
+    cost              of a server: what was planned, and what was paid
     imported          of a run that another tool asked: where it comes from
+    components        of counted replies: lean, swing and dice
+    placebo           irrelevant edits, where some were asked
     """
 
     model: ModelRecord
@@ -290,6 +336,7 @@ class RunRecord(FolderRecord):
     precision: PrecisionRecord | None = None
     cache: CacheRecord = CacheRecord()
     usage: dict[str, int] = Field(default_factory=dict)
+    cost: CostRecord | None = None
     preference_bound: float = 0.0
     risk_bound: float | None = None
     replies: dict[str, int] = Field(default_factory=dict)
@@ -299,6 +346,8 @@ class RunRecord(FolderRecord):
     criterion: dict[str, Any] = Field(default_factory=dict)
     floor: FloorRecord | None = None
     factors: FactorShares | None = None
+    components: Components | None = None
+    placebo: Placebo | None = None
     corrected: CorrectedRecord | None = None
     verdict: str = ""
     bounds: BoundsRecord | None = None
@@ -410,6 +459,7 @@ def new_record(
             reference=reference,
             shared=topic.shared,
             left_out=list(topic.left_out),
+            shown_as=_shown_as(topic),
         ),
         contexts=context_record(contexts),
         scoring=settings.scoring(),
@@ -417,6 +467,11 @@ def new_record(
         versions=versions(),
         git_revision=git_revision(),
     )
+
+
+def _shown_as(topic: Topic) -> list[str]:
+    shown = [group.parts.get("shown_as", "") for group in topic.groups]
+    return shown if any(shown) else []
 
 
 def context_record(contexts: ContextSet) -> ContextsRecord:
@@ -469,7 +524,30 @@ def model_info(record: RunRecord) -> ModelInfo:
         device=model.device,
         parameters=model.parameters,
         notes=tuple(model.notes),
+        request=model.request,
     )
+
+
+def cost_record(cost: Cost) -> CostRecord:
+    """The plan's cost, for run.json."""
+    price = cost.price
+    return CostRecord(
+        replies=cost.replies,
+        tokens_read=cost.read,
+        tokens_written=cost.written,
+        planned=cost.money,
+        price=None if price is None else [price.read, price.written],
+        source="" if price is None else price.source,
+    )
+
+
+def begun_load(load: LoadOptions, record: RunRecord) -> LoadOptions:
+    """How the model of a run that is resumed is opened: in the same precision, with what was learnt
+    about its server, and counting what was paid."""
+    begun: dict[str, Any] = {"usage": dict(record.usage)}
+    if record.model.request:
+        begun["request"] = record.model.request
+    return replace(load.resumed(record.model.dtype), begun=begun)
 
 
 def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:

@@ -156,7 +156,11 @@ def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Load
             "contexts or a check against the preferences."
         )
     if any((path / "scores").glob("part-*.parquet")) and state == "damaged":
-        notice += " Its scores are there: the same audit command rebuilds the run from them."
+        try:
+            RunFolder(path).read_record()
+            notice += " Its scores are there: the same audit command rebuilds the run from them."
+        except RunError:  # which an audit needs to know that the scores are its own
+            notice += " The same audit command with --fresh starts over; the cache has its scores."
     return LoadedRun(path, name, state, notice, None, content, groups)
 
 
@@ -170,7 +174,8 @@ def _groups(path: Path) -> pd.DataFrame | None:
     numbers = frame[list(_NEEDED[1:])].apply(pd.to_numeric, errors="coerce")
     frame[list(_NEEDED[1:])] = numbers
     seen = frame.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
-    return frame if len(seen) and seen["weight"].sum() > 0 else None
+    weights = seen["weight"].to_numpy(dtype=float)
+    return frame if len(seen) and (weights >= 0).all() and weights.max() > 0 else None
 
 
 def stored_risks(groups: pd.DataFrame) -> dict[str, float]:

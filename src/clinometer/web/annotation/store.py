@@ -24,7 +24,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import install_command, require
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 from clinometer.web.annotation.task import SKIP, Item, Task
 from clinometer.web.app import new_token
@@ -380,7 +380,7 @@ def write_export(store: Store, path: Path, *, long: bool = False) -> int:
         raise TableError(f"{path}: expected a file name that ends in .csv")
     rows = export_table(store, long=long)
     head = ["id", store.task.question.column, "annotator", "value", "comment"]
-    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
+    with output_file(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]) if rows else head)
         writer.writeheader()
         writer.writerows({name: no_formula(v) for name, v in row.items()} for row in rows)

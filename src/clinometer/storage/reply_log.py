@@ -1,0 +1,82 @@
+"""Replies as they arrive, before the cell they belong to is complete: nothing paid for is lost.
+
+One line of JSON each, appended as it comes: [key, number, reply]. A line that a kill cut off is
+dropped; a run that is finished needs the file no longer, since its scores hold the texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from clinometer.errors import RunError
+from clinometer.storage.untrusted import parse_json, read_bytes
+
+_MOST = 1 << 30
+
+
+class ReplyLog:
+    """The replies of one run, by prompt and number.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "replies.jsonl"
+    >>> with_one = ReplyLog(file)
+    >>> with_one.put("Is water wet?", 0, "Yes.")
+    >>> with_one.close()
+    >>> ReplyLog(file).get("Is water wet?", 0)
+    'Yes.'
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._found: dict[tuple[str, int], Any] = {}
+        self._stream: IO[bytes] | None = None
+        self._turn = threading.Lock()
+        if file.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            content = read_bytes(self.file, most=_MOST)
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.file}: cannot be read; --fresh starts over") from error
+        for line in content.splitlines():
+            try:
+                key, number, reply = parse_json(line)
+            except (ValueError, TypeError):
+                continue
+            if isinstance(key, str) and isinstance(number, int):
+                self._found[key, number] = reply
+
+    def get(self, prompt: str, number: int) -> Any:
+        """A reply; None if it was not asked for yet."""
+        return self._found.get((_key(prompt), number))
+
+    def put(self, prompt: str, number: int, reply: Any) -> None:
+        """Keep a reply: it is in the file when this returns."""
+        key = _key(prompt)
+        line = json.dumps([key, number, reply]).encode() + b"\n"
+        with self._turn:
+            self._found[key, number] = reply
+            try:
+                if self._stream is None:
+                    self.file.parent.mkdir(parents=True, exist_ok=True)
+                    self._stream = self.file.open("ab", buffering=0)
+                    if self._stream.tell() and not self.file.read_bytes().endswith(b"\n"):
+                        line = b"\n" + line
+                self._stream.write(line)
+            except OSError as error:
+                raise RunError(f"{self.file}: cannot be written: {error.strerror}") from error
+
+    def close(self) -> None:
+        with self._turn:
+            if self._stream is not None:
+                self._stream.close()
+                self._stream = None
+
+
+def _key(prompt: str) -> str:
+    return hashlib.blake2b(prompt.encode(), digest_size=16).hexdigest()

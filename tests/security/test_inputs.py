@@ -1,0 +1,372 @@
+"""Inputs that hang, fill the memory or end in a traceback: each is one line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fastapi.testclient import TestClient
+from tests.command import Clinometer
+from tests.report.made import made_run
+
+from clinometer.errors import ClinometerError, ModelError
+from clinometer.models.catalog.pretrained import check_model_folder
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.generation.chat import in_template
+from clinometer.models.options import ServerOptions
+from clinometer.models.server import reply as reply_module
+from clinometer.models.server.client import Address, Client, WrongReply, _Failed, _tokens_of
+from clinometer.models.tokens.local_tokenizer import check_tokenizer_words
+from clinometer.runs import Run, read_table
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.recover import open_run
+from clinometer.storage.parquet_parts import digest_of
+from clinometer.storage.untrusted import limited
+from clinometer.topics import parse_topic
+from clinometer.topics.questions import MOST_PRODUCT
+from clinometer.web.viewer import viewer
+
+
+def one_line(work: Callable[[], object]) -> str:
+    with pytest.raises(ClinometerError) as caught:
+        work()
+    assert "\n" not in str(caught.value).strip()
+    return str(caught.value)
+
+
+# --- topics ---------------------------------------------------------------------------------------
+
+TEN = [f"w{i}" for i in range(10)]
+MANY = {f"k{i}": TEN for i in range(10)}
+PATTERN = " ".join(f"{{{name}}}" for name in MANY)
+HEAD = 'name = "t"\n'
+WORDS = '[attributes]\na = ["x"]\nb = ["y"]\n'
+PRODUCTS = {
+    "groups": HEAD + WORDS + f'[groups]\npattern = "{PATTERN}"\n'
+    + "".join(f"{name} = {json.dumps(TEN)}\n" for name in MANY),
+    "attributes": HEAD + f'groups = ["n"]\n[attributes]\npattern = "{PATTERN}"\n'
+    + "".join(f"{name} = {{a = {json.dumps(TEN)}}}\n" for name in MANY),
+    "contexts": HEAD + 'groups = ["n"]\n' + WORDS + '[readout]\nkind = "choice"\n[contexts]\n'
+    'wording = ["Is the [X] so? [options] [Y]"]\ncross = ' + json.dumps(["wording", *MANY]) + "\n"
+    + "".join(f"{name} = {json.dumps(dict.fromkeys(TEN, 't'))}\n".replace('": ', '" = ')
+              for name in MANY),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PRODUCTS)
+def test_products_have_an_end(what: str) -> None:
+    def multiply() -> None:
+        topic = parse_topic(PRODUCTS[what])
+        assert topic.questions is not None
+        list(topic.questions.rows(topic.categories))
+
+    assert f"at most {MOST_PRODUCT:,}" in one_line(multiply)
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+ROWS = pd.DataFrame(
+    [(g, c, a, 0.5) for g in "gh" for c in "cd" for a in "ab"],
+    columns=["group", "context", "attribute", "p"],
+)
+
+
+def with_column(name: str, values: Any) -> pa.Table:
+    table = pa.Table.from_pandas(ROWS, preserve_index=False)
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+ODD_TABLES: dict[str, Callable[[], pa.Table]] = {
+    "binary groups": lambda: with_column("group", [b"\xff"] * 8),
+    "bool p": lambda: with_column("p", [True, False] * 4),
+    "two columns p": lambda: pa.Table.from_pandas(ROWS).append_column("p", pa.array([0.1] * 8)),
+    "-1e308": lambda: with_column("p", [-1e308, 1.0] * 4),
+    "1e308": lambda: with_column("p", [1e308, 1e308] * 4),
+    "lists": lambda: with_column("group", [["a"]] * 8),
+}
+
+
+@pytest.mark.parametrize("how", ODD_TABLES)
+def test_an_odd_table_is_one_line(how: str, tmp_path: Path) -> None:
+    pq.write_table(ODD_TABLES[how](), tmp_path / "t.parquet")
+    one_line(lambda: read_table(tmp_path / "t.parquet"))
+
+
+def test_true_and_false_are_no_probabilities(tmp_path: Path) -> None:
+    """They became R 1.0."""
+    ROWS.assign(p=[True, False] * 4).to_csv(tmp_path / "t.csv", index=False)
+    assert "expected a number in p, found True" in one_line(lambda: read_table(tmp_path / "t.csv"))
+
+
+def test_metadata_of_pandas_hide_no_column(tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pandas(ROWS.set_index("group")), tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").groups == ("g", "h")
+
+
+def test_a_column_twice_in_csv_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("group,context,attribute,p,p\ng,c,a,1,0\ng,c,b,0,1\n")
+    one_line(lambda: read_table(tmp_path / "t.csv"))
+
+
+# --- run folders ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "run"
+    made_run(folder, groups=2, contexts=4, replicates=100)
+    return folder
+
+
+@pytest.mark.parametrize("value", [None, b"\xff", 5, -1e308, True], ids=repr)
+@pytest.mark.parametrize(
+    "place", ["contexts.template", "contexts.context_id", "contexts.weight", "groups.group",
+              "groups.weight", "preferences.p", "preferences.coverage"],
+)  # fmt: skip
+def test_an_odd_value_in_a_run_takes_nothing_down(
+    place: str, value: Any, finished: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(finished, tmp_path / "runs" / "run"))
+    name, column = place.split(".")
+    file, record = run / f"{name}.parquet", run / "run.json"
+    table = pq.read_table(file)
+    values = pa.array([value] * len(table))
+    pq.write_table(table.set_column(table.column_names.index(column), column, values), file)
+    plain = json.loads(record.read_text(encoding="utf-8"))
+    plain["tables"][name] = digest_of(file.read_bytes())
+    record.write_text(json.dumps(plain), encoding="utf-8")
+    opened = open_run(run)  # never an exception
+    assert "\n" not in opened.notice
+    with contextlib.suppress(ClinometerError):
+        Run.load(run)
+    page = TestClient(viewer(tmp_path / "runs"), base_url="http://127.0.0.1")
+    assert page.get("/").status_code == 200
+
+
+def test_a_record_that_could_not_be_read_is_not_written(finished: Path, tmp_path: Path) -> None:
+    folder = RunFolder(Path(shutil.copytree(finished, tmp_path / "run")))
+    record = folder.read_record()
+    record.usage = {"tokens": 10**31}
+    assert "what is there is kept" in one_line(lambda: folder.write_record(record))
+    assert folder.read_record().usage == {}
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+DIGITS = "9" * 24
+
+
+@pytest.mark.parametrize("path", ["/", "/run?id=run", f"/words?id=run&x={DIGITS}&c=0",
+                                  f"/peers?id=run&x={DIGITS}&c=-{DIGITS}", "/static/page.css",
+                                  "/words?id=run&x=" + "9" * 5000 + "&c=0"])  # fmt: skip
+@pytest.mark.parametrize("header", ["Range", "Content-Length", "If-Range", "If-None-Match"])
+def test_a_number_of_24_digits_takes_no_page_down(path: str, header: str, finished: Path) -> None:
+    page = TestClient(
+        viewer(finished.parent), base_url="http://127.0.0.1", raise_server_exceptions=False
+    )
+    for value in (f"bytes={DIGITS}-", f"bytes=0-{DIGITS}", DIGITS):
+        assert page.get(path, headers={header: value}).status_code < 500
+
+
+# --- servers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("total", [10**31, -1, 1e31, 12.5, "12", True, None, [], 10**9], ids=repr)
+def test_an_impossible_count_of_tokens_does_not_count(total: Any) -> None:
+    assert _tokens_of({"usage": {"total_tokens": total}})[-1] in (0, 1)
+
+
+def test_a_reply_is_no_longer_than_its_tokens() -> None:
+    def reply(length: int) -> dict[str, Any]:
+        return {"choices": [{"text": "x" * length}]}
+
+    assert reply_module.texts(reply(2000), 1, 8) == ["x" * 2000]
+    with pytest.raises(WrongReply, match="more text"):
+        reply_module.texts(reply(2_000_000), 1, 8)
+
+
+@pytest.mark.parametrize(
+    ("pause", "patience", "hopeless"),
+    [(30, 60, False), (61, 60, True), (599, 1e6, False), (601, 1e6, True)],
+)
+def test_a_server_cannot_ask_for_more_patience_than_there_is(
+    pause: float, patience: float, hopeless: bool
+) -> None:
+    class State:
+        attempt_number = 1
+
+        class outcome:  # noqa: N801  (as tenacity calls it)
+            @staticmethod
+            def exception() -> _Failed:
+                return _Failed("status_429", pause)
+
+    client = Client(Address.parse("http://127.0.0.1:9"), ServerOptions(patience=patience))
+    assert client._is_hopeless(State()) == hopeless
+    client.close()
+
+
+# --- model folders --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    source = Path(ModelSpec.parse("pocket:gpt2-s").target)
+    return Path(shutil.copytree(source, tmp_path / "model"))
+
+
+def configured(name: str, value: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        file = folder / "config.json"
+        config = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps(config | {name: value}), encoding="utf-8")
+
+    return change
+
+
+def odd_file(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        make(folder / name)
+
+    return change
+
+
+ODD_FOLDERS: dict[str, Callable[[Path], None]] = {
+    **{
+        f"{kind} {name}": odd_file(name, make)
+        for name in ("tokenizer.json", "generation_config.json", "added.json", "x.safetensors")
+        for kind, make in (
+            ("pipe", os.mkfifo),
+            ("folder", Path.mkdir),
+            ("dangling", lambda path: path.symlink_to("/nowhere/at/all")),
+        )
+    },
+    **{f"{name} 10**8": configured(name, 10**8) for name in ("n_layer", "num_hidden_layers")},
+    "nested layers": configured("text_config", {"num_hidden_layers": 10**8}),
+    "n_embd": configured("n_embd", 10**12),
+    "vocab": configured("vocab_size", 10**12),
+    "deep config": odd_file("config.json", lambda path: path.write_bytes(b'{"a":' * 50_000)),
+    "list config": odd_file("config.json", lambda path: path.write_bytes(b"[]")),
+    "digits": odd_file("config.json", lambda path: path.write_bytes(b"[" + b"9" * 5000 + b"]")),
+}
+
+
+@pytest.mark.parametrize("how", ODD_FOLDERS)
+def test_an_odd_model_folder_is_one_line(how: str, folder: Path) -> None:
+    ODD_FOLDERS[how](folder)
+    with pytest.raises(ModelError) as caught:
+        check_model_folder(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_odd_model_folder_is_one_line_for_an_audit(
+    folder: Path, clinometer: Clinometer, tmp_path: Path
+) -> None:
+    (folder / "tokenizer_config.json").unlink(missing_ok=True)
+    os.mkfifo(folder / "tokenizer_config.json")
+    said = clinometer("audit", folder, "--topic", "gender", "--out", tmp_path / "o")
+    assert said.status == 3
+    assert "expected a plain file" in said.err
+
+
+TEMPLATES = {
+    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
+    "{% endfor %}{% endfor %}{% endfor %}",
+    "recurses": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "gigabytes": "{{ 'x' * 10000000000 }}",
+    "megabytes": "{{ 'x' * 100000000 }}",
+    "raises": "{{ raise_exception('no') }}",
+    "no template": "{% for",
+    "divides": "{{ 1 // 0 }}",
+}
+
+
+class Templated:
+    """A tokenizer with this template, as transformers applies it."""
+
+    name_or_path = "made"
+
+    def __init__(self, template: str) -> None:
+        self.chat_template = template
+
+    def apply_chat_template(self, messages: list[dict[str, str]], **options: Any) -> str:
+        from transformers.utils.chat_template_utils import render_jinja_template
+
+        del options["tokenize"]
+        rendered, _ = render_jinja_template([messages], chat_template=self.chat_template, **options)
+        return str(rendered[0])
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("generation.chat", "tokens.local_tokenizer"):
+        monkeypatch.setattr(
+            f"clinometer.models.{module}.limited", lambda work: limited(work, seconds=1)
+        )
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", TEMPLATES)
+def test_a_template_that_does_not_end_is_one_line(how: str) -> None:
+    tokenizer = Templated(TEMPLATES[how])
+    said = one_line(lambda: in_template(tokenizer, [{"role": "user", "content": "Hi"}]))
+    assert "its chat template fails: " in said
+
+
+def test_a_template_that_ends_is_applied() -> None:
+    tokenizer = Templated("{% for m in messages %}<{{ m.role }}>{{ m.content }}é{% endfor %}")
+    assert in_template(tokenizer, [{"role": "user", "content": "Hi"}]) == "<user>Hié"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_tokenizer_that_does_not_end_is_one_line() -> None:
+    tokenizers, transformers = (
+        pytest.importorskip("tokenizers"),
+        pytest.importorskip("transformers"),
+    )
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="b"))
+    slow = tokenizers.Regex(r"(?:(?:a|a)*)*$(?<=z)")
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Split(slow, "isolated")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
+    assert "cannot split" in one_line(lambda: check_tokenizer_words("made", tokenizer))
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+NOT_UTF8 = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize("ending", [".toml", ".csv", ".parquet", "", ".json"])
+@pytest.mark.parametrize("command", ["audit X", "audit pocket:gpt2-s --topic X --out o",
+                                     "audit pocket:gpt2-s --contexts X --out o", "report X",
+                                     "import table X", "compare X X", "gate X --baseline X",
+                                     "reliability validate X"])  # fmt: skip
+def test_a_name_that_is_not_utf_8_is_one_line(
+    command: str,
+    ending: str,
+    clinometer: Clinometer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(NOT_UTF8 + ending).write_bytes(b"x = 1\n")
+    words = [NOT_UTF8 + ending if word == "X" else word for word in command.split()]
+    said = clinometer(*words)
+    assert said.status in (2, 3)
+    assert "a bug in clinometer" not in said.err
+    assert len(said.err.strip().splitlines()) <= 2
+
+
+def test_limited_work_gives_what_it_gives() -> None:
+    assert limited(lambda: "é" * 1_000_000) == "é" * 1_000_000
+    with pytest.raises(ValueError, match="by zero"):
+        limited(lambda: str(1 // 0))

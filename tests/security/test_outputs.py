@@ -1,0 +1,145 @@
+"""What a command writes over: its former results, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command import Clinometer
+from tests.report.made import made_run
+
+from clinometer.errors import InputError
+from clinometer.storage.atomic import output_file
+
+#: Options that name a file to write; every command writes through the same two functions.
+WRITERS: dict[str, tuple[str, ...]] = {
+    "report": ("report", "RUN", "--format", "md", "--out"),
+    "export": ("export", "xarray", "RUN", "--out"),
+    "gate": ("gate", "RUN", "--baseline", "RUN", "--markdown"),
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "run"
+    made_run(folder, groups=2, contexts=40, replicates=100)
+    return folder
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def write(clinometer: Clinometer, name: str, run: Path, target: Path) -> str:
+    command = [str(run) if word == "RUN" else word for word in WRITERS[name]]
+    return clinometer(*command, target).err
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("file", ["run.json", "preferences.parquet", "a link", "notes.txt"])
+def test_no_command_writes_over_what_it_did_not_write(
+    name: str, file: str, clinometer: Clinometer, run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("Dear diary\n", encoding="utf-8")
+    (tmp_path / "link").symlink_to(run / "run.json")
+    target = {"a link": tmp_path / "link", "notes.txt": tmp_path / "notes.txt"}.get(
+        file, run / file
+    )
+    before = target.read_bytes()
+    said = write(clinometer, name, run, target)
+    assert target.read_bytes() == before
+    assert "name another file" in " ".join(said.split())
+    assert target.is_symlink() == (file == "a link")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_second_time_replaces_the_first(
+    name: str, clinometer: Clinometer, run: Path, tmp_path: Path
+) -> None:
+    link, target = tmp_path / "link", tmp_path / "target"
+    link.symlink_to(target)
+    for _ in range(2):
+        write(clinometer, name, run, link)
+        assert link.is_symlink()
+        assert target.stat().st_size > 100
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_pipe_is_written_to_and_stays(
+    name: str, clinometer: Clinometer, run: Path, tmp_path: Path
+) -> None:
+    pipe, read = tmp_path / "pipe", bytearray()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.extend(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write(clinometer, name, run, pipe)
+    reader.join()
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert len(read) > 100
+
+
+def test_a_device_is_written_to_and_stays(clinometer: Clinometer, run: Path) -> None:
+    for name in WRITERS:
+        write(clinometer, name, run, Path("/dev/null"))
+        assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    ended = os.posix_spawn("/bin/true", ["true"], {})
+    os.waitpid(ended, 0)
+    for number in (ended, os.getpid()):
+        (tmp_path / f".page.html.{number}-0123abcd.tmp").write_text("half")
+    with output_file(tmp_path / "page.html") as beside:
+        beside.write_text("<!doctype html>")
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names == {"page.html", f".page.html.{os.getpid()}-0123abcd.tmp"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (b"", b"<!doctype html>", False),
+        (b"<!DOCTYPE html><p>old", b"<!doctype html><p>new", False),
+        (b"id,ann\n1,2\n", b"id,ann,bob\n1,2,3\n", False),
+        (b"name,x\n", b"id,x\n", True),
+        (b'{"a": 1}', b"<!doctype html>", True),
+        (b"\x89PNG old", b"\x89PNG new", False),
+        (b"#!/bin/sh\n", b"id,x\n", True),
+    ],
+)
+def test_a_file_is_known_by_its_beginning(
+    before: bytes, after: bytes, kept: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(before)
+
+    def replace() -> None:
+        with output_file(file) as beside:
+            beside.write_bytes(after)
+
+    if kept:
+        refused(replace)
+    else:
+        replace()
+    assert file.read_bytes() == (before if kept else after)
+
+
+def test_a_record_is_not_replaced_by_another(run: Path) -> None:
+    """Which begins as it does."""
+
+    def replace() -> None:
+        with output_file(run / "run.json") as beside:
+            beside.write_text("{}", encoding="utf-8")
+
+    refused(replace)
+
+
+def refused(action: Callable[[], None]) -> None:
+    with pytest.raises(InputError, match="name another file"):
+        action()
