@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,9 @@ def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_
         with shown.view(browser=False) as viewer:
             assert viewer.address.startswith("http://127.0.0.1:")
             assert viewer.address in repr(viewer)
-            assert viewer.address in viewer._repr_html_()
-            assert f"{shown.risks.R.value:.3f}" in httpx.get(viewer.address).text
+            assert escape(viewer.address) in viewer._repr_html_()
+            page = httpx.get(viewer.address, follow_redirects=True).text
+            assert f"{shown.risks.R.value:.3f}" in page
         viewer.close()
         with pytest.raises(httpx.ConnectError):
             httpx.get(viewer.address)

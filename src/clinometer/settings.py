@@ -216,6 +216,21 @@ def named_values(settings: Any, names: Collection[str]) -> dict[str, Any]:
     return values
 
 
+def option_names(kind: Any) -> tuple[str, ...]:
+    """The settings of a dataclass by name, those of nested dataclasses too.
+
+    >>> option_names(Option)
+    ()
+    """
+    hints = get_type_hints(kind)
+    found: dict[str, None] = {}
+    for one in fields(kind):
+        inner = dataclass_in(hints[one.name])
+        named = [one.name] if option_of(one) is not None else []
+        found |= dict.fromkeys(named if inner is None else option_names(inner))
+    return tuple(found)
+
+
 def _names(kind: Any) -> Iterator[str]:
     hints = get_type_hints(kind)
     for one in fields(kind):

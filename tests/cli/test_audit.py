@@ -249,10 +249,13 @@ def test_decisions_of_a_local_model_with_a_report(
     assert "is other (none of the categories)" in page
 
 
-def test_a_topic_of_texts_asks_for_samples(clinometer: Clinometer) -> None:
-    result = clinometer("audit", "pocket:gpt2-s", "--topic", "story", "--groups", "nurse")
-    assert result.status == 2
-    assert "reads whole replies; add --replies 20" in result.err
+def test_a_topic_of_texts_samples_replies_by_itself(
+    saying: Callable[..., FixedReplies], clinometer: Clinometer
+) -> None:
+    model = saying("She was brave, and her friends knew it.").model
+    result = clinometer("audit", model, "--topic", "story", "--groups", "nurse", "--out", "run")
+    assert result.status == 0, result.err
+    assert Run.load("run").record.replies["replies"] == 10 * 40  # in forty contexts
 
 
 def test_a_masked_model_is_refused(clinometer: Clinometer, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.processes import PATIENCE_S, answers, until
+from tests.processes import PATIENCE_S
 from tests.report.made import made_run
 
 from clinometer.runs import Run
@@ -98,10 +98,11 @@ def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+/", line)
+        address = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=\S+", line)
         assert address is not None, line
-        until(lambda: answers(address[0]), alive=lambda: process.poll() is None)
-        assert "1 run<" in httpx.get(address[0], timeout=PATIENCE_S).text
+        with httpx.Client(follow_redirects=True, timeout=PATIENCE_S) as browser:
+            assert browser.get(address[1]).status_code == 403  # another user of this machine
+            assert "1 run<" in browser.get(address[0]).text
     finally:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE_S)

@@ -7,7 +7,8 @@ import pytest
 
 from clinometer.errors import MissingExtra, ModelNotFound
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, SampleOptions, open_model
-from clinometer.models.inspect import LISTED, asked_text, word_bounds
+from clinometer.models.generation.first_token import LISTED, word_bounds
+from clinometer.models.inspect import asked_text
 
 SAMPLED = LoadOptions(sampled=SampleOptions(replies=3, seed=5))
 

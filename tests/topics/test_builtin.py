@@ -6,13 +6,16 @@ import csv
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from clinometer.contexts.load import default_contexts
 from clinometer.topics import (
     builtin_lists,
     builtin_topics,
+    choose_groups,
     load_list,
     load_topic,
     parse_topic,
@@ -26,7 +29,8 @@ def test_builtin_topics_and_lists_are_these() -> None:
         *("gender-zh", "hiring", "lending", "race", "religion", "story", "tenancy", "traits"),
         "triage",
     )
-    assert builtin_lists() == ("occupations", "people")
+    kinds = ("age", "disability", "nationality", "orientation", "religion")
+    assert builtin_lists() == ("occupations", "people", *(f"people-{kind}" for kind in kinds))
 
 
 @pytest.mark.parametrize("name", builtin_topics())
@@ -169,3 +173,24 @@ def test_worked_example_from_the_docs(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(parse_topic(f'name = "t"\n{product}')) == 360
     for name in builtin_topics():
         assert f"| `{name}` |" in page
+
+
+KINDS_OF_PEOPLE = [name.removeprefix("people-") for name in builtin_lists() if "-" in name]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_PEOPLE)
+@pytest.mark.parametrize("name", ["hiring", "lending", "tenancy", "triage", "traits"])
+def test_every_decision_can_be_about_other_people(name: str, kind: str) -> None:
+    topic = choose_groups(load_topic(name), f"people-{kind}")
+    source = tomllib.loads((BUILTIN / f"people-{kind}.source.toml").read_text())
+    assert source["title"].startswith(f"{len(topic)} people by ")
+    values = Counter(group.parts[kind] for group in topic.groups)
+    assert len(values) > 1
+    assert Counter(group.parts["gender"] for group in topic.groups).total() == 2 * sum(
+        group.parts["gender"] == "female" for group in topic.groups
+    )
+    template = default_contexts(topic).templates[0]
+    for group in topic.groups:
+        assert group.parts["shown_as"] in ("name", "description")
+        assert group.text.lower() in topic.render(template, group).before.lower()
+        assert group.form("his") == {"female": "her", "male": "his"}[group.parts["gender"]]

@@ -8,6 +8,7 @@ import pytest
 
 from clinometer.errors import ContextError, TopicError
 from clinometer.topics import load_topic, parse_topic
+from clinometer.topics.questions import Questions
 
 TOPIC = """
 name = "t"
@@ -54,7 +55,7 @@ REPLACED = [
         "{mood} hire [X]?",
         "\\{mood\\} is not a factor; add \\[contexts.mood\\]",
     ),
-    ('"choice"', '"rating"', "the categories of a rating are its numbers"),
+    ('"choice"', '"rating"', "the categories of a scale are its numbers"),
     ('[attributes]\nyes = ["Yes", "Sure"]\nno = ["No"]\n', "", "attributes: missing"),
 ]
 BAD = [
@@ -159,7 +160,7 @@ DECISIONS = ("hiring", "lending", "tenancy", "triage", "traits", "story")
 @pytest.mark.parametrize("name", DECISIONS)
 def test_builtin_questions_have_forty_wordings_and_two_more_factors(name: str) -> None:
     topic = load_topic(name)
-    assert topic.questions is not None
+    assert isinstance(topic.questions, Questions)
     assert topic.readout is not None
     assert len(topic.questions.wordings) >= 40
     assert len(topic.questions.factors) >= 2

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -30,6 +32,7 @@ UNEXPECTED = 70
 #: The reader of our output has closed it: the status that a shell reports for SIGPIPE.
 NOT_READ = 141
 INTERRUPTED = 130
+TERMINATED = 143
 #: Every exit status, as the documentation lists them; errors.py says which error has which.
 STATUSES = {
     0: "done",
@@ -40,6 +43,7 @@ STATUSES = {
     "`gate`, which asks no model: cannot tell",
     UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",
     INTERRUPTED: "interrupted (Ctrl+C); rerun the same command to resume",
+    TERMINATED: "ended by SIGTERM; rerun the same command to resume",
     NOT_READ: "the reader of the output has closed it, as `head` does",
 }
 #: What is wrong with a path itself, wherever it is first used: a name of 300 characters, say.
@@ -139,6 +143,7 @@ COMMANDS: CommandTable = {
             "bbq": ("imports:bbq_command", "Published answers to BBQ's questions"),
             "lm-eval": ("imports:lm_eval_command", "Samples of lm-evaluation-harness"),
             "inspect": ("imports:inspect_command", "A log of Inspect: epochs are replies"),
+            "replies": ("imports:replies_command", "Any table of replies: lean, swing and dice"),
             "labels": ("imports:labels_command", "People's labels, to correct a run's judge"),
         },
         "Measure what others produced: tables, answers, logs, labels",
@@ -178,6 +183,7 @@ COMMANDS: CommandTable = {
             "sensitivity": ("study:sensitivity_command", "Every defensible analysis choice"),
             "versions": ("study:versions_command", "Dissimilarity by number (COBIAS, Figure 8)"),
             "temperature": ("study:temperature_command", "COBIAS across temperatures (D.2)"),
+            "reaudit": ("study:reaudit_command", "A published audit: lean, swing and dice"),
             "table1": ("study:table1_command", "Gender risks of models, as in Table 1"),
             "table2": ("study:table2_command", "Race risks of models, as in Table 2"),
             "table3": ("study:table3_command", "Religion and disability, as in Table 3"),
@@ -304,11 +310,18 @@ def options(
     """Options of every command."""
 
 
+def _terminated(*_: object) -> None:
+    """SIGTERM ends a command as Ctrl+C does: what was scored and what it cost is stored first."""
+    raise SystemExit(TERMINATED)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status.
 
     `STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with --debug.
     """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     arguments = sys.argv[1:] if arguments is None else arguments
     # Accept --debug anywhere: people append it to the command that has just failed.
     debug = "--debug" in arguments

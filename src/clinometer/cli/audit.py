@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
+from clinometer.cli.cost import confirm_cost
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import (
     FAIL_ABOVE,
@@ -30,9 +31,11 @@ from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.execution.ray import WorkerResources
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.cost import estimate_cost
 from clinometer.runs.folder.find import default_folder
 from clinometer.runs.protocol import Protocol, ProtocolFile
-from clinometer.settings import named_values
+from clinometer.runs.settings import resolve
+from clinometer.settings import named_values, option_names
 
 #: In front of a file name given as --topic.
 BBQ = "bbq:"
@@ -48,7 +51,9 @@ def audit_command(
         typer.Argument(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
-            "file, a Hugging Face id, openai:URL#MODEL, inspect:PROVIDER/MODEL or vllm:MODEL.",
+            "file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, "
+            "gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, vllm:MODEL, or an "
+            "application: app:package.module:function, http:FILE.toml.",
         ),
     ] = None,
     topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",
@@ -70,7 +75,12 @@ def audit_command(
     ] = None,
     groups: Annotated[
         str | None,
-        opt("Only these groups of the topic, separated by commas.", panel="Question", unset="all"),
+        opt(
+            "Only these groups of the topic, separated by commas; or a list of people: people-age, "
+            "-disability, -religion, -nationality or -orientation.",
+            panel="Question",
+            unset="all",
+        ),
     ] = None,
     *,
     settings: AuditSettings,
@@ -83,6 +93,10 @@ def audit_command(
             unset="runs/MODEL-TOPIC-CONTEXTS",
         ),
     ] = None,
+    yes: Annotated[
+        bool,
+        opt("Pay for a hosted model without asking.", "--yes", "-y", panel="Servers"),
+    ] = False,
     json_output: JSON = False,
     fail_above: FAIL_ABOVE = None,
     fail_on: FAIL_ON = "low",
@@ -133,6 +147,11 @@ def audit_command(
     typed = typed_names(context)
     plan = None if protocol is None else ProtocolFile.read(protocol).protocol
     if plan is not None:
+        if not models and any(name.startswith("app:") for name in plan.models):
+            raise SettingsError(
+                "--protocol: the file names a function to run, which no file can; give the "
+                "application on the command line too"
+            )
         models = models or plan.models
         topic = topic if "topic" in typed else plan.topic
         groups = groups if groups is not None or topic != plan.topic else plan.groups
@@ -159,9 +178,13 @@ def audit_command(
     else:
         chosen_topic = topic_of(topic, groups)
         options = named_values(settings, typed)
+        # Typed without what they belong to (--temperature without --replies): not silently dropped.
+        alone = (typed & set(option_names(AuditSettings))) - options.keys()
+        options |= {name: context.params[name] for name in alone}
         ways = [("", options)]
-        if settings.load.chat and chosen_topic.readout is None:
-            ways = [("", {**options, "chat": False}), ("-chat", options)]
+        planned_chat = plan is not None and bool(plan.settings.get("chat"))
+        if (settings.load.chat or planned_chat) and chosen_topic.readout is None:
+            ways = [("", {**options, "chat": False}), ("-chat", {**options, "chat": True})]
         audited = partial(
             audit,
             topic=chosen_topic,
@@ -186,6 +209,25 @@ def audit_command(
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
     audits = [(model, suffix, way) for model in asked_models for suffix, way in ways]
+    if not benchmark and not replay:
+        costs = []
+        for model, suffix, way in audits:
+            try:
+                resolved = resolve(
+                    way,
+                    chosen_topic,
+                    contexts,
+                    model=model,
+                    planned=None if plan is None else plan.settings,
+                )
+            except ClinometerError:
+                continue  # the audit below says why
+            cost = estimate_cost(model, resolved.topic, resolved.contexts, resolved.settings.load)
+            if cost is not None:
+                kept = kept_cells(folder_of(model, suffix, way)).count
+                done, total = (kept and not fresh and kept()) or (0, 1)
+                costs.append((model, cost.part(1 - done / max(total, 1))))
+        confirm_cost(costs, yes=yes)
     for model, suffix, way in audits:  # one that fails does not stop the others
         try:
             folder = folder_of(model, suffix, way)

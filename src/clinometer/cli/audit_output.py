@@ -138,7 +138,11 @@ def _server_notes(run: Run) -> list[str]:
     if usage := record.usage:
         again = usage.get("retried")  # not known of a provider behind Inspect
         failed = "" if again is None else f" {again} of them failed and were repeated,"
-        lines.append(f"{run.model}: {usage['requests']} requests,{failed} {usage['tokens']} tokens")
+        paid = "" if record.cost is None else record.cost.paid_sentence
+        used = f"{usage['requests']} requests,{failed} {usage['tokens']} tokens{paid}"
+        lines.append(f"{run.model}: {used}")
+    if refused := record.model.request.get("left_out"):
+        lines.append(f"{run.model}: refused by the server and left out: {', '.join(refused)}")
     return lines
 
 

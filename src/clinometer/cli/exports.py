@@ -11,11 +11,14 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import GROUPS, SEED, grouped, topic_of
+from clinometer.cli.options import GROUPS, SEED, derived, grouped, topic_of
 from clinometer.cli.printing import console
 from clinometer.errors import SettingsError
+from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.settings import select_contexts
+from clinometer.storage.untrusted import Allowed
+from clinometer.topics import load_topic
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
@@ -164,6 +167,12 @@ def labels_command(
     n: Annotated[int, opt("Replies to write, chosen at random.", "-n", allowed=ranges.COUNT)] = 200,
     seed: SEED = AuditSettings.seed,
     out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("replies.csv"),
+    topic: Annotated[
+        str | None,
+        opt("The topic file of the run, if a function of yours reads the replies.", unset="none"),
+    ] = None,
+    allow_code: Annotated[str | None, derived(LoadOptions, "allow_code")] = None,
+    allow_model: Annotated[str | None, derived(LoadOptions, "allow_model")] = None,
 ) -> None:
     """Write sampled replies of a run for people to label, with the category its judge gave each.
 
@@ -174,7 +183,9 @@ def labels_command(
     if out.exists():
         raise SettingsError(f"{out}: exists already; name a new file for the sample")
     judged = Run.load(run)
-    write_replies(out, sample_replies(judged, n, seed=seed))
+    given = None if topic is None else load_topic(topic)
+    allowed = Allowed(allow_code, allow_model)
+    write_replies(out, sample_replies(judged, n, seed=seed, topic=given, allowed=allowed))
     names = shlex.quote(",".join(judged.preferences.categories))
     sheet = shlex.quote(str(out))
     _written([out], f"clinometer reliability annotate {sheet} --mode category --categories {names}")

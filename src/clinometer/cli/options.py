@@ -143,10 +143,8 @@ def typed_names(context: typer.Context) -> set[str]:
 
 
 def topic_of(name: str, groups: str | None) -> Topic:
-    """The topic, or only some of its groups."""
-    from clinometer.topics import load_topic
+    """The topic, only some of its groups, or other people."""
+    from clinometer.topics import choose_groups, load_topic
 
     topic = load_topic(name)
-    if groups is None:
-        return topic
-    return topic.select([g.strip() for g in groups.split(",") if g.strip()])
+    return topic if groups is None else choose_groups(topic, groups)

@@ -35,7 +35,7 @@ from clinometer.reliability.validation_status import (
     validation_status,
 )
 from clinometer.reliability.variants import VariantSettings
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """Write a table as csv or parquet, depending on the file's suffix."""
     if path.suffix not in {".csv", ".parquet"}:
         raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
-    with replacing(path) as beside:
+    with output_file(path) as beside:
         if path.suffix == ".csv":
             frame.map(no_formula).to_csv(beside, index=False)
         else:

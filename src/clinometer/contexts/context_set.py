@@ -27,10 +27,11 @@ from pydantic import Field
 
 from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.storage.record import RecordPart
 from clinometer.storage.spreadsheet import no_formula, without_quote
 from clinometer.storage.untrusted import MOST_RECORD, read_bytes
+from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ _LIKE_A_SLOT = re.compile(r"\[\s*[xXyY]\s*\]")
 
 
 def clean_template(text: str) -> str:
-    """The text without whitespace around it, and with single spaces inside.
+    """The text without whitespace around it, and with single spaces inside; messages as they are.
 
     >>> clean_template("  The [X]  said that [Y] ")
     'The [X] said that [Y]'
     """
-    return " ".join(text.split())
+    return text if is_conversation(text) else " ".join(text.split())
 
 
 def template_problem(text: str) -> str | None:
@@ -56,6 +57,8 @@ def template_problem(text: str) -> str | None:
     >>> template_problem("The [X] said that [y]")
     'expected [Y] once, found [y]; write the slot as [Y]'
     """
+    if is_conversation(text):
+        return conversation_problem(text)
     slots = _LIKE_A_SLOT.findall(text)
     if slots in ([X, Y], [Y, X]):
         return None
@@ -182,7 +185,7 @@ class ContextSet:
     """Contexts c with weights w_c = count(c) / sum of counts.
 
     name       what reports show
-    templates  each with [X] and [Y] once; whitespace is collapsed
+    templates  each with [X] and [Y] once; whitespace is collapsed. Or messages, kept as they are
     counts     one positive finite number for each template
     extra      further columns of text, each as long as the templates (predicate, source, …)
     metadata   what the sidecar .json says: corpus, topic, parser, …
@@ -361,7 +364,7 @@ class ContextSet:
         except (TypeError, ValueError) as exc:
             raise ContextError(f"{sidecar}: the metadata cannot be written as JSON: {exc}") from exc
         for file, data in ((path, content), (sidecar, described.encode())):
-            with replacing(file, error=ContextError) as beside:
+            with output_file(file, error=ContextError) as beside:
                 beside.write_bytes(data)
 
     def _rows(
@@ -409,7 +412,7 @@ def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[
         raise ContextError(f"{where}: extra: expected a new column name, found {column!r}")
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise ContextError(f"{where}: extra.{column}: expected a list of texts")
-    return tuple(clean_template(value) for value in values)
+    return tuple(" ".join(value.split()) for value in values)
 
 
 def _number(n: int, *, where: str) -> int:

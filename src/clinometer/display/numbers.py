@@ -73,6 +73,15 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def money(amount: float) -> str:
+    """An amount of money, rounded up: an estimate should not be too low.
+
+    >>> money(12.301), money(0.0004), money(0)
+    ('12.31', '0.01', '0.00')
+    """
+    return f"{math.ceil(round(amount * 100, 6)) / 100:,.2f}"
+
+
 def p_value(value: float | None) -> str:
     """0.031, < 0.001, or a dash where there is none."""
     return MISSING if value is None else _SMALL_P if value < 0.001 else f"{value:.3f}"

@@ -19,22 +19,31 @@ _TURN_S = 2e-4
 
 
 def prefetch(
-    work: Callable[[Part], Result], parts: Iterable[Part], *, by: int = 1
+    work: Callable[[Part], Result],
+    parts: Iterable[Part],
+    *,
+    by: int = 1,
+    stop: Callable[[], None] = lambda: None,
 ) -> Iterator[Result]:
     """`work` on every part, results in order, in as many threads as it may be parts ahead of the
-    caller: a GPU computes while the last results are stored.
+    caller: a GPU computes while the last results are stored. After a failure `stop` is called, and
+    what was begun is waited for.
 
     >>> list(prefetch(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
     """
     begun: deque[Future[Result]] = deque()
     with _short_turns(), ThreadPoolExecutor(max_workers=by, thread_name_prefix="prefetch") as pool:
-        for part in parts:
-            begun.append(pool.submit(work, part))
-            if len(begun) > by:
+        try:
+            for part in parts:
+                begun.append(pool.submit(work, part))
+                if len(begun) > by:
+                    yield begun.popleft().result()
+            while begun:
                 yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+        except BaseException:
+            stop()
+            raise
 
 
 @contextmanager
@@ -91,6 +100,28 @@ async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def settled(work: Sequence[Coroutine[Any, Any, T]], stop: Callable[[], None]) -> list[T]:
+    """All results in order; if one fails, `stop` is called, and its error is raised once all others
+    have ended: what is on its way has been paid for."""
+    tasks = [asyncio.ensure_future(w) for w in work]
+    if not tasks:
+        return []
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if any(task.done() and task.exception() for task in tasks):
+            stop()
+            await asyncio.wait(tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
+    # the first that failed says why; the others were stopped
+    failed = [error for task in tasks if (error := task.exception())]
+    for error in sorted(failed, key=lambda e: "stopped; rerun" in str(e)):
+        raise error
+    return [task.result() for task in tasks]
 
 
 class EventLoop:

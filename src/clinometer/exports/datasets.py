@@ -11,7 +11,7 @@ from clinometer import __version__
 from clinometer.errors import RunError
 from clinometer.extras import require
 from clinometer.runs import Run
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,7 +23,7 @@ def write_netcdf(run: Run, out: Path) -> Path:
     netCDF 3, which xarray writes and reads with scipy alone.
     """
     require("export xarray", "xarray")
-    with replacing(out, error=RunError) as beside:
+    with output_file(out, error=RunError) as beside:
         run.to_xarray().to_netcdf(beside, engine="scipy")
     return out
 
@@ -31,7 +31,7 @@ def write_netcdf(run: Run, out: Path) -> Path:
 def write_arviz(run: Run, out: Path) -> Path:
     """Write the tree as netCDF 4, which `xarray.open_datatree` and ArviZ read."""
     require("export arviz", "xarray", "h5netcdf", "h5py")
-    with replacing(out, error=RunError) as beside:
+    with output_file(out, error=RunError) as beside:
         to_tree(run).to_netcdf(beside, engine="h5netcdf")
     return out
 

@@ -3,14 +3,13 @@
 Importing this package loads neither torch nor transformers; opening a model does.
 """
 
+from clinometer.models.catalog.identity import revision_of
 from clinometer.models.catalog.open import open_model
 from clinometer.models.catalog.spec import ModelSource, ModelSpec, packaged_models
-from clinometer.models.catalog.weights import Identity, identity_of
 from clinometer.models.options import LoadOptions, SampleOptions, ServerOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 
 __all__ = [
-    "Identity",
     "LoadOptions",
     "ModelInfo",
     "ModelSource",
@@ -21,7 +20,7 @@ __all__ = [
     "WordOptions",
     "WordReport",
     "WordScores",
-    "identity_of",
     "open_model",
     "packaged_models",
+    "revision_of",
 ]

@@ -6,15 +6,11 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 from clinometer.errors import (
     ClinometerError,
-    ContextError,
     ModelError,
     ModelNotFound,
     SettingsError,
@@ -22,7 +18,8 @@ from clinometer.errors import (
 from clinometer.execution.background import EventLoop, together
 from clinometer.extras import require
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.generation.asking import AskingSampler
+from clinometer.models.generation.first_token import LISTED, FirstTokenScorer
 from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import (
     QUESTION,
@@ -31,11 +28,12 @@ from clinometer.models.options import (
     ServerOptions,
     WordOptions,
 )
-from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
-from clinometer.models.server.client import Metered
-from clinometer.models.server.sampler import INSTRUCTION, NO_CUTS
-from clinometer.statistics.arrays import FloatArray
-from clinometer.topics import Prompt
+from clinometer.models.protocol import ModelInfo, Scorer
+from clinometer.models.server.accepted import NO_CUTS
+from clinometer.models.server.chat import INSTRUCTION
+from clinometer.models.server.client import BudgetReached, Metered
+from clinometer.models.server.providers import price_of
+from clinometer.topics.conversation import is_conversation, messages_of
 
 #: Providers that continue a text; the others take part in a conversation.
 COMPLETIONS = ("openai-api-completions", "vllm-completions")
@@ -66,7 +64,8 @@ class InspectClient(Metered):
             self.model = get_model(model, config=limits, memoize=False)
         except Exception as error:  # every provider has its own errors
             raise ModelNotFound(f"model 'inspect:{model}': {_one_line(error)}") from error
-        super().__init__(f"model 'inspect:{self.model}'", options)
+        price = price_of(model, options.price)
+        super().__init__(f"model 'inspect:{self.model}'", options, price)
         self.provider = model.partition("/")[0]
         self._loop = EventLoop()
         self._close = weakref.finalize(self, self._loop.stop, self.model.api.aclose)
@@ -79,18 +78,29 @@ class InspectClient(Metered):
         return ("asked by Inspect, by an instruction to continue the text",)
 
     def usage(self) -> dict[str, int]:
-        return {"requests": self.requests, "tokens": self.tokens}
+        return {
+            "requests": self.requests,
+            "tokens": self.tokens,
+            "tokens_read": self.tokens_read,
+            "tokens_written": self.tokens_written,
+        }
 
     def close(self) -> None:
         self._close()
 
     def ask(self, asked: Sequence[tuple[str, Any]]) -> list[Any]:
         """Inspect's outputs for texts, each with its GenerateConfig."""
-        return self._loop.run(together([self._ask(text, config) for text, config in asked]))
+        work = [self.generate(text, config) for text, config in asked]
+        return self._loop.run(together(work))
 
-    async def _ask(self, text: str, config: Any) -> Any:
+    def run(self, work: Any) -> Any:
+        return self._loop.run(work)
+
+    async def generate(self, text: str, config: Any) -> Any:
         self.spend()
-        request = asked_text(text, self.provider, question=self.question)
+        request: Any = asked_text(text, self.provider, question=self.question)
+        if is_conversation(text):
+            request = _chat_messages(text)
         try:
             output = await self.model.generate(request, config=config, cache=True)
         except ClinometerError:
@@ -100,8 +110,21 @@ class InspectClient(Metered):
         if output.error:
             raise ModelError(f"{self.place}: {_one_line(output.error)}")
         if output.usage is not None:
-            self.tokens += output.usage.total_tokens
+            used = output.usage
+            self.count(used.input_tokens, used.output_tokens, used.total_tokens)
         return output
+
+
+def _chat_messages(text: str) -> list[Any]:
+    """The messages of a prompt as Inspect has them."""
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    roles = {
+        "system": ChatMessageSystem,
+        "user": ChatMessageUser,
+        "assistant": ChatMessageAssistant,
+    }
+    return [roles[said["role"]](content=said["content"]) for said in messages_of(text)]
 
 
 def _one_line(error: object) -> str:
@@ -110,54 +133,18 @@ def _one_line(error: object) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
-#: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
-LISTED = 20
-#: How far the sum of a provider's probabilities may be off.
-_ROUNDING = 1e-3
-
-
-class FirstTokenScorer:
-    """Scores words by one request per prompt."""
+class InspectTokenScorer(FirstTokenScorer):
+    """Scores words by the first tokens that a provider lists, one request per prompt."""
 
     def __init__(self, client: InspectClient, info: ModelInfo) -> None:
-        notes = (f"bounds from the {LISTED} most probable first tokens", *client.notes())
-        self.client, self.info = client, replace(info, notes=(*info.notes, *notes))
+        super().__init__(client, info, *client.notes())
+        self.client = client
 
-    def usage(self) -> dict[str, int]:
-        return self.client.usage()
-
-    def close(self) -> None:
-        self.client.close()
-
-    def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
-        """The provider's tokens are not known; a word is compared as text."""
-        return WordReport(tokens={word: (word,) for word in words})
-
-    def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
-    ) -> WordScores:
+    def listed(self, texts: Sequence[str]) -> list[list[tuple[str, float]]]:
         from inspect_ai.model import GenerateConfig
 
-        for prompt in prompts:
-            if prompt.after or not prompt.before:
-                raise ContextError(
-                    f"{self.info.name}: a reply continues the text from the slot: use templates "
-                    "that end with [Y] and do not begin with it"
-                )
         config = GenerateConfig(max_tokens=1, temperature=1.0, logprobs=True, top_logprobs=LISTED)
-        outputs = self.client.ask([(prompt.before, config) for prompt in prompts])
-        bounds = np.array([word_bounds(self._listed(output), words) for output in outputs])
-        lower, upper = np.moveaxis(bounds, 1, 0)
-        with np.errstate(divide="ignore"):
-            return WordScores(
-                log_probs=np.log(lower),
-                log_coverage=np.log(lower.sum(axis=1)),
-                skipped=np.zeros(len(prompts)),
-                log_upper=np.log(upper),
-            )
+        return [self._listed(o) for o in self.client.ask([(text, config) for text in texts])]
 
     def _listed(self, output: Any) -> list[tuple[str, float]]:
         """The tokens and probabilities of the first place of a reply."""
@@ -167,35 +154,7 @@ class FirstTokenScorer:
                 f"{self.info.name}: the provider lists no log-probabilities; --replies N samples "
                 "N replies per context instead"
             )
-        listed = [(one.token, math.exp(one.logprob)) for one in log_probs.content[0].top_logprobs]
-        if not all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed) or (
-            math.fsum(p for _, p in listed) > 1.0 + len(listed) * _ROUNDING
-        ):
-            raise ModelError(
-                f"{self.info.name}: the provider's probabilities sum to more than 1; --replies N "
-                "samples N replies per context instead"
-            )
-        return listed
-
-
-def word_bounds(
-    listed: Sequence[tuple[str, float]], words: Sequence[str]
-) -> tuple[list[float], list[float]]:
-    """The least and the most probability of each word as the beginning of a reply.
-
-    >>> low, high = word_bounds([("Yes", 0.6), (" No", 0.2), ("Y", 0.1)], ["Yes", "No"])
-    >>> [round(p, 3) for p in low], [round(p, 3) for p in high]
-    ([0.6, 0.2], [0.801, 0.301])
-    """
-    texts = [(token.strip(), p) for token, p in listed]
-    rest = max(0.0, 1.0 - math.fsum(p for _, p in texts)) + _ROUNDING
-    low, high = [], []
-    for word in words:
-        whole = math.fsum(p for text, p in texts if text == word)
-        begun = math.fsum(p for text, p in texts if text != word and word.startswith(text))
-        low.append(min(whole, 1.0))
-        high.append(min(whole + begun + rest, 1.0))
-    return low, high
+        return [(one.token, math.exp(one.logprob)) for one in log_probs.content[0].top_logprobs]
 
 
 #: Providers whose servers know how not to cut off the tail of a distribution. Others refuse what
@@ -220,7 +179,17 @@ def open_inspect(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> S
         device="server",
     )
     if load.sampled is None:
-        return FirstTokenScorer(client, info)
+        return InspectTokenScorer(client, info)
+    if load.sampled.automatic:
+        by_tokens = InspectTokenScorer(client, info)
+        try:
+            by_tokens.listed(["Is water wet? Answer yes or no."])
+        except BudgetReached:
+            raise
+        except ModelError:  # it lists none, or refuses to
+            pass
+        else:
+            return by_tokens
     return InspectSampler(client, info, load.sampled)
 
 
@@ -237,19 +206,13 @@ def sampling_config(options: SampleOptions, provider: str, number: int, text: st
     )
 
 
-class InspectSampler(SampledScorer):
+class InspectSampler(AskingSampler):
     """Asks for one reply per request."""
 
     def __init__(self, client: InspectClient, info: ModelInfo, options: SampleOptions) -> None:
         super().__init__(client, info, options, *client.notes())
         self.client = client
 
-    def draw(self, texts: Sequence[str]) -> list[list[str]]:
-        numbers = range(self.options.replies)
-        requests = [
-            (text, sampling_config(self.options, self.client.provider, i, text))
-            for text in texts
-            for i in numbers
-        ]
-        outputs = iter(self.client.ask(requests))
-        return [[str(next(outputs).completion) for _ in numbers] for _ in texts]
+    async def ask(self, text: str, number: int, n: int) -> list[str]:
+        config = sampling_config(self.options, self.client.provider, number, text)
+        return [str((await self.client.generate(text, config)).completion)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from clinometer.errors import SettingsError
+from clinometer.models.server.providers import given_price
 from clinometer.settings import (
     COUNT,
     POSITIVE,
@@ -16,6 +18,7 @@ from clinometer.settings import (
     check_settings,
     option,
 )
+from clinometer.storage.untrusted import Allowed
 
 KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -36,6 +39,9 @@ ROUTES = (
 
 #: The user's message in a chat template where the prompts are questions.
 QUESTION = "[question]"
+#: Replies per context from a server without log-probabilities, if no number is given: with fewer,
+#: intervals are too narrow (docs/inference.md).
+AUTOMATIC_REPLIES = 10
 #: Tokens of a sampled answer, unless the topic says otherwise.
 FEW_TOKENS = 8
 #: How far words that were not expanded may move a preference, unless a tolerance is given.
@@ -73,7 +79,9 @@ class ServerOptions:
         help="Tokens to request from a server that returns only the most probable ones.",
         allowed=COUNT,
     )
-    concurrency: int = _server(8, help="Concurrent requests.", allowed=COUNT)
+    concurrency: int = _server(
+        64, help="Most concurrent requests; as many as the server keeps up with.", allowed=COUNT
+    )
     timeout: float = _server(60.0, help="Timeout of one request, in seconds.", allowed=POSITIVE)
     patience: float = _server(
         60.0, help="Give up on a server after this many seconds without a reply.", allowed=POSITIVE
@@ -90,14 +98,28 @@ class ServerOptions:
         allowed=COUNT,
         unset="no limit",
     )
+    price: str | None = _server(
+        None,
+        help="Price of a million tokens, or READ/WRITTEN such as 0.15/0.60.",
+        unset="the provider's, where it is known",
+    )
+    budget: float | None = _server(
+        None,
+        help="Most to pay for the run: decides contexts and replies, and stops in time.",
+        allowed=POSITIVE,
+        advanced=False,
+        unset="no limit",
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.price is not None:
+            given_price(self.price)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """Sampled answers instead of log-probabilities."""
+    """Sampled answers instead of log-probabilities; `automatic`: only where there are none."""
 
     replies: int = _question(
         MISSING,
@@ -115,6 +137,7 @@ class SampleOptions:
         unset="8, or what the topic says",
     )
     seed: int = _question(0, help="Random seed.", allowed=SEED)
+    automatic: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -127,7 +150,9 @@ class SampleOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """Where and how a model runs; `trust_remote_code` and `allow_pickle` run others' code."""
+    """Where and how a model runs; `trust_remote_code` and `allow_pickle` run others' code, and
+    `allow_code` and `allow_model` let a topic or an adapter name a function or an address. `begun`:
+    what the run that is resumed has learnt about its server (request) and used of it (usage)."""
 
     kind: str | None = _model(
         None,
@@ -171,12 +196,29 @@ class LoadOptions:
         False, help="Allow Python code that ships with a model to run."
     )
     allow_pickle: bool = _model(False, help="Allow pickled weights, which can run arbitrary code.")
+    allow_code: str | None = _model(
+        None,
+        help="Run this function of yours, module:name, where the topic names it.",
+        unset="a topic runs no code",
+    )
+    allow_model: str | None = _model(
+        None,
+        help="Ask or download this model where a topic or an adapter names it: a judge behind an "
+        "address, a base model on the hub.",
+        unset="only models on this machine",
+    )
+    begun: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.device.split(":")[0] not in DEVICES:
             known = ", ".join(DEVICES)
             raise SettingsError(f"device: expected one of {known}; found {self.device!r}")
+
+    @property
+    def allowed(self) -> Allowed:
+        """What files may name."""
+        return Allowed(self.allow_code, self.allow_model)
 
     def resumed(self, dtype: str) -> LoadOptions:
         """These options for a run that was begun in `dtype`: `auto` is decided once in the life of

@@ -19,7 +19,8 @@ class ModelInfo:
 
     `kind` is one of reference, causal, masked, seq2seq, permutation, server, sampled; `revision`
     pins the weights (a hub commit, a digest of a local folder's files, or of what a server says of
-    its model); `notes` are sentences for the reader of a report.
+    its model); `notes` are sentences for the reader of a report; `request` is what a server is sent
+    besides the text, and what it refused.
     """
 
     name: str
@@ -29,9 +30,12 @@ class ModelInfo:
     device: str = "cpu"
     parameters: int | None = None
     notes: tuple[str, ...] = ()
+    request: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         plain = {**vars(self), "notes": list(self.notes)}
+        if not self.request:
+            del plain["request"]
         return {"id": plain.pop("name"), **plain}
 
 

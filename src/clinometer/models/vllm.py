@@ -17,9 +17,9 @@ import numpy as np
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
+from clinometer.models.catalog.identity import revision_of
 from clinometer.models.catalog.pretrained import pretrained
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.catalog.weights import identity_of
 from clinometer.models.generation.chat import chat_opening
 from clinometer.models.generation.sampled import IN_TEMPLATE, SampledScorer
 from clinometer.models.generation.writer import seed_for
@@ -62,11 +62,10 @@ def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scor
         raise ModelError(f"model {spec.name!r}: vLLM cannot start it: {text[:200]}") from error
     tokenizer = llm.get_tokenizer()
     config = llm.llm_engine.model_config
-    pinned = identity_of(spec, load)  # by now the model is here
     info = ModelInfo(
         name=spec.name,
         kind="causal",
-        revision=pinned.revision if pinned else "unknown",
+        revision=revision_of(spec, load) or "unknown",  # by now the model is here
         dtype=str(config.dtype).removeprefix("torch."),
         device="vllm",
         notes=(f"asked by vLLM {vllm.__version__}",),

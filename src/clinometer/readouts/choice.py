@@ -153,6 +153,7 @@ def _plain(text: str) -> str:
 
 #: [options], or [options: yes, no] with the order written out.
 OPTIONS = re.compile(r"\[options(?::([^\]]*))?\]")
+_OPTIONS_AND_SPACES = re.compile(rf" *{OPTIONS.pattern} *")
 
 
 def with_order(template: str, categories: Sequence[str]) -> str:
@@ -205,7 +206,8 @@ def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> 
         listed = "\n".join(["", *lines, ""])
     else:
         listed = " or ".join(shown if len(shown) < 2 else (", ".join(shown[:-1]), shown[-1]))
-    whole = re.sub(r" *\n *", "\n", OPTIONS.sub(lambda _: listed, text))
+    around = _OPTIONS_AND_SPACES if marks else OPTIONS
+    whole = around.sub(lambda _: listed, text)
     return ShownQuestion(whole, shown, marks, order, tuple(answers))
 
 

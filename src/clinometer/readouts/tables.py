@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from clinometer.errors import TopicError, closest, first_problem
 
@@ -14,7 +16,7 @@ from clinometer.errors import TopicError, closest, first_problem
 #: the keys of `[readout]` and the topic's attributes, and returns a `Readout`.
 ENTRY_POINTS = "clinometer.readouts"
 #: The most categories that letters can label, and the most steps of a rating.
-MOST_OPTIONS, MOST_STEPS = 26, 10
+MOST_OPTIONS, MOST_STEPS, MOST_NUMBERS = 26, 10, 200
 
 Normalise = Literal["sum", "per-token", "first-token"]
 Labels = Literal["letters", "numbers", "none"]
@@ -161,6 +163,92 @@ class TextTable(ReadoutTable):
             )
 
 
+class ScoreTable(ReadoutTable):
+    """A part of the reply: a number on `scale`, or the category that has it among its words.
+
+    scale   [lowest, highest]; the categories are then its numbers, `step` apart
+    step    what numbers are rounded to: 1 on a scale of whole numbers, else a hundredth of it
+    """
+
+    scale: tuple[float, float] | None = None
+    step: float | None = None
+    length: Reply = 300
+
+    @property
+    def interval(self) -> float:
+        """The step of the scale."""
+        low, high = self.scale or (0.0, 1.0)
+        whole = low == round(low) and high == round(high) and high - low <= MOST_NUMBERS
+        return self.step or (1.0 if whole else (high - low) / 100)
+
+    def steps(self) -> dict[str, tuple[str, ...]] | None:
+        """The attributes of a scale: its numbers."""
+        if self.scale is None:
+            return None
+        low, high = self.scale
+        n = round((high - low) / self.interval)
+        names = [_written(round(low + i * self.interval, 10)) for i in range(n + 1)]
+        return {name: (name,) for name in names}
+
+    @field_validator("scale", mode="before")
+    @classmethod
+    def _as_pair(cls, scale: object) -> object:
+        return tuple(scale) if isinstance(scale, list) else scale
+
+    def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        super().check(attributes)
+        if self.scale is None:
+            return
+        low, high = self.scale
+        if not low < high or not math.isfinite(high - low):
+            raise TopicError(
+                f"readout.scale: expected the lowest and the highest number, found {low}, {high}"
+            )
+        steps = (high - low) / self.interval
+        if not 0 < steps <= MOST_NUMBERS or abs(steps - round(steps)) > 1e-6:
+            raise TopicError(
+                "readout.step: expected a number that divides the scale into at most "
+                f"{MOST_NUMBERS} steps, found {self.interval:g}"
+            )
+        if self.favourable is not None:
+            raise TopicError("readout.favourable: a scale has no use for it; leave it out")
+
+
+class JsonTable(ScoreTable):
+    """A `field` of the JSON object in the reply; "a.b" is field b of the object in a."""
+
+    kind: Literal["json"]
+    field: str
+
+
+class RegexTable(ScoreTable):
+    """What a regular expression finds: its group 1, or all of it where it has none."""
+
+    kind: Literal["regex"]
+    pattern: str
+
+    def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        super().check(attributes)
+        try:
+            groups = re.compile(self.pattern).groups
+        except re.error as exc:
+            raise TopicError(
+                f"readout.pattern: expected a regular expression, found {self.pattern!r}: {exc}"
+            ) from exc
+        if groups > 1:
+            raise TopicError(
+                f"readout.pattern: expected one group at most, found {groups}; write (?:…) for the "
+                "others"
+            )
+
+
+class NumberTable(ScoreTable):
+    """The number in the reply; several different ones are other."""
+
+    kind: Literal["number"]
+    scale: tuple[float, float]
+
+
 class PluginTable(ReadoutTable):
     """A kind that an installed package adds; its keys are its own."""
 
@@ -171,6 +259,9 @@ _KINDS: dict[str, type[ReadoutTable]] = {
     "choice": ChoiceTable,
     "rating": RatingTable,
     "text": TextTable,
+    "json": JsonTable,
+    "regex": RegexTable,
+    "number": NumberTable,
 }
 WORDS = "words"
 
@@ -199,6 +290,11 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
     except ValidationError as exc:
         problem = first_problem(exc, lambda place: model.model_fields)
         raise TopicError(f"readout.{problem}") from exc
+
+
+def _written(number: float) -> str:
+    """A number as the name of a category, which reads back as the same number."""
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def plugins() -> tuple[str, ...]:

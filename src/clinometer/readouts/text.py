@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,21 +50,6 @@ class FunctionReader:
     categories: tuple[str, ...]
     name: str
 
-    @classmethod
-    def of(cls, path: str, categories: Sequence[str]) -> FunctionReader:
-        """The function "module:name"; a module of the current folder is found too."""
-        module, _, name = path.partition(":")
-        try:
-            function = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as exc:
-            raise TopicError(
-                f"readout.function: {path!r} cannot be imported ({exc}); install the "
-                "module, or put it on PYTHONPATH"
-            ) from exc
-        if not callable(function):
-            raise TopicError(f"readout.function: expected a function, found {path!r}")
-        return cls(function, tuple(categories), path)
-
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply; empty ones are not given to the function."""
         found = []
@@ -84,7 +68,8 @@ class FunctionReader:
 
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
-_SCALE = re.compile(
+#: How a reply repeats the scale itself: "from 1 to 5", "/5".
+SCALE = re.compile(
     r"(?:from\s+)?\b\d+\s*(?:-|–|to|through)\s*\d+\b|(?:/|\bout\s+of)\s*\d+|\bscale\s+of\s+\d+",
     re.IGNORECASE,
 )
@@ -98,7 +83,7 @@ def read_rating(reply: str, scale: int, *, question: str = "") -> int:
     [3, 3, 1, -1, -1, -1, -3, -2]
     """
     rest = without_question(spoken(reply), question)
-    numbers = set(_NUMBER.findall(_SCALE.sub(" ", rest)))
+    numbers = set(_NUMBER.findall(SCALE.sub(" ", rest)))
     if len(numbers) != 1:
         return OTHER if numbers else unread(rest)
     number = numbers.pop()

@@ -14,27 +14,32 @@ from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
-from clinometer.models import ModelInfo, ModelSource, ModelSpec
-from clinometer.models.catalog.spec import asked_name, folder_name
+from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
+from clinometer.models.catalog.spec import APPLICATION, asked_name, folder_name
 from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
+from clinometer.runs.cost import estimate_cost
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import (
     UNMEASURABLE,
+    ProtocolRecord,
     RunRecord,
     audit_identity,
+    begun_load,
     context_record,
+    cost_record,
     new_record,
     versions,
     word_record,
 )
 from clinometer.runs.precision import SequentialSample
-from clinometer.runs.protocol import ProtocolFile
+from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import Executor, ModelQuery, ScoreCache, Scoring, make_executor
 from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, resolve
+from clinometer.storage.record import ModelRecord
 from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, load_topic
 
@@ -121,18 +126,26 @@ def audit(
         topic = plan.protocol.load_topic() if topic is None else topic
         contexts = plan.protocol.contexts if contexts is None else contexts
     folder = None if out is None else RunFolder(Path(out))
+    held = folder.read_record() if folder and folder.exists() else None
+    begun = None if held is None or fresh else held.protocol  # which a later plan cannot replace
+    planned = None
+    if begun is not None:
+        planned = planned_settings(begun)
+    elif plan is not None:
+        planned = plan.protocol.settings
     resolved = resolve(
         options,
         topic if isinstance(topic, Topic) else load_topic(topic or "gender"),
         contexts,
         settings=settings,
-        planned=None if plan is None else plan.protocol.settings,
+        model=model,
+        planned=planned,
         earlier=folder.earlier() if folder and not fresh else None,
     )
     settings = resolved.settings
     if replay:
         name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
-        return _replay(name, resolved, folder, fresh=fresh)
+        return _replay(name, resolved, folder, fresh=fresh, plan=plan)
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     spec = spec.asked_with(settings.load)
     readout = ReadoutQuery.of(resolved.topic)
@@ -141,18 +154,28 @@ def audit(
             stack.enter_context(folder.opened(audit_identity(spec.name, resolved), fresh=fresh))
         record = folder.read_record() if folder and folder.exists() else None
         if spec.place is ModelSource.REFERENCE:
-            return _audit_reference(spec, resolved, folder, plan)
+            known = None if plan is None else plan.record(begun, late=None)
+            return _audit_reference(spec, resolved, folder, known or begun)
         if readout is not None:
             readout.check(settings.load)
-        load = settings.load.resumed(record.model.dtype if record else "auto")
-        question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout)
+        load = settings.load if record is None else begun_load(settings.load, record)
+        keeps = folder.replies if folder and executor == "local" else None
+        question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout, keeps)
         workers = stack.enter_context(closing(make_executor(executor, question, resources)))
-        scores = ScoreCache(question, settings.scoring(), use=cache)
-        late = record is not None and record.protocol is None
+        # What was answered before a plan was made is no answer to it.
+        use = cache and plan is None and begun is None
+        scores = ScoreCache(question, settings.scoring(), use=use)
+        unplanned = held is not None and (
+            held.protocol is None or (plan is not None and held.protocol.sha256 != plan.sha256)
+        )
+        if record is not None and executor == "local":
+            _same_weights(record.model, revision_of(spec, load))
         if record is None:
             record = _begin(workers, scores, resolved)
+            cost = estimate_cost(spec, resolved.topic, resolved.contexts, settings.load)
+            record.cost = None if cost is None else cost_record(cost)
         if plan is not None:
-            record.protocol = plan.record(spec.name, resolved, late=late)
+            record.protocol = plan.record(record.protocol, late=LATE if unplanned else None)
         scoring = Scoring(workers, scores, folder, progress)
         return _audit_model(record, resolved, folder, scoring)
 
@@ -164,7 +187,7 @@ def _audit_reference(
     spec: ModelSpec,
     audit: ResolvedAudit,
     folder: RunFolder | None,
-    plan: ProtocolFile | None,
+    protocol: ProtocolRecord | None,
 ) -> Run:
     """A model with known preferences. For the random one each outcome is a separate context with
     its probability as weight, so that the risks are exact, without sampling noise."""
@@ -198,12 +221,17 @@ def _audit_reference(
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, audit.settings)
-    if plan is not None:
-        record.protocol = plan.record(spec.name, audit, late=False)
+    record.protocol = followed(protocol, spec.name, audit, info.revision)
     return Run.measured(record, preferences, audit.settings, folder=folder)
 
 
 # --- models that are scored -------------------------------------------------------------------
+
+
+def _same_weights(begun: ModelRecord, revision: str | None) -> None:
+    """Refuse other weights under the same name, also where every cell is scored already."""
+    if revision is not None and begun.revision != "unknown":
+        begun.check_same(begun.model_copy(update={"revision": revision}))
 
 
 def _begin(executor: Executor, cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
@@ -230,6 +258,7 @@ def _audit_model(
 ) -> Run:
     """Measure the content of the folder, after `scoring` has added the missing cells."""
     topic, settings = audit.topic, audit.settings
+    record.protocol = followed(record.protocol, record.model.id, audit, record.model.revision)
     counts = word_counts(record)
     sample = SequentialSample.begin(audit.contexts, settings, record.precision)
     table: PreferenceTable | None = None
@@ -282,7 +311,14 @@ def _require_measurable(
         raise
 
 
-def _replay(model: str, audit: ResolvedAudit, folder: RunFolder | None, *, fresh: bool) -> Run:
+def _replay(
+    model: str,
+    audit: ResolvedAudit,
+    folder: RunFolder | None,
+    *,
+    fresh: bool,
+    plan: ProtocolFile | None,
+) -> Run:
     """Recompute every number from stored log-probabilities, without the model."""
     if folder is None:
         raise RunError("replay: expected the folder of a run in --out, found none")
@@ -297,10 +333,12 @@ def _replay(model: str, audit: ResolvedAudit, folder: RunFolder | None, *, fresh
                 f"{folder.path}: expected stored scores to replay, found a reference model, which "
                 "has none; leave out --replay"
             )
+        if plan is not None:
+            record.protocol = plan.record(record.protocol, late=LATE)
         return _audit_model(record, audit, folder, scoring=None)
 
 
 def _chunk_size(device: str) -> int:
     """Cells per chunk: a few seconds of work, so that an interruption loses little, but enough to
     keep a GPU busy while batches are prepared and read back."""
-    return {"cpu": 256, "server": 16}.get(device, 32_768)
+    return {"cpu": 256, "server": 16, APPLICATION: 16}.get(device, 32_768)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport, verdict
+from clinometer.measure.components import Components, risk_of_dice
 from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.align import ComparisonOptions, compare_runs
@@ -74,11 +75,14 @@ class Run:
             "status": "finished",
             "summary": SummaryRecord(**report.summary),
             "criterion": report.criterion.to_dict(),
-            "corrected": _corrected(preferences, settings, known=known),
             "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.replies},
         }
+        if settings.replicates > 0 or preferences.answers is None:
+            found["corrected"] = _corrected(preferences, settings, known=known)
+        if preferences.answers is not None:
+            found["components"] = _components(preferences, settings)
         factors = None if known else _factors(preferences, settings)
         if factors is not None:
             found["factors"] = factors
@@ -240,6 +244,16 @@ def _corrected(
     return CorrectedRecord(
         R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
     )
+
+
+def _components(preferences: Preferences, settings: AuditSettings) -> Components:
+    """Lean, swing and dice of counted replies, and the dice in R where there are enough of them."""
+    found = preferences.components(level=settings.level, clusters=settings.clusters)
+    if (samples := preferences.samples) is None or found.dice is None:
+        return found
+    labels = None if settings.clusters is None else preferences.label(settings.clusters)
+    dice = risk_of_dice(preferences.grid, samples, level=settings.level, clusters=labels)
+    return replace(found, R_dice=dice)
 
 
 def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares | None:

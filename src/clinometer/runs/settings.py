@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from operator import not_
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,10 +16,12 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts, own_contexts
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import POPULATIONS
+from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.criterion import CRITERIA, Criterion, choose_criterion
 from clinometer.measure.stereotype import is_even
-from clinometer.models import LoadOptions, WordOptions
-from clinometer.models.options import DEFAULT_TOLERANCE, QUESTION
+from clinometer.models import LoadOptions, ModelSpec, WordOptions
+from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
+from clinometer.runs.cost import is_served, within_budget
 from clinometer.settings import (
     COUNT,
     LEVEL,
@@ -77,8 +79,8 @@ class AuditSettings:
     )
     precision: float | None = _contexts(
         None,
-        help="Sample contexts by weight until the intervals of R, Rᵇ and Rᵛ are within ± this "
-        "(at most --max-contexts samples).",
+        help="Sample contexts until the intervals of R, Rᵇ and Rᵛ are within ± this (at most "
+        "--max-contexts).",
         allowed=POSITIVE,
     )
     seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
@@ -122,7 +124,6 @@ class AuditSettings:
         help="What the intervals generalise to: set (exactly these contexts), corpus (the one they "
         "were mined from) or similar (contexts of this kind).",
         choices=tuple(POPULATIONS),
-        advanced=False,
     )
     two_way: bool = _statistics(
         False, help="Resample the groups too, as a sample from a larger population."
@@ -160,9 +161,10 @@ class AuditSettings:
         return plain
 
     def criterion_for(
-        self, reference: object, categories: Sequence[str], *, scale: int | None
+        self, reference: object, categories: Sequence[str], *, scale: object
     ) -> Criterion:
-        """The criterion of a topic: as set, or what fits its reference and rating scale."""
+        """The criterion of a topic: as set, or what fits its reference; on a `scale` (not None) the
+        categories are numbers."""
         return choose_criterion(
             self.criterion,
             even=reference is None
@@ -170,7 +172,7 @@ class AuditSettings:
             categories=categories,
             norm=self.norm,
             normalize=self.normalize,
-            points=None if scale is None else range(1, scale + 1),
+            points=None if scale is None else [float(category) for category in categories],
         )
 
     def inference(self) -> dict[str, Any]:
@@ -215,6 +217,7 @@ def resolve(
     contexts: Contexts,
     *,
     settings: AuditSettings | None = None,
+    model: str | ModelSpec | None = None,
     planned: Mapping[str, Any] | None = None,
     earlier: Mapping[str, Any] | None = None,
 ) -> ResolvedAudit:
@@ -225,6 +228,8 @@ def resolve(
         topic: whose readout decides how questions are asked.
         contexts: a name, a file, a set, sentences or a frame; None: the default of the topic.
         settings: given as a whole, so that nothing in it is a mere default.
+        model: a served one is sampled where it lists no log-probabilities, unless settings are
+            given as a whole or say how it is asked.
         planned: settings of a protocol, for those that were not given.
         earlier: the identity of the run that is resumed.
 
@@ -234,8 +239,13 @@ def resolve(
     7
     """
     base = with_settings(AuditSettings(), planned or {}) if settings is None else settings
+    unasked = settings is None and base.load.sampled is None
+    if unasked and model is not None and is_served(model):
+        given = _automatic(given)
     chosen = with_settings(base, given)
     source = find_contexts(topic, contexts)
+    if chosen.load.server.budget is not None:
+        chosen = _within_budget(chosen, model, topic, source)
     selected = _select(source, chosen)
     decided: dict[str, Any] = {"clusters": resampling_clusters(chosen, topic, selected)}
     if chosen.words.tolerance is None:
@@ -243,9 +253,41 @@ def resolve(
     if (readout := topic.readout) is not None:
         decided["chat_request"] = QUESTION
         decided["first_token"] = readout.normalisation == "first-token"
+        if not readout.exact and chosen.load.sampled is None:
+            points = [] if getattr(readout, "scale", None) is None else [0.0]
+            least = least_answers(len(topic.categories), points)
+            chosen = with_settings(chosen, {"replies": least})
         if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:
             decided["reply_tokens"] = readout.length
     return ResolvedAudit(topic, source, selected, with_settings(chosen, decided))
+
+
+def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was given, with replies where a served model lists no log-probabilities."""
+    if given.keys() & {"replies", "sampled", "load", "route", "tokenizer"}:
+        return given
+    # A temperature is one of replies: log-probabilities are those of temperature 1.
+    automatic = "temperature" not in given
+    return {"replies": AUTOMATIC_REPLIES, "automatic": automatic, **given}
+
+
+def _within_budget(
+    chosen: AuditSettings, model: str | ModelSpec | None, topic: Topic, source: ContextSet
+) -> AuditSettings:
+    """The settings with as many contexts and replies as the budget allows."""
+    if model is None:
+        return chosen
+    load = chosen.load
+    if topic.readout is not None:
+        load = replace(load, chat_request=QUESTION)
+        if load.sampled is not None and load.sampled.reply_tokens is None:
+            sampled = replace(load.sampled, reply_tokens=topic.readout.length)
+            load = replace(load, sampled=sampled)
+    contexts, replies = within_budget(model, topic, source, load, most=chosen.max_contexts)
+    decided: dict[str, Any] = {"replies": replies}
+    if contexts < len(source):
+        decided["max_contexts"] = contexts
+    return with_settings(chosen, decided)
 
 
 def find_contexts(topic: Topic, contexts: Contexts) -> ContextSet:

@@ -3,6 +3,7 @@
 from clinometer.topics.load import (
     builtin_lists,
     builtin_topics,
+    choose_groups,
     load_list,
     load_topic,
     parse_topic,
@@ -20,6 +21,7 @@ __all__ = [
     "Topic",
     "builtin_lists",
     "builtin_topics",
+    "choose_groups",
     "load_list",
     "load_topic",
     "parse_topic",

@@ -20,20 +20,24 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
 
 from clinometer.errors import TopicError, closest, first_problem
-from clinometer.readouts.tables import RatingTable, ReadoutTable, parse_readout
+from clinometer.readouts.tables import RatingTable, ReadoutTable, ScoreTable, parse_readout
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.topics.conversation import OwnPrompt, read_cases
 from clinometer.topics.prompt import Articles, Y
-from clinometer.topics.questions import Questions
+from clinometer.topics.questions import MOST_PRODUCT, Questions
 from clinometer.topics.topic import Group, Topic, clean_weight
 
 BUILTIN = Path(__file__).parent / "builtin"
 # Columns with what the figures or the name rest on, with what a group is composed of, and with how
 # it is written; all others are figures.
 _ABOUT = (
-    *("source_years", "soc_codes", "match"),
+    *("source_years", "soc_codes", "match", "given_name_rank"),
     *("given_name_births", "given_name_percent", "surname_percent", "surname_percent_2020"),
 )
-_PARTS = ("gender", "ethnicity", "shown_as")
+_PARTS = (
+    *("gender", "ethnicity", "age", "disability", "religion", "nationality", "orientation"),
+    "shown_as",
+)
 _WRITTEN = ("text", "article")
 T = TypeVar("T")
 TIMES = " × "
@@ -70,8 +74,9 @@ def load_topic(name_or_path: str | os.PathLike[str]) -> Topic:
     return _load(path, shown=os.fspath(path))
 
 
-def parse_topic(text: str, *, where: str = "topic") -> Topic:
-    """A topic from the text of a topic file; `where` begins every error message.
+def parse_topic(text: str, *, where: str = "topic", folder: Path | None = None) -> Topic:
+    """A topic from the text of a topic file; `where` begins every error message, and a table of
+    cases is looked for in `folder`.
 
     >>> parse_topic('''
     ... name = "tea"
@@ -87,7 +92,7 @@ def parse_topic(text: str, *, where: str = "topic") -> Topic:
     except ValueError as exc:
         raise TopicError(f"{where}: not valid TOML: {exc}") from exc
     try:
-        return _build(read_file(content))
+        return _build(read_file(content), folder)
     except TopicError as exc:
         raise TopicError(f"{where}: {exc}") from exc
 
@@ -107,7 +112,7 @@ def topic_text(topic: Topic) -> str:
     lines = [f"{key} = {_value(getattr(topic, key))}" for key in keys]
     lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
     tables: dict[str, Mapping[str, object]] = {}
-    if not isinstance(topic.readout, RatingTable):  # the numbers of a rating are its attributes
+    if getattr(topic.readout, "scale", None) is None:  # whose numbers are the attributes
         tables["attributes"] = topic.attributes
     if topic.readout is not None:
         tables["readout"] = topic.readout.model_dump(exclude_none=True)
@@ -123,8 +128,8 @@ def topic_text(topic: Topic) -> str:
 def builtin_lists() -> tuple[str, ...]:
     """The names of the built-in lists of groups.
 
-    >>> builtin_lists()
-    ('occupations', 'people')
+    >>> builtin_lists()[:3]
+    ('occupations', 'people', 'people-age')
     """
     return tuple(sorted(path.stem for path in BUILTIN.glob("*.csv")))
 
@@ -159,6 +164,18 @@ def load_list(name: str) -> tuple[Group, ...]:
     )
 
 
+def choose_groups(topic: Topic, wanted: str) -> Topic:
+    """A topic with some of its groups, by their names with commas between them, or with those of a
+    built-in list: `people-age` in place of the people by gender and ethnicity.
+
+    >>> choose_groups(load_topic("hiring"), "people-religion").group_names[2]
+    'Muslim woman'
+    """
+    if wanted in builtin_lists():
+        return replace(topic, groups=load_list(wanted), left_out=(), weight_factor=None)
+    return topic.select([name.strip() for name in wanted.split(",") if name.strip()])
+
+
 def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -> tuple[Group, ...]:
     """Every combination of the groups of several lists, written by `pattern`.
 
@@ -173,6 +190,7 @@ def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -
     """
     order = _placeholders(pattern, list(factors), where="groups")
     lists = [_listed_factor(factors[key], f"groups.{key}") for key in order]
+    _check_product([len(values) for values in lists], "groups")
     begins = pattern.lstrip().startswith("{")
     groups = []
     for entries in itertools.product(*lists):
@@ -208,6 +226,7 @@ def product_attributes(
     for key in order:
         for category, words in factors[key].items():
             _listed_factor(words, f"attributes.{key}.{category}")
+    _check_product([sum(map(len, factors[key].values())) for key in order], "attributes")
     return {
         TIMES.join(chosen): tuple(
             _fill(pattern, dict(zip(order, words, strict=True)))
@@ -217,6 +236,14 @@ def product_attributes(
         )
         for chosen in itertools.product(*(factors[key] for key in order))
     }
+
+
+def _check_product(sizes: Sequence[int], where: str) -> None:
+    if (n := math.prod(sizes)) > MOST_PRODUCT:
+        raise TopicError(
+            f"{where}: expected at most {MOST_PRODUCT:,} combinations of its lists, found {n:,}; "
+            "shorten them"
+        )
 
 
 def _listed_factor(values: Sequence[T], where: str) -> Sequence[T]:
@@ -259,6 +286,7 @@ class GroupTable(_TopicTable):
     weight: float | None = None
     article: str | None = None
     factors: dict[str, float] = {}
+    forms: dict[str, str] = {}
 
 
 def _shape(value: object) -> str | None:
@@ -324,6 +352,13 @@ class ContextsTable(_OpenTable):
     cross: list[str] = ["wording", "order"]
 
 
+class MessageTable(_TopicTable):
+    """One of `[[messages]]`; the text is kept as written."""
+
+    role: str = "user"
+    content: str
+
+
 class TopicFile(_TopicTable):
     """A whole topic file."""
 
@@ -359,11 +394,20 @@ class TopicFile(_TopicTable):
     ) = None
     readout: dict[str, Any] | None = None
     contexts: ContextsTable | None = None
+    messages: list[MessageTable] = []
+    cases: Annotated[
+        _Name | Annotated[list[dict[str, str]], Tag("<list>")],
+        _either("expected the name of a .csv or .jsonl file, or [[cases]] of texts"),
+    ] = []
     articles: ArticlesTable | None = None
     shared: Literal["split", "drop"] = "split"
 
 
-_TABLES: dict[str, type[BaseModel]] = {"groups": GroupTable, "articles": ArticlesTable}
+_TABLES: dict[str, type[BaseModel]] = {
+    "groups": GroupTable,
+    "articles": ArticlesTable,
+    "messages": MessageTable,
+}
 
 
 def read_file(content: dict[str, Any]) -> TopicFile:
@@ -391,10 +435,10 @@ def _load(path: Path, *, shown: str) -> Topic:
     except UnicodeDecodeError as exc:
         line = exc.object.count(b"\n", 0, exc.start) + 1
         raise TopicError(f"{shown}: line {line}: not valid UTF-8; save the file as UTF-8") from exc
-    return parse_topic(text, where=shown)
+    return parse_topic(text, where=shown, folder=path.parent)
 
 
-def _build(file: TopicFile) -> Topic:
+def _build(file: TopicFile, folder: Path | None) -> Topic:
     readout = None if file.readout is None else parse_readout(file.readout)
     attributes = _attributes(file, readout)
     topic = Topic(
@@ -409,7 +453,7 @@ def _build(file: TopicFile) -> Topic:
         source=file.source,
         notes=file.notes,
         readout=readout,
-        questions=_questions(file, readout),
+        questions=_questions(file, readout, folder),
     )
     return topic.weighted_by(file.weights) if isinstance(file.weights, str) else topic
 
@@ -449,8 +493,20 @@ def _gives_weights(source: str | list[GroupTable] | GroupsProduct) -> bool:
     return not isinstance(source, str) and any(table.weight is not None for table in source)
 
 
-def _questions(file: TopicFile, readout: ReadoutTable | None) -> Questions | None:
+def _questions(
+    file: TopicFile, readout: ReadoutTable | None, folder: Path | None
+) -> Questions | OwnPrompt | None:
     table = file.contexts
+    if file.messages or file.cases:
+        if table is not None:
+            raise TopicError("contexts: the cases are the contexts of messages; keep one of them")
+        if readout is None:
+            raise TopicError("readout: missing; add [readout], which says how replies are read")
+        messages = tuple((message.role, message.content) for message in file.messages)
+        cases = file.cases
+        return OwnPrompt(
+            messages, read_cases(cases, folder) if isinstance(cases, str) else tuple(cases)
+        )
     if table is None:
         return None
     if readout is None:
@@ -463,10 +519,10 @@ def _questions(file: TopicFile, readout: ReadoutTable | None) -> Questions | Non
 
 
 def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tuple[str, ...]]:
-    if isinstance(readout, RatingTable):
+    if isinstance(readout, RatingTable | ScoreTable) and (steps := readout.steps()):
         if file.attributes is not None:
-            raise TopicError("attributes: the categories of a rating are its numbers; leave it out")
-        return readout.steps()
+            raise TopicError("attributes: the categories of a scale are its numbers; leave it out")
+        return steps
     if file.attributes is None:
         raise TopicError("attributes: missing; add it to the file")
     if isinstance(file.attributes, str):
@@ -506,7 +562,8 @@ def _reference(
 def _group_text(group: Group) -> str:
     article = "" if group.article is None else f", article = {_value(group.article)}"
     named = f"name = {_value(group.name)}, text = {_value(group.text)}"
-    return f"{{{named}, weight = {float(group.weight)!r}{article}}}"
+    forms = f", forms = {_value(dict(group.forms))}" if group.forms else ""
+    return f"{{{named}, weight = {float(group.weight)!r}{article}{forms}}}"
 
 
 def _value(value: object) -> str:

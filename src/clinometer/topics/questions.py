@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,9 @@ from clinometer.readouts.choice import OPTIONS, lay_out, option_orders, with_ord
 from clinometer.readouts.protocol import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.prompt import Prompt, X, Y
+
+#: Groups, words or questions that lists may be multiplied to.
+MOST_PRODUCT = 100_000
 
 WORDING, ORDER = "wording", "order"
 _FACTOR = re.compile(r"\{(\w+)\}")
@@ -77,6 +81,11 @@ class Questions:
             **{name: len(levels) for name, levels in self.factors.items()},
         }
         crossed = [name for name in sizes if name in self.cross]
+        if (n := math.prod(sizes[name] for name in crossed)) > MOST_PRODUCT:
+            raise TopicError(
+                f"contexts: expected at most {MOST_PRODUCT:,} questions, found {n:,}; cross fewer "
+                "factors"
+            )
         spread = [name for name in sizes if name not in self.cross]
         seen: set[str] = set()
         for levels in itertools.product(*(range(sizes[name]) for name in crossed)):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from clinometer.display.notebook import titled_html
 from clinometer.errors import TopicError, closest
 from clinometer.readouts.tables import ReadoutTable
+from clinometer.topics.conversation import OwnPrompt, fill, is_conversation
 from clinometer.topics.prompt import Articles, Prompt, render
 from clinometer.topics.questions import Questions, question_prompt
 
@@ -35,6 +36,13 @@ PRONOUN = "someone"
 NAMES = {
     "male": ("James", "Michael", "Robert", "John", "David", "William", "Richard", "Joseph"),
     "female": ("Mary", "Patricia", "Jennifer", "Linda", "Elizabeth", "Barbara", "Susan", "Jessica"),
+}
+#: A pronoun by its form with "he": of he, she and they.
+PRONOUNS = {
+    "he": ("he", "she", "they"),
+    "him": ("him", "her", "them"),
+    "his": ("his", "her", "their"),
+    "himself": ("himself", "herself", "themselves"),
 }
 
 
@@ -51,6 +59,8 @@ class Group:
     about    where the figures come from: for the built-in occupations source_years, soc_codes and
              match, the grade of the match ("exact", "close", … "doubtful", "none")
     parts    for a product, the name that each list gave: {"race": "black", "occupation": "nurse"}
+    forms    what fills [X:KEY] in messages: {"he": "she", "title": "Dr"}; "he" decides him, his and
+             himself too, and follows the gender in `parts` where it is not given
 
     >>> Group("ceo", text="chief executive", factors={"percent_women": 29.2}).text
     'chief executive'
@@ -63,6 +73,7 @@ class Group:
     factors: Mapping[str, float | None] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean_text(self.name, where="group"))
@@ -82,6 +93,30 @@ class Group:
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "about", dict(self.about))
         object.__setattr__(self, "parts", dict(self.parts))
+        he = {"female": "she", "male": "he"}.get(self.parts.get("gender", ""))
+        object.__setattr__(self, "forms", {**({"he": he} if he else {}), **self.forms})
+
+    def form(self, key: str) -> str:
+        """What fills [X:KEY]: the name, a pronoun, or a form of the group; with the key's capital.
+
+        >>> ann = Group("Ann", forms={"he": "she", "title": "Dr"})
+        >>> [ann.form(key) for key in ("name", "He", "his/her", "title")]
+        ['Ann', 'She', 'her', 'Dr']
+        """
+        short = key.partition("/")[0].strip()
+        lower = short.lower()
+        found = self.forms.get(short, self.forms.get(lower))
+        if lower == "name":
+            found = self.name
+        he = self.forms.get("he")
+        if found is None and lower in PRONOUNS and he in PRONOUNS["he"]:
+            found = PRONOUNS[lower][PRONOUNS["he"].index(he)]
+        if found is None:
+            raise TopicError(
+                f"group {self.name!r}: expected a form for [X:{key}], found none; add "
+                f'forms = {{ {"he" if lower in PRONOUNS else short} = "…" }} to the group'
+            )
+        return found[:1].upper() + found[1:] if short[:1].isupper() else found
 
     def __hash__(self) -> int:
         return hash((self.name, self.text, self.weight, self.article))
@@ -102,7 +137,8 @@ class Topic:
     left_out    names of groups that `weighted_by` left out because they have no figure
     weight_factor  the factor that the weights come from, if any
     readout     how replies to questions become categories; None: words at the slot
-    questions   wordings and factors of the questions that the topic itself brings
+    questions   the questions that the topic itself brings: wordings and factors, or a prompt of
+                several messages with its cases
 
     >>> pets = Topic("pets", groups=["nurse", "owner"],
     ...              attributes={"cat": ["cat", "kitten"], "dog": ["dog", "puppy"]})
@@ -125,7 +161,7 @@ class Topic:
     left_out: tuple[str, ...] = ()
     weight_factor: str | None = None
     readout: ReadoutTable | None = None
-    questions: Questions | None = None
+    questions: Questions | OwnPrompt | None = None
 
     if TYPE_CHECKING:  # what the fields are made from; the rest as above
 
@@ -263,6 +299,11 @@ class Topic:
     def render(self, template: str, group: Group | str) -> Prompt:
         """The text around [Y] with `group` at [X], and its article."""
         text, article = self.written(group)
+        if is_conversation(template):
+            form = (self.group(group) if isinstance(group, str) else group).form
+            prompt = fill(template, text, article=article, form=form)
+            readout = self.readout
+            return prompt if readout is None else question_prompt(prompt, self.attributes, readout)
         if self.readout is None:
             return render(template, text, article=article)
         prompt = render(template, text, article=article, sentences=True)
@@ -289,6 +330,8 @@ class Topic:
             "shared": self.shared,
             "articles": None if rule is None else [sorted(rule.a), sorted(rule.an)],
         }
+        if any(group.forms for group in self.groups):
+            content["forms"] = [dict(group.forms) for group in self.groups]
         if self.readout is not None:
             content["readout"] = self.readout.model_dump(exclude={"favourable"})
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -26,6 +26,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.models.options import QUESTION
 from clinometer.readouts import EMPTY, OTHER, REFUSAL, ShownQuestion
 from clinometer.readouts.tables import parse_readout
+from clinometer.storage.untrusted import NOTHING
 from clinometer.topics import Prompt, Topic, load_topic, parse_topic
 
 MODEL = "pocket:gpt2-s"
@@ -170,7 +171,7 @@ class Parrot(SampledScorer):
 
 def asking(topic: Topic, *replies: str) -> ReplyScorer:
     asked = query(topic)
-    reader = open_reader(asked.table, asked.attributes)
+    reader = open_reader(asked.table, asked.attributes, NOTHING)
     return ReplyScorer(Parrot(*replies), asked, chat=False, reader=reader)
 
 
@@ -269,7 +270,7 @@ def test_a_judge_is_asked_the_rubric_in_every_order() -> None:
         {"kind": "text", "by": "judge", "model": "pocket:gpt2-s", "rubric": "Mood of: [reply]?"}
     )
     assert table is not None
-    judge = open_reader(table, MOODS)
+    judge = open_reader(table, MOODS, NOTHING)
     assert isinstance(judge, JudgeReader)
     asked = judge.questions("so [options] it is")
     assert [prompt.before for prompt in asked] == [

@@ -103,11 +103,29 @@ def test_a_planted_score_passes_and_noise_does_not() -> None:
     assert found.rows[-1].name == RANDOM
     assert present(present(found.rows[-1].ahead).low) > 0
     assert "passes" in found.notes[-1]
-    assert not truth_test(ratings, {"noise": noise}, replicates=300).passed
+    assert not truth_test(ratings, {"good": good}, replicates=300).passed  # without its control
     assert not truth_test(ratings, {"noise": noise}, controls={"noise": other}).passed
     assert not truth_test(ratings, {"good": good}, controls={"good": good}).passed
     with pytest.raises(TableError, match="four statements"):
         truth_test(Ratings.of({"x": {"1": "3"}}), {"good": good})
+
+
+def test_random_ratings_have_no_verdict_at_a_low_level_or_without_the_control() -> None:
+    """At a level of 0.01 an interval excludes 0 almost always: half of all noise would pass."""
+    how: dict[str, Any] = {"level": 0.01, "replicates": 100}
+    noise, control = made(RNG.normal(size=N)), made(RNG.normal(size=N))
+    above = 0
+    for seed in range(20):
+        values = np.random.default_rng(seed).integers(1, 6, N)
+        rated = Ratings.of({f"{k}": {"1": str(v)} for k, v in enumerate(values)})
+        alone = truth_test(rated, {"noise": noise}, **how)
+        both = truth_test(rated, {"noise": noise}, controls={"noise": control}, **how)
+        above += present(present(alone.rows[0].given_length).low) > 0
+        assert not alone.passed
+        assert not both.passed
+        assert "No verdict: the score was not compared" in alone.notes[-1]
+        assert "No verdict: it takes intervals of 95%" in both.notes[-1]
+    assert above >= 5, "what a verdict by these intervals alone would have let pass"
 
 
 def test_random_words_stand_where_the_context_stood() -> None:

@@ -30,7 +30,7 @@ from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.work_folder import SourceCounts, Tally, TemplateCount, WorkFolder
 from clinometer.errors import ContextError, InputError, SettingsError
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import output_file
 from clinometer.storage.resumable import store_as_they_come
 
 #: Called with the stage, what is done, and the total if it is known.
@@ -95,7 +95,7 @@ def mine(
         )
         if explain is not None:
             with (
-                replacing(Path(explain), error=ContextError) as beside,
+                output_file(Path(explain), error=ContextError) as beside,
                 beside.open("w", encoding="utf-8") as file,
             ):
                 file.writelines(run.work.explained(run.pieces))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.models.options import LoadOptions
+from clinometer.storage.untrusted import limited
 
 if TYPE_CHECKING:
     from clinometer.models.server.client import Client
@@ -43,12 +44,22 @@ def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
     """The messages in the tokenizer's template, up to the assistant's turn; None if it has none."""
     if not getattr(tokenizer, "chat_template", None):
         return None
-    # Switches off thinking in templates that offer it; others ignore the argument.
-    return str(
-        tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+
+    def written() -> str:
+        # Switches off thinking in templates that offer it; others ignore the argument.
+        return str(
+            tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            )
         )
-    )
+
+    try:
+        return limited(written)
+    except ValueError as error:
+        raise ModelError(
+            f"model {tokenizer.name_or_path!r}: its chat template fails: {error}; score it without "
+            "--chat"
+        ) from error
 
 
 def server_template(client: Client, model: str, messages: list[dict[str, str]]) -> str | None:

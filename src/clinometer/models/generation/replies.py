@@ -7,6 +7,7 @@ turn for a chat model. Everything else the model could write there is `other`.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.open import open_model
 from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.spec import on_this_machine
 from clinometer.models.generation.sampled import SampledScorer, shares
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
@@ -36,15 +38,18 @@ from clinometer.readouts.protocol import (
     unread,
     without_opening,
 )
+from clinometer.readouts.score import ScoreReader
 from clinometer.readouts.tables import (
     ENTRY_POINTS,
     ChoiceTable,
     RatingTable,
     ReadoutTable,
+    ScoreTable,
     TextTable,
 )
 from clinometer.readouts.text import FunctionReader, RatingReader, WordCountReader
 from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 
 #: Kinds of models that fill gaps in a text and cannot reply to one.
@@ -73,6 +78,8 @@ class ReadoutQuery:
                 f"topic {self.topic!r}: its readout {self.table.kind!r} reads whole replies; add "
                 "--replies 20, replies per question"
             )
+        if load.sampled is not None:
+            check_names(self.table, load.allowed)
 
 
 class ReplyScorer:
@@ -87,7 +94,7 @@ class ReplyScorer:
                 f"questions of topic {query.topic!r}; use a causal, chat or served model"
             )
         self.scorer, self.query, self.chat = scorer, query, chat
-        self._reader = reader
+        self._reader, self._turn = reader, threading.Lock()
 
     @property
     def info(self) -> ModelInfo:
@@ -95,7 +102,8 @@ class ReplyScorer:
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         """Labels are checked when they are scored; texts as any other words."""
-        if self._reader is not None or self.query.table.label_style != "none":
+        sampled = isinstance(self.scorer, SampledScorer)
+        if sampled or self.query.table.label_style != "none":
             return WordReport(tokens={word: (word,) for word in words})
         report = self.scorer.word_report(words, space=space and not self.chat)
         self._check(report)
@@ -116,7 +124,8 @@ class ReplyScorer:
         """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and isinstance(self.scorer, SampledScorer):
             replies = self.scorer.replies(prompts)
-            return read_replies(self._reader, self.query.attributes, prompts, words, replies)
+            with self._turn:  # a reader may be a model
+                return read_replies(self._reader, self.query.attributes, prompts, words, replies)
         alike: dict[tuple[str, ...], list[int]] = {}
         for i, prompt in enumerate(prompts):
             answers = () if prompt.shown is None else prompt.shown.answers
@@ -169,7 +178,7 @@ def read_replies(
     words: Sequence[str],
     replies: Sequence[tuple[str, ...]],
 ) -> WordScores:
-    """Shares of the categories among the replies; each in the column of its first word."""
+    """Shares of the categories among the replies, each in the column of its first word."""
     first = [words.index(texts[0]) for texts in attributes.values()]
     row = [i for i, texts in enumerate(replies) for _ in texts]
     shown = [question for i in row if (question := prompts[i].shown)]
@@ -177,10 +186,10 @@ def read_replies(
     counts = np.zeros((len(prompts), len(words)))
     unread = np.zeros((len(prompts), len(UNREAD)))
     for i, category in zip(row, categories, strict=True):
-        if category >= 0:
-            counts[i, first[category]] += 1
-        else:
+        if category < 0:
             unread[i, list(UNREAD).index(category)] += 1
+        else:
+            counts[i, first[category]] += 1
     return shares(counts, replies, unread)
 
 
@@ -190,17 +199,34 @@ def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
     return np.take_along_axis(padded, columns, axis=1)
 
 
-def open_reader(table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]]) -> Readout:
+def check_names(table: ReadoutTable, allowed: Allowed) -> None:
+    """Refuse a function or a model that the readout names and the user did not."""
+    if isinstance(table, TextTable):
+        if table.function is not None:
+            allowed.function(table.function, where="readout.function")
+        if table.model is not None:
+            allowed.check_model(
+                table.model, here=on_this_machine(table.model), where="readout.model"
+            )
+
+
+def open_reader(
+    table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]], allowed: Allowed
+) -> Readout:
     """The readout that a topic names; a package's one gets the keys of its table."""
+    check_names(table, allowed)
     if isinstance(table, ChoiceTable):
         return ChoiceReader(tuple(attributes.values()))
     if isinstance(table, RatingTable):
         return RatingReader(table.scale)
+    if isinstance(table, ScoreTable):
+        return ScoreReader(table, attributes)
     if isinstance(table, TextTable):
         if table.by == "words":
             return WordCountReader(attributes)
         if table.function is not None:
-            return FunctionReader.of(table.function, tuple(attributes))
+            function = allowed.function(table.function, where="readout.function")
+            return FunctionReader(function, tuple(attributes), table.function)
         if table.model is not None and table.rubric is not None:
             return JudgeReader(table.model, table.rubric, attributes)
         return ClassifierReader(table.model or "", tuple(attributes), table.names)

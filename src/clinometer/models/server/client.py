@@ -1,9 +1,10 @@
 """A server: its address and key, requests to it, and which model it serves.
 
-Requests are sent with bounded concurrency, retries with backoff, a budget, and usage counts.
+Requests are sent as fast as the server allows (`pace`), with retries, a budget, and usage counts.
 
 Nothing here logs. Errors name the server, the status and the server's error code, never its
-messages: a server may repeat key or prompt in any form. Replies are limited in size, depth and
+messages: a server may repeat key or prompt in any form. What it says is read for the parameter that
+it refuses (`accepted`), and then dropped. Replies are limited in size, depth and
 total time, and are never decompressed.
 """
 
@@ -19,24 +20,25 @@ import re
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from clinometer.errors import ModelError, ModelNotFound
+from clinometer.errors import ModelError, ModelNotFound, SettingsError
 from clinometer.execution.background import EventLoop
 from clinometer.extras import require
 from clinometer.models.options import ServerOptions
+from clinometer.models.server.pace import Pace
+from clinometer.models.server.providers import PROVIDERS, Price, Provider, hosted, is_loopback
 from clinometer.storage.untrusted import parse_json
 
 #: The key for any server.
 KEY_VARIABLE = "CLINOMETER_API_KEY"
-#: The key for api.openai.com alone: it is never sent anywhere else.
-OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
-_OPENAI_HOST = "api.openai.com"
 
 
 class Key:
@@ -48,13 +50,15 @@ class Key:
     def __repr__(self) -> str:
         return "Key(…)"
 
-    def header(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._value}"}
+    def header(self, name: str = "") -> dict[str, str]:
+        """As a bearer token, or in the provider's header."""
+        return {name: self._value} if name else {"Authorization": f"Bearer {self._value}"}
 
 
 @dataclass(frozen=True)
 class Address:
-    """`base` ends with the version (…/v1); `root` is everything before it.
+    """`base` ends with the version (…/v1); `root` is everything before it. `provider` is set for a
+    hosted model (openai/NAME).
 
     >>> Address.parse("http://127.0.0.1:8080#smol")
     Address(base='http://127.0.0.1:8080/v1', model='smol', key=None)
@@ -65,9 +69,20 @@ class Address:
     base: str
     model: str | None
     key: Key | None = field(default=None)
+    provider: Provider | None = field(default=None, repr=False)
 
     @classmethod
     def parse(cls, target: str) -> Address:
+        if found := hosted(target):
+            provider, model = found
+            base = provider.address()
+            parts = urlsplit(base)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+                raise ModelNotFound(
+                    f"{provider.name.upper()}_BASE_URL: expected an http or https address without "
+                    f"a user or password, found {_without_secrets(base)!r}"
+                )
+            return cls(base, model, key_for(parts.scheme, parts.hostname), provider)
         parts = urlsplit(target)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ModelNotFound(
@@ -83,15 +98,32 @@ class Address:
         if path.rsplit("/", 1)[-1] not in ("v1", "v2", "v3"):
             path += "/v1"
         base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-        value = os.environ.get(KEY_VARIABLE)
-        if not value and parts.hostname == _OPENAI_HOST:
-            value = os.environ.get(OPENAI_KEY_VARIABLE)
-        key = Key(value.strip()) if value and value.strip() else None
-        return cls(base, parts.fragment or None, key)
+        return cls(base, parts.fragment or None, key_for(parts.scheme, parts.hostname))
 
     @property
     def root(self) -> str:
         return self.base.rsplit("/", 1)[0]
+
+
+def key_for(scheme: str, host: str) -> Key | None:
+    """The key that the environment has for a server: the one for any, or a provider's, which no
+    other host sees. None if there is none, or if it would travel in the clear to another machine.
+
+    Only addresses that the user typed come here: a file cannot have one asked (`Allowed`).
+    """
+    if scheme != "https" and not is_loopback(host):
+        return None
+    own = (one.key_variable for one in PROVIDERS.values() if one.owns(host))
+    for name in (KEY_VARIABLE, *own):
+        value = (os.environ.get(name) or "").strip()
+        if value and not (value.isascii() and value.isprintable()):
+            raise SettingsError(
+                f"{name}: expected letters, digits and signs of ASCII, found others; copy the key "
+                "again"
+            )
+        if value:
+            return Key(value)
+    return None
 
 
 def _without_secrets(target: str) -> str:
@@ -116,17 +148,27 @@ _MOST_ATTEMPTS = 50
 #: Until a server has answered once, it is more likely down than busy.
 _FIRST_ATTEMPTS = 4
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
-#: Give up when Retry-After exceeds this.
+#: Give up when Retry-After exceeds this, or --patience.
 _LONGEST_PAUSE = 600.0
+#: Tokens of one request: a count beyond any context window is not one.
+_MOST_TOKENS = 100_000_000
 #: Bytes of a reply; the log-probabilities of a long prompt are some hundred kilobytes.
 MOST_REPLY = 32 << 20
+#: Bytes of a refusal that are read.
+_MOST_SAID = 8192
 #: What an error code or type looks like (context_length_exceeded, BadRequestError); anything else
 #: may be a sentence, or the prompt in disguise.
 _CODE = re.compile(r"(?=.{1,40}\Z)[A-Z]?[a-z]+(?:[A-Z][a-z]+|[_.-][a-z0-9]+|[0-9]+)*")
 
 
+#: What the name of a model looks like.
+_NAME = re.compile(r"[\w./:@+-]{1,80}")
 #: What httpx's errors are called here.
-_TRANSPORT = {"ConnectError": "no_connection", "RemoteProtocolError": "broken_off"}
+_TRANSPORT = {
+    "ConnectError": "no_connection",
+    "RemoteProtocolError": "broken_off",
+    "ApplicationRaised": "raised",
+}
 #: Statuses of a server that wants a key, or another one.
 NO_ACCESS = (401, 403)
 
@@ -136,11 +178,16 @@ class BudgetReached(ModelError):
 
 
 class RequestRefused(ModelError):
-    """The server refused (4xx, 501): retrying would not help."""
+    """The server refused (4xx, 501): retrying would not help. `said` is what it answered, to be
+    read by `accepted` and never shown."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, said: str = "") -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.said = status, said
+
+
+class Unsupported(ModelError):
+    """The server does not offer what an exact score needs: its chat endpoint may serve instead."""
 
 
 class WrongReply(Exception):
@@ -162,12 +209,42 @@ class _Failed(Exception):
 class Metered:
     """Counts the requests and tokens of what errors call `place`, and stops at the budget."""
 
-    def __init__(self, place: str, options: ServerOptions) -> None:
-        self.place, self.options = place, options
-        self.requests = self.tokens = 0
+    def __init__(self, place: str, options: ServerOptions, price: Price | None = None) -> None:
+        self.place, self.options, self.price = place, options, price
+        self.requests = self.tokens = self.tokens_read = self.tokens_written = 0
+        #: what earlier attempts have paid, the dearest request, and how many are on their way
+        self.paid_before = self._dearest = 0.0
+        self.flying = 0
+        self.halted = False
+
+    def halt(self) -> None:
+        """Send nothing more; what is on its way arrives."""
+        self.halted = True
+
+    def paid(self) -> float:
+        """What all attempts have cost, as far as a price is known."""
+        new = 0.0 if self.price is None else self.price.of(self.tokens_read, self.tokens_written)
+        return self.paid_before + new
+
+    def count(self, read: int, written: int, total: int) -> None:
+        """Tokens of an answer."""
+        self.tokens_read += read
+        self.tokens_written += written
+        self.tokens += total
+        if self.price is not None:
+            self._dearest = max(self._dearest, self.price.of(read, written))
 
     def spend(self) -> None:
         """Count a request, if one is left."""
+        if self.halted:
+            raise ModelError(f"{self.place}: stopped; rerun the same command to resume")
+        budget = self.options.budget
+        # Those on their way will be paid too: none of them may exceed the budget.
+        if budget is not None and self.paid() + (self.flying + 1) * self._dearest > budget:
+            raise BudgetReached(
+                f"{self.place}: stopped at {self.paid():.2f} of the budget of {budget:g}; what was "
+                "paid for is kept: rerun the same command with a larger --budget to resume"
+            )
         for name in ("requests", "tokens"):
             limit = getattr(self.options, f"max_{name}")
             if limit is not None and getattr(self, name) >= limit:
@@ -178,27 +255,90 @@ class Metered:
         self.requests += 1
 
 
+#: Most requests at a time to a server that is not a hosted one.
+_OWN = 8
+
+
+class _Lanes:
+    """One connection for each request on its way. httpx looks through all connections of a client
+    at every request, which takes longer than the request once there are dozens."""
+
+    def __init__(
+        self, headers: dict[str, str], timeout: float, transport: Any = None, *, together: int = 0
+    ) -> None:
+        """`together`: how many connections one client has, which is then the only one."""
+        import httpx
+
+        self._make = partial(
+            httpx.AsyncClient,
+            timeout=timeout,
+            headers=headers,
+            limits=httpx.Limits(max_connections=together or 1),
+            verify=httpx.create_ssl_context(),
+            transport=transport,
+        )
+        self._all: list[Any] = [self._make()] if together else []
+        self._free: list[Any] = []
+        self._shared = bool(together)
+
+    @asynccontextmanager
+    async def lane(self) -> AsyncIterator[Any]:
+        if self._shared:
+            yield self._all[0]
+            return
+        if not self._free:
+            self._all.append(self._make())
+            self._free.append(self._all[-1])
+        http = self._free.pop()
+        try:
+            yield http
+        finally:
+            self._free.append(http)
+
+    async def aclose(self) -> None:
+        for http in self._all:
+            await http.aclose()
+
+
 class Client(Metered):
     """One server, called from synchronous code; a separate thread keeps the connections."""
 
-    def __init__(self, address: Address, options: ServerOptions) -> None:
+    def __init__(
+        self,
+        address: Address,
+        options: ServerOptions,
+        price: Price | None = None,
+        *,
+        transport: Any = None,
+        parse: Callable[[bytes], Any] = parse_json,
+    ) -> None:
         require("asking a server", "httpx", "tenacity")
         import httpx
         import tenacity
 
-        super().__init__(f"server {address.base}", options)
+        super().__init__(f"server {address.base}", options, price)
         self.address, self._httpx, self._tenacity = address, httpx, tenacity
+        self._parse = parse
         self.retries: Counter[str] = Counter()
         self._last_answer: float | None = None
+        #: who answered, by address
+        self._models: dict[str, str] = {}
         #: While probing what the server supports, an incomplete reply counts as an answer.
         self.probing = False
         self._loop = EventLoop()
         # A compressed reply may expand a thousandfold.
-        headers = {"Accept-Encoding": "identity", **(address.key.header() if address.key else {})}
-        limits = httpx.Limits(max_connections=options.concurrency)
-        self._http = httpx.AsyncClient(timeout=options.timeout, headers=headers, limits=limits)
-        self._turns = asyncio.Semaphore(options.concurrency)
-        self._close = weakref.finalize(self, self._loop.stop, self._http.aclose)
+        headers = {"Accept-Encoding": "identity"}
+        provider = address.provider
+        if provider is not None:
+            headers |= provider.headers
+        if address.key:
+            headers |= address.key.header(provider.key_header if provider else "")
+        # A local server has few threads and sets no limit on the rate.
+        hosted = provider is not None or transport is not None
+        most = options.concurrency if hosted else min(options.concurrency, _OWN)
+        self._lanes = _Lanes(headers, options.timeout, transport, together=0 if hosted else most)
+        self._pace = Pace(most, steady=not hosted)
+        self._close = weakref.finalize(self, self._loop.stop, self._lanes.aclose)
 
     def close(self) -> None:
         self._close()
@@ -210,6 +350,8 @@ class Client(Metered):
             "requests": self.requests,
             "retried": self.retries.total(),
             "tokens": self.tokens,
+            "tokens_read": self.tokens_read,
+            "tokens_written": self.tokens_written,
             **failures,
         }
 
@@ -222,8 +364,11 @@ class Client(Metered):
 
     async def post(self, url: str, body: Body, read: Callable[[Any], T]) -> T:
         """Send until `read` accepts a reply."""
-        async with self._turns:
-            return await self._retrying("POST", url, body, read)
+        return await self._retrying("POST", url, body, read)
+
+    async def send(self, method: str, url: str, body: Any, read: Callable[[Any], T]) -> T:
+        """The same by any method, with any body."""
+        return await self._retrying(method, url, body, read)
 
     async def _retrying(
         self, method: str, url: str, body: Body | None, read: Callable[[Any], T]
@@ -248,11 +393,21 @@ class Client(Metered):
         raise AssertionError("unreachable")
 
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
-        self.spend()
+        async with self._pace.turn():
+            self.spend()
+            self.flying += 1
+            try:
+                return await self._sent(method, url, body, read)
+            finally:
+                self.flying -= 1
+
+    async def _sent(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
+        begun = time.monotonic()
         try:
             async with (
                 asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
-                self._http.stream(method, url, json=body) as response,
+                self._lanes.lane() as http,
+                http.stream(method, url, json=body) as response,
             ):
                 content = await _whole(response)
         except (self._httpx.TimeoutException, TimeoutError):
@@ -263,12 +418,16 @@ class Client(Metered):
         if response.status_code in (408, 429) or (
             response.status_code >= 500 and response.status_code != 501
         ):
+            if b"insufficient_quota" in content:  # no pause will bring credit
+                raise self._refusal(response.status_code, content, body)
             pause = retry_after(response.headers.get("retry-after"))
+            if response.status_code in (429, 529) or pause is not None:  # others are no limit
+                self._pace.refused(pause)
             raise _Failed(f"status_{response.status_code}", pause)
         if response.status_code != 200:
             raise self._refusal(response.status_code, content, body)
         try:
-            reply = parse_json(content)
+            reply = self._parse(content)
         except ValueError:
             raise _Failed("not_json") from None
         try:
@@ -279,9 +438,25 @@ class Client(Metered):
             raise _Failed("wrong_reply") from None
         except Exception:  # any failure of a reader means that the reply is invalid
             raise _Failed("wrong_reply") from None
+        self._check_same_model(url, reply)
         self._last_answer = time.monotonic()
-        self.tokens += _tokens_of(reply)
+        tokens = _tokens_of(reply)
+        self.count(*tokens)
+        self._pace.answered(self._last_answer - begun, response.headers, tokens[-1])
         return found
+
+    def _check_same_model(self, url: str, reply: Any) -> None:
+        """Refuse an answer of another model than the first of this address: a run is of one."""
+        name = reply.get("model") if isinstance(reply, dict) else None
+        if not isinstance(name, str):
+            return
+        first = self._models.setdefault(url, name)
+        if name != first:
+            both = (n if _NAME.fullmatch(n) else "another" for n in (first, name))
+            raise ModelError(
+                f"{self.place}: expected answers of one model, found {' and then '.join(both)}. "
+                "Scores so far are kept; ask for one by its full name, in another --out"
+            )
 
     def _wait(self, state: Any) -> float:
         pause: float | None = state.outcome.exception().pause
@@ -293,7 +468,7 @@ class Client(Metered):
 
     def _is_hopeless(self, state: Any) -> bool:
         failure = state.outcome.exception()
-        if (failure.pause or 0.0) > _LONGEST_PAUSE:
+        if (failure.pause or 0.0) > min(_LONGEST_PAUSE, self.options.patience):
             return True
         if self._last_answer is None:
             return bool(state.attempt_number >= _FIRST_ATTEMPTS)
@@ -306,15 +481,18 @@ class Client(Metered):
 
     def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
         code, where = _code_of(content), self.place
+        said = content[:_MOST_SAID].decode("utf-8", "replace")
         if status in NO_ACCESS:
             key = "with the key given" if self.address.key else "without a key"
-            return RequestRefused(
-                f"{where}: refused {key} (status {status}): set {KEY_VARIABLE} in the environment",
-                status,
-            )
+            own = self.address.provider
+            names = KEY_VARIABLE if own is None else f"{own.key_variable} or {KEY_VARIABLE}"
+            then = f"set {names} in the environment"
+            if self.address.key is None and self.address.base.startswith("http:"):
+                then += "; to another machine it is sent over https only"
+            return RequestRefused(f"{where}: refused {key} (status {status}): {then}", status, said)
         if status == 404 and body is not None and "model" in body:
             return ModelNotFound(f"{where}: has no such model or endpoint (404){code}")
-        return RequestRefused(f"{where}: answered with status {status}{code}", status)
+        return RequestRefused(f"{where}: answered with status {status}{code}", status, said)
 
 
 async def _whole(response: Any) -> bytes:
@@ -336,9 +514,10 @@ def _code_of(content: bytes) -> str:
     ': bad_request'
     """
     try:
-        error = parse_json(content)["error"]
+        plain = parse_json(content)
+        error = (plain[0] if isinstance(plain, list) else plain)["error"]
         codes = (error.get("code"), error.get("type"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return ""
     found = (code for code in codes if isinstance(code, str) and _CODE.fullmatch(code))
     return next((f": {code}" for code in found), "")
@@ -364,10 +543,21 @@ def retry_after(value: str | None) -> float | None:
         return None
 
 
-def _tokens_of(reply: Any) -> int:
+def _tokens_of(reply: Any) -> tuple[int, int, int]:
+    """Tokens read, written (hidden ones too) and in all, as the server counts them.
+
+    >>> _tokens_of({"usage": {"input_tokens": 5, "output_tokens": 2}})
+    (5, 2, 7)
+    """
     usage = reply.get("usage") if isinstance(reply, dict) else None
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return max(0, int(total)) if isinstance(total, int | float) else 0
+
+    def number(*names: str) -> int:
+        values = (usage.get(name) for name in names) if isinstance(usage, dict) else ()
+        return next((v for v in values if isinstance(v, int) and 0 <= v <= _MOST_TOKENS), 0)
+
+    read = number("prompt_tokens", "input_tokens")
+    total = number("total_tokens") or read + number("completion_tokens", "output_tokens")
+    return read, max(total - read, 0), total
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:
@@ -377,6 +567,8 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
         return [_entry(entry) for entry in reply["data"]]
 
     wanted = client.address.model
+    if client.address.provider is not None and wanted:
+        return {"id": wanted}  # a provider's list lacks its short names
     try:
         served = client.run(client.get(f"{client.address.base}/models", read))
     except RequestRefused as error:

@@ -14,6 +14,8 @@ from typing import Any
 
 from clinometer.models.server.client import Missing, WrongReply
 
+#: Characters of a token: the longest in common vocabularies are lines of 128 signs or spaces.
+LONGEST_TOKEN = 256
 _BY_ID = "token_id:"
 _SILENT = -1e4  # servers write minus infinity as a large number, as JSON has none
 
@@ -97,14 +99,17 @@ def of_ollama(reply: Any) -> Listed | None:
     return _listed(map(_entry, places[0]["top_logprobs"]), written=_entry(places[0]))
 
 
-def texts(reply: Any, expected: int) -> list[str]:
-    """The texts of all choices, at least one and at most as many as requested."""
+def texts(reply: Any, expected: int, tokens: int) -> list[str]:
+    """The texts of all choices, at least one and at most as many as requested, of a length that
+    `tokens` of them can have."""
     choices = reply["choices"]
     if not 1 <= len(choices) <= expected:
         raise WrongReply("not as many choices as asked for")
     found = [_said(c["message"]) if "message" in c else c["text"] for c in choices]
     if not all(isinstance(t, str) for t in found):
         raise WrongReply("a choice without text")
+    if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):
+        raise WrongReply("more text than its tokens can have")
     return found
 
 

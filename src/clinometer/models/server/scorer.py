@@ -13,22 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.errors import ModelError, SettingsError
+from clinometer.errors import ModelError, ModelNotFound, SettingsError
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import chat_opening
-from clinometer.models.options import LoadOptions, WordOptions
+from clinometer.models.options import QUESTION, LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
 from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.word_scorer import WordScorer
+from clinometer.models.server.chat import ChatEndpoint, ChatTokenScorer
 from clinometer.models.server.client import (
     NO_ACCESS,
     Address,
     Client,
     Missing,
     RequestRefused,
+    Unsupported,
     digest,
     served_model,
 )
+from clinometer.models.server.providers import price_of
 from clinometer.models.server.reply import Listed
 from clinometer.models.server.routes import (
     ROUTES,
@@ -172,7 +175,7 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
             endpoint.client.probing = False
         _check_list(endpoint, top.values())
         return replace(endpoint, top_k=min(k, len(top.values()))), top
-    raise ModelError(
+    raise Unsupported(
         f"{endpoint.client.place}: returns no log-probabilities for a prompt of "
         f"token ids; --replies N samples answers instead ({reason})"
     )
@@ -222,7 +225,11 @@ def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Sc
             f"model {spec.name!r}: --end-of-word needs the probability of every token that can end "
             "a word, which no server returns; leave it out"
         )
-    client = Client(Address.parse(spec.target), load.server)
+    price = price_of(spec.target, load.server.price)
+    client = Client(Address.parse(spec.target), load.server, price)
+    usage = load.begun.get("usage", {})
+    if price is not None:
+        client.paid_before = price.of(usage.get("tokens_read", 0), usage.get("tokens_written", 0))
     try:
         return _open(spec, client, load=load, words=words)
     except BaseException:
@@ -232,12 +239,52 @@ def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Sc
 
 def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOptions) -> Scorer:
     served = served_model(client, spec.name)
-    model = str(served["id"])
     info = ModelInfo(
         name=spec.name, kind="server", revision=digest(served), dtype="served", device="server"
     )
-    if load.sampled is not None:
-        return ServerSampler(client, model, info, load, load.sampled)
+    endpoint = ChatEndpoint(client, str(served["id"]), load.begun.get("request"))
+    hosted, sampled = client.address.provider is not None, load.sampled
+    if sampled is not None and not sampled.automatic:
+        return ServerSampler(endpoint, info, load, sampled, chat=load.chat or hosted)
+    if sampled is not None and (hosted or "request" in load.begun):
+        return _through_chat(endpoint, info, load, sampled)
+    if hosted:  # opened without an audit
+        if not endpoint.lists_tokens():
+            raise ModelError(
+                f"model {spec.name!r}: lists no log-probabilities; --replies N samples instead"
+            )
+        return ChatTokenScorer(endpoint, info, question=load.chat_request == QUESTION)
+    try:
+        return _by_words(spec, client, served, info, load=load, words=words)
+    except (Unsupported, ModelNotFound):
+        named = load.server.tokenizer is not None or load.server.route is not None
+        if sampled is None or named:
+            raise
+    return _through_chat(endpoint, info, load, sampled)
+
+
+def _through_chat(
+    endpoint: ChatEndpoint, info: ModelInfo, load: LoadOptions, sampled: SampleOptions
+) -> Scorer:
+    """By the first tokens that the chat endpoint lists, or else by sampled replies."""
+    info = replace(info, revision=f"{info.revision}, chat")
+    if endpoint.lists_tokens():
+        question = load.chat_request == QUESTION
+        return ChatTokenScorer(endpoint, info, question=question)
+    return ServerSampler(endpoint, info, load, sampled, chat=True)
+
+
+def _by_words(
+    spec: ModelSpec,
+    client: Client,
+    served: dict[str, Any],
+    info: ModelInfo,
+    *,
+    load: LoadOptions,
+    words: WordOptions,
+) -> Scorer:
+    """By the probability of every token of a word, as of a local model."""
+    model = str(served["id"])
     name = load.server.tokenizer
     tokenizer: Any
     if name is not None:

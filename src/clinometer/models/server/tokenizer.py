@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clinometer.errors import ModelError, ModelNotFound
+from clinometer.errors import ModelNotFound
 from clinometer.execution.background import together
-from clinometer.models.server.client import Client, RequestRefused, WrongReply
+from clinometer.models.server.client import Client, RequestRefused, Unsupported, WrongReply
 
 
 class ServerTokenizer:
@@ -76,7 +76,7 @@ def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
         return ServerTokenizer(client, model)
     except (RequestRefused, ModelNotFound) as error:
         status = error.status if isinstance(error, RequestRefused) else 404
-        raise ModelError(
+        raise Unsupported(
             f"model {name!r}: its server has no /tokenize (status {status}); name its "
             "tokenizer with --tokenizer, a folder, a .gguf file or a Hugging Face id"
         ) from error

@@ -11,6 +11,7 @@ from clinometer.models.catalog.pretrained import pretrained
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import LoadOptions
+from clinometer.storage.untrusted import limited
 
 #: Files of which a folder with a tokenizer has at least one.
 _FILES = (
@@ -22,6 +23,10 @@ _FILES = (
     "vocab.txt",
     "vocab.json",
 )
+
+
+#: What patterns stumble over that backtrack: runs of one sign, and an end that does not fit.
+_PROBE = "The nurse said that he " + "a" * 60 + " " * 60 + "1" * 60 + "." * 60 + "\n!"
 
 
 def has_tokenizer(source: str) -> bool:
@@ -37,9 +42,16 @@ def check_tokenizer_files(name: str, source: str) -> None:
 
 
 def check_tokenizer_words(name: str, tokenizer: Any) -> None:
-    """The same for a folder with the settings (tokenizer_config.json) but no vocabulary."""
+    """The same for a folder with the settings (tokenizer_config.json) but no vocabulary, and for a
+    tokenizer that does not come to an end."""
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise _no_tokenizer(name)
+    try:  # a pattern of its may take for ever
+        limited(lambda: str(len(tokenizer.encode(_PROBE))))
+    except ValueError as error:
+        raise ModelError(
+            f"model {name!r}: its tokenizer cannot split a short text: {error}; use another"
+        ) from error
 
 
 def _no_tokenizer(name: str) -> ModelNotFound:
@@ -60,12 +72,14 @@ def local_tokenizer(name: str, load: LoadOptions) -> Any:
         raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
     check_tokenizer_files(name, source)
     try:
-        return pretrained(
+        tokenizer = pretrained(
             transformers.AutoTokenizer,
             source,
             trust_remote_code=load.trust_remote_code,
             revision=load.revision,
         )
+        check_tokenizer_words(name, tokenizer)
+        return tokenizer
     except (OSError, ValueError) as error:
         text = " ".join(str(error).split())
         raise ModelError(f"tokenizer {name!r} cannot be loaded: {text[:160]}") from error

@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from clinometer.errors import SettingsError
+from clinometer.models.generation.chat import in_template
+from clinometer.models.generation.writer import transcript
 from clinometer.models.options import QUESTION
 from clinometer.models.protocol import WordReport
 from clinometer.statistics.arrays import FloatArray
+from clinometer.topics.conversation import is_conversation, messages_of
 
 Tokens = tuple[int, ...]
 
@@ -192,9 +196,23 @@ def head_tokens(
 
     `chat` is what the chat template writes before the assistant's turn, BOS token included; the
     text then starts that turn. Where it has a slot for a question, the text is the user's message
-    instead, and the turn begins after it.
+    instead, and the turn begins after it. Messages are written by the tokenizer's own template,
+    or as a plain transcript where it has none.
     """
-    if chat is not None:
+    if texts and is_conversation(texts[0]):
+        in_turns = [in_template(tokenizer, messages_of(text)) for text in texts]
+        if in_turns[0] is not None:
+            return encode_all(tokenizer, [str(text) for text in in_turns], special=False)
+        if not hasattr(tokenizer, "chat_template"):
+            raise SettingsError(
+                "messages: the chat template of a server is not known here; add --replies 5, which "
+                "samples replies instead of reading probabilities"
+            )
+        texts = [
+            transcript([(said["role"], said["content"]) for said in messages_of(text)])
+            for text in texts
+        ]
+    elif chat is not None:
         written = [in_opening(chat, text) for text in texts]
         return encode_all(tokenizer, written, special=False)
     bos = tokenizer.bos_token_id

@@ -31,6 +31,8 @@ ADDED = "words added by the versions"
 #: What a row is: the score of a run, of one of its models, or a baseline.
 SCORE, MODEL, BASELINE = "score", "model", "baseline"
 _RATING = "mean rating"
+#: The least level of intervals that a verdict may rest on: at a low one they exclude 0 by chance.
+LEAST_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,12 @@ class TruthTest(Plain):
 
     @property
     def passed(self) -> bool:
-        """Whether the first score follows the ratings beyond length, and more than random words."""
+        """Whether the first score follows the ratings beyond length, and more than random words:
+        never without these, or by intervals of a low level."""
         first = self.rows[0]
-        beyond = first.given_length is not None and _above(first.given_length)
         random = [row for row in self.rows if row.name.startswith(RANDOM)]
-        return beyond and all(row.ahead is not None and _above(row.ahead) for row in random)
+        decisive = [first.given_length, *(row.ahead for row in random)]
+        return bool(random) and all(one is not None and _above(one) for one in decisive)
 
     @property
     def notes(self) -> list[str]:
@@ -88,21 +91,31 @@ class TruthTest(Plain):
                 found.append(
                     f"{above[0]} lies above that: these ratings may not be independent of it."
                 )
-        found.append(
+        level = next((r.rho.level for r in self.rows if r.rho and r.rho.level), None)
+        if not any(row.name.startswith(RANDOM) for row in self.rows):
+            found.append("No verdict: the score was not compared with random words.")
+        elif level is not None and level < LEAST_LEVEL:
+            found.append(f"No verdict: it takes intervals of {LEAST_LEVEL:.0%} or more.")
+        else:
+            found.append(self._verdict())
+        return found
+
+    def _verdict(self) -> str:
+        return (
             "The first score passes: it follows the ratings beyond length, and more than random "
             "words do."
             if self.passed
             else "The first score does not pass: its correlation given length is not above 0, or "
             "not above that of random words."
         )
-        return found
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "passed": self.passed, "notes": self.notes}
 
 
 def _above(found: Estimate) -> bool:
-    return found.low is not None and found.low > 0
+    sure = found.level is not None and found.level >= LEAST_LEVEL
+    return sure and found.low is not None and found.low > 0
 
 
 def truth_test(

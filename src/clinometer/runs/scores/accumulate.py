@@ -17,6 +17,7 @@ from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.models.generation.sampled import outcomes
 from clinometer.readouts.protocol import UNREAD
+from clinometer.readouts.tables import ScoreTable
 from clinometer.runs.cells import CellGrid, places
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord
@@ -94,13 +95,16 @@ class PreferenceTable:
         draws: tuple[tuple[str, ...], ...],
         unread: NDArray[np.float64] | None,
     ) -> None:
-        """A single answer says nothing about a preference: such cells are missing."""
-        if self.answers is None:
-            self.answers = np.zeros(len(self.grid))
+        """A single answer says nothing about a preference: such cells are missing. On a scale it is
+        a measurement like any other."""
         n = np.array([len(texts) for texts in draws])
         used = np.round(self.coverage[cells] * n)
+        if self.answers is None:
+            self.answers = np.zeros(len(self.grid))
         self.answers[cells] = used
-        self.values[cells[used < _FEWEST_ANSWERS]] = np.nan
+        readout = self.grid.topic.readout
+        on_a_scale = isinstance(readout, ScoreTable) and readout.scale is not None
+        self.values[cells[used < (1 if on_a_scale else _FEWEST_ANSWERS)]] = np.nan
         if unread is None:
             prompts = self.grid.prompts(cells)
             self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))

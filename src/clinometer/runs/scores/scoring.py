@@ -14,6 +14,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from json.encoder import encode_basestring as _quoted
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -23,7 +24,6 @@ from clinometer.errors import ModelError, SettingsError
 from clinometer.execution.background import prefetch, write_behind
 from clinometer.execution.ray import Pool, WorkerResources
 from clinometer.models import (
-    Identity,
     LoadOptions,
     ModelInfo,
     ModelSpec,
@@ -31,16 +31,21 @@ from clinometer.models import (
     WordOptions,
     WordReport,
     WordScores,
-    identity_of,
     open_model,
+    revision_of,
 )
+from clinometer.models.catalog.spec import APPLICATION
+from clinometer.models.generation.asking import AskingSampler
+from clinometer.models.generation.first_token import FirstTokenScorer
 from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer, open_reader
 from clinometer.models.options import KINDS
+from clinometer.models.server.chat import ChatTokenScorer
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.storage.cache import Cache
 from clinometer.storage.record import ModelRecord
+from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 from clinometer.topics import Prompt
 
@@ -78,6 +83,8 @@ class Scoring:
             record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + n_cached)
             self._write(record)
         self._fill_from_model(table, record)
+        if self.folder and table.complete():
+            self.folder.replies.unlink(missing_ok=True)  # the scores hold them now
         if not table.complete():  # never measure what was not scored
             raise ModelError(
                 f"expected scores of all {len(table.grid)} cells, found {table.done()}; rerun the "
@@ -107,7 +114,7 @@ class Scoring:
         pending: dict[int, list[Prompt]] = {}
 
         def blocks() -> Iterator[CellBlock]:
-            for block in _blocks(table):
+            for block in _blocks(table, shuffle=record.model.device == APPLICATION):
                 pending[int(block.cells[0])] = block.prompts
                 yield block
 
@@ -125,6 +132,17 @@ class Scoring:
             prompts = [prompt for cells, _ in batch for prompt in pending.pop(int(cells[0]))]
             scores = WordScores.joined([scores for _, scores in batch])
             self.cache.put(model_info(record), prompts, scores, table.counts)
+            count_usage()
+
+        def count_usage() -> None:
+            """Record what was used with what it gave: it was paid for, and a kill may come."""
+            self._counted = self.executor.usage()
+            new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
+            if new and (now := added(before, new)) != record.usage:
+                record.usage = now
+                if record.cost is not None:
+                    record.cost = record.cost.after(now)
+                self._write(record)
 
         # Beside a GPU another thread stores; a CPU's cores are busy as they are.
         gpu = record.model.device.startswith("cuda")
@@ -139,22 +157,23 @@ class Scoring:
                     size=lambda cells_scores: len(cells_scores[0]),
                     every_s=FLUSH_S,
                 )
-        finally:  # record usage even after a failure: it was paid for
-            self._counted = self.executor.usage()
-            new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
-            if new:
-                record.usage = added(before, new)
-                self._write(record)
+        finally:  # also after a failure
+            count_usage()
 
     def _write(self, record: RunRecord) -> None:
         if self.folder:
             self.folder.write_record(record, status="running")
 
 
-def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
-    """The missing cells of each chunk."""
-    for chunk in table.grid.chunks():
-        cells = table.missing(chunk)
+def _blocks(table: PreferenceTable, *, shuffle: bool) -> Iterator[CellBlock]:
+    """The missing cells of each chunk; of an application those of all chunks in random order, so
+    that what it remembers from one call to the next meets every group alike."""
+    chunks: Iterable[NDArray[np.int64]] = (table.missing(chunk) for chunk in table.grid.chunks())
+    if shuffle:
+        mixed = np.random.default_rng(0).permutation(table.missing(range(len(table.grid))))
+        size = table.grid.chunk_size
+        chunks = (mixed[start : start + size] for start in range(0, len(mixed), size))
+    for cells in chunks:
         if len(cells):
             yield CellBlock(cells, table.grid.prompts(cells), table.counts)
 
@@ -168,22 +187,30 @@ EXECUTORS: tuple[ExecutorName, ...] = ("local", "ray")
 
 @dataclass(frozen=True)
 class ModelQuery:
-    """The model to score, how to open it, the words, and how replies are read."""
+    """The model to score, how to open it, the words, how replies are read, and the file that keeps
+    them as they arrive."""
 
     spec: ModelSpec
     load: LoadOptions
     options: WordOptions
     words: tuple[str, ...]
     readout: ReadoutQuery | None = None
+    replies: Path | None = None
 
     def open(self) -> Scorer:
-        readout, options = self.readout, self.options
+        readout, options, load = self.readout, self.options, self.load
         if readout is not None and readout.table.normalisation == "per-token":
             options = replace(options, tolerance=0.0)  # no bound survives the root
-        scorer = open_model(self.spec, load=self.load, words=options)
+        if readout is not None and not readout.table.exact and load.sampled is not None:
+            load = replace(load, sampled=replace(load.sampled, automatic=False))
+        scorer = open_model(self.spec, load=load, words=options)
+        if isinstance(scorer, AskingSampler | ChatTokenScorer) and self.replies is not None:
+            scorer.log = ReplyLog(self.replies)
         if readout is None:
             return scorer
-        reader = open_reader(readout.table, readout.attributes) if self.load.sampled else None
+        reader = None
+        if self.load.sampled:
+            reader = open_reader(readout.table, readout.attributes, self.load.allowed)
         return ReplyScorer(scorer, readout, chat=self.load.chat, reader=reader)
 
 
@@ -252,7 +279,12 @@ class LocalExecutor:
         # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
         # cores are busy as they are.
         gpu = scorer.info.device.startswith("cuda")
-        yield from prefetch(work, blocks, by=2) if gpu else map(work, blocks)
+        inner = _inner(scorer)
+        if isinstance(inner, AskingSampler | FirstTokenScorer):
+            # The requests of many blocks share the rate that the server allows.
+            yield from prefetch(work, blocks, by=inner.blocks_at_once, stop=inner.backend.halt)
+        else:
+            yield from prefetch(work, blocks, by=2) if gpu else map(work, blocks)
 
     def usage(self) -> dict[str, int]:
         return {} if self._scorer is None else self._scorer.usage()
@@ -266,6 +298,11 @@ class LocalExecutor:
         if self._scorer is None:
             self._scorer = self.question.open()
         return self._scorer
+
+
+def _inner(scorer: Scorer) -> Scorer:
+    """The scorer that asks the model."""
+    return scorer.scorer if isinstance(scorer, ReplyScorer) else scorer
 
 
 @dataclass(frozen=True)
@@ -349,12 +386,12 @@ class ScoreCache:
         self.question = question
         self.scoring = scoring
         self.cache = Cache(limit=None if use else 0)
-        self._identity: Identity | None = None
+        self._revision: str | None = None
 
-    def _pinned(self) -> Identity | None:
-        if self._identity is None and self.cache.on:
-            self._identity = identity_of(self.question.spec, self.question.load)
-        return self._identity
+    def _pinned(self) -> str | None:
+        if self._revision is None and self.cache.on:
+            self._revision = revision_of(self.question.spec, self.question.load)
+        return self._revision
 
     # --- the description of the model -------------------------------------------------------------
 
@@ -388,7 +425,7 @@ class ScoreCache:
             return None
         return {
             "model": self.question.spec.name,
-            "identity": asdict(pinned),
+            "revision": pinned,
             "load": asdict(self.question.load),
             "scoring": self.scoring,
             "words": self.question.words,
@@ -461,7 +498,7 @@ class ScoreCache:
         """Everything but the prompt that a score depends on; None for a model that is not pinned,
         or differs from the one described."""
         pinned = self._pinned()
-        if pinned is None or pinned.revision != info.revision or info.kind not in KINDS:
+        if pinned is None or pinned != info.revision or info.kind not in KINDS:
             return None
         resolved = {"load.kind", "load.dtype", "load.revision"}
         return {
@@ -469,7 +506,7 @@ class ScoreCache:
             "model": info.name,
             "kind": info.kind,
             "dtype": info.dtype,
-            **asdict(pinned),
+            "revision": pinned,
             "options": {k: v for k, v in self.scoring.items() if k not in resolved},
             "words": self.question.words,
             **self._readout(),

@@ -1,0 +1,396 @@
+"""Applications asked like models: a function of yours, or an address that a file describes.
+
+`app:package.module:function` is called with the messages of a prompt (or the record of a case) and
+returns a text. `http:FILE.toml` is sent a request made from a template. Both are asked by the
+client of servers, a function through a transport that calls it: retries, timeouts, limits and what
+a kill costs are those of any server.
+
+The file describes an address and never code. Secrets stand in it by the names of environment
+variables; they are sent in headers, and are in no file, error or log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clinometer.errors import ModelError, ModelNotFound, SettingsError, first_problem
+from clinometer.extras import require
+from clinometer.models.catalog.spec import APPLICATION, ModelSource, ModelSpec
+from clinometer.models.generation.asking import AskingSampler
+from clinometer.models.options import LoadOptions, SampleOptions
+from clinometer.models.protocol import ModelInfo
+from clinometer.models.server.client import (
+    NO_ACCESS,
+    Address,
+    Client,
+    Key,
+    RequestRefused,
+)
+from clinometer.models.server.providers import is_loopback
+from clinometer.storage.untrusted import MOST_RECORD, parse_json, parse_toml, read_bytes
+from clinometer.topics.conversation import messages_of, record_of
+
+_VARIABLE = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
+_PLACE = re.compile(r"\{(\w+)\}")
+#: Headers that carry a secret: their values name a variable.
+_SECRET = re.compile(r"(?i)(proxy-)?authorization|cookie|.*(api-?key|token|secret|password).*")
+#: Keys that belong to someone else than the application.
+_OF_OTHERS = re.compile(
+    r"CLINOMETER_API_KEY|(OPENAI|ANTHROPIC|AZURE\w*|MISTRAL|GEMINI|GOOGLE|HF|HUGGING\w*|GITHUB|AWS)"
+    r"_\w+"
+)
+
+
+def open_application(spec: ModelSpec, *, load: LoadOptions) -> ApplicationSampler:
+    """`app:package.module:function` or `http:FILE.toml`."""
+    if load.sampled is None:
+        raise SettingsError(
+            f"model {spec.name!r}: an application writes replies and has no probabilities; add "
+            "--replies 5"
+        )
+    if spec.place is ModelSource.HTTP:
+        return _open_address(spec, load, load.sampled)
+    return _open_function(spec, load, load.sampled)
+
+
+class ApplicationSampler(AskingSampler):
+    """Asks an application; what it does with temperature, length and seed is its own affair."""
+
+    def __init__(
+        self,
+        client: Client,
+        info: ModelInfo,
+        options: SampleOptions,
+        request: Callable[[str], tuple[str, str, Any]],
+        read: Callable[[Any], str],
+        raised: Callable[[], str] = str,
+    ) -> None:
+        super().__init__(client, info, options)
+        notes = (f"{options.replies} replies a prompt, asked in random order", *info.notes)
+        self.info = replace(self.info, notes=notes)
+        self.client, self._request, self._read, self._raised = client, request, read, raised
+
+    async def ask(self, text: str, number: int, n: int) -> list[str]:
+        method, url, body = self._request(text)
+        try:
+            return [await self.client.send(method, url, body, self._read)]
+        except RequestRefused as error:
+            if error.status not in NO_ACCESS:
+                raise
+            raise ModelError(
+                f"{self.client.place}: refused the request (status {error.status}); check the "
+                "environment variables that its [headers] name"
+            ) from None
+        except ModelError as error:
+            if type(error) is ModelError and (why := self._raised()):
+                raise ModelError(f"{error}; {why}") from None
+            raise
+
+
+def _as_text(reply: Any) -> str:
+    """What an application says, as the text that a readout reads."""
+    if reply is None:
+        return ""
+    return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+
+
+# --- A function -----------------------------------------------------------------------------------
+
+
+def _open_function(
+    spec: ModelSpec, load: LoadOptions, options: SampleOptions
+) -> ApplicationSampler:
+    require("asking an application", "httpx", "tenacity")
+    function = _function(spec)
+    transport = _calling(function)
+    client = Client(Address("http://application", None), load.server, transport=transport)
+    client.place = f"application {spec.name}"
+    info = ModelInfo(
+        name=spec.name,
+        kind="server",
+        revision=_revision(function),
+        dtype="served",
+        device=APPLICATION,
+        notes=("a function, called in this process",),
+    )
+
+    def request(text: str) -> tuple[str, str, Any]:
+        record = record_of(text)
+        return "POST", client.address.base, messages_of(text) if record is None else record
+
+    return ApplicationSampler(client, info, options, request, _as_text, transport.why)
+
+
+def _function(spec: ModelSpec) -> Callable[[Any], Any]:
+    """The function that was named on the command line; a module of the current folder too."""
+    module, _, name = spec.target.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        found = importlib.import_module(module)
+        function = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise ModelNotFound(
+            f"model {spec.name!r}: expected app:package.module:function; {error}; run the command "
+            "in the folder of the module, or put it on PYTHONPATH"
+        ) from error
+    except Exception as error:  # importing runs the user's code
+        raise ModelNotFound(
+            f"model {spec.name!r}: importing {module} raised {_where(error)}; correct the module"
+        ) from error
+    if not callable(function):
+        raise ModelNotFound(f"model {spec.name!r}: expected a function, found {name!r}")
+    made: Callable[[Any], Any] = function
+    return made
+
+
+def _revision(function: Callable[[Any], Any]) -> str:
+    """A digest of the file that defines it: a run is not resumed with another version."""
+    try:
+        source = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_bytes()
+    except (OSError, TypeError):
+        return "as called"
+    return f"source-{hashlib.sha256(source).hexdigest()[:16]}"
+
+
+def _calling(function: Callable[[Any], Any]) -> Any:
+    """A transport of httpx that calls the function instead of an address."""
+    import httpx
+
+    class ApplicationRaised(httpx.TransportError):
+        """No sign that the application is busy: it is asked as fast as before."""
+
+        def __init__(self) -> None:
+            super().__init__("")
+
+    class FunctionTransport(httpx.AsyncBaseTransport):
+        error: BaseException | None = None
+
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            asked = json.loads(request.content)
+            try:
+                said = await _called(function, asked)
+                content = json.dumps(_as_text(said)).encode()
+            except Exception as error:  # any failure of the application is temporary, or repeats
+                self.error = error
+                raise ApplicationRaised from None
+            self.error = None
+            return httpx.Response(200, stream=httpx.ByteStream(content))
+
+        def why(self) -> str:
+            return "" if self.error is None else f"the application raised {_where(self.error)}"
+
+    return FunctionTransport()
+
+
+async def _called(function: Callable[[Any], Any], asked: Any) -> Any:
+    """The result of a function, awaited if it is asynchronous. One that is not has a thread, which
+    does not keep the program from ending."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    ):
+        return await function(asked)
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def work() -> None:
+        try:
+            result, error = function(asked), None
+        except Exception as raised:
+            result, error = None, raised
+
+        def tell() -> None:
+            if not done.done():
+                done.set_result(result) if error is None else done.set_exception(error)
+
+        loop.call_soon_threadsafe(tell)
+
+    threading.Thread(target=work, daemon=True).start()
+    result = await done
+    return await result if inspect.isawaitable(result) else result
+
+
+def _where(error: BaseException) -> str:
+    """An exception by type and line; its message may repeat a prompt or a secret."""
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}{at}"
+
+
+# --- An address -----------------------------------------------------------------------------------
+
+
+class HttpFile(BaseModel):
+    """How an application is asked over HTTP.
+
+    address  http or https; secrets travel over https only, except to this machine
+    method   of the request; GET sends the body as a query
+    headers  {NAME} is an environment variable
+    body     sent as JSON, with {messages}, {prompt} (the last message), {record} or a {field} of
+             the record in place; without one, {"messages": …} or the record itself
+    reply    where the reply stands in the answer: names and numbers with dots between them; "" for
+             all of it
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    address: str
+    method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
+    headers: dict[str, str] = {}
+    body: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+    reply: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> tuple[HttpFile, str]:
+        """The file and its digest; what is wrong with it is one line."""
+        try:
+            content = read_bytes(path, most=MOST_RECORD)
+            return cls.model_validate(parse_toml(content.decode())), _digest(content)
+        except OSError as error:
+            raise ModelNotFound(f"model 'http:{path}': cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            problem = first_problem(error, lambda place: cls.model_fields)
+            raise SettingsError(f"{path}: {problem}") from None
+        except ValueError as error:
+            raise SettingsError(f"{path}: expected TOML: {error}") from None
+
+    def secret_headers(self, where: str) -> dict[str, str]:
+        """The headers with what the environment has in place of the variables."""
+        parts = urlsplit(self.address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SettingsError(f"{where}: address: expected http or https, found another address")
+        if parts.username or parts.password:
+            raise SettingsError(
+                f"{where}: address: expected no user and password; put them into [headers] as "
+                'Authorization = "Basic {VARIABLE}"'
+            )
+        safe = parts.scheme == "https" or is_loopback(parts.hostname)
+        return {
+            name: _VARIABLE.sub(lambda match: _secret(match[1], f"{where}: headers.{name}"), value)  # noqa: B023
+            for name, value in self.headers.items()
+            if _checked_header(name, value, f"{where}: headers.{name}", safe=safe)
+        }
+
+    def filled(self, text: str) -> Any:
+        """The body for a prompt."""
+        record = record_of(text)
+        if record is not None:
+            known: dict[str, Any] = {**record, "record": record}
+            return record if self.body is None else _filled(self.body, known)
+        messages = messages_of(text)
+        known = {"messages": messages, "prompt": messages[-1]["content"]}
+        return {"messages": messages} if self.body is None else _filled(self.body, known)
+
+
+def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) -> ApplicationSampler:
+    file, digest = HttpFile.read(Path(spec.target))
+    headers = _Headers(file.secret_headers(spec.target))
+    client = Client(Address(file.address, None, headers), load.server, parse=_json_or_text)
+    client.place = f"application {spec.name}"
+    info = ModelInfo(
+        name=spec.name,
+        kind="server",
+        revision=f"file-{digest}",
+        dtype="served",
+        device=APPLICATION,
+        notes=("an application behind an address",),
+    )
+
+    def request(text: str) -> tuple[str, str, Any]:
+        body = file.filled(text)
+        if file.method != "GET":
+            return file.method, file.address, body
+        query = urlencode({k: _as_text(v) for k, v in body.items()})
+        return "GET", f"{file.address}{'&' if '?' in file.address else '?'}{query}", None
+
+    def read(answer: Any) -> str:
+        for name in file.reply.split(".") if file.reply else ():
+            answer = answer[int(name)] if isinstance(answer, list) else answer[name]
+        return _as_text(answer)
+
+    return ApplicationSampler(client, info, options, request, read)
+
+
+class _Headers(Key):
+    """Headers of which some are secrets."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = dict(headers)
+
+    def header(self, name: str = "") -> dict[str, str]:
+        return self._headers
+
+
+def _checked_header(name: str, value: str, where: str, *, safe: bool) -> bool:
+    if not _VARIABLE.search(value):
+        if _SECRET.fullmatch(name):
+            raise SettingsError(
+                f"{where}: expected the name of an environment variable in braces, such as "
+                '"Bearer {MY_APP_KEY}", found the value itself; set the variable instead'
+            )
+        return True
+    if not safe:
+        raise SettingsError(f"{where}: secrets travel over https only; use an https address")
+    return True
+
+
+def _secret(name: str, where: str) -> str:
+    if _OF_OTHERS.fullmatch(name):
+        raise SettingsError(
+            f"{where}: {name} is a key for someone else; set another variable, such as MY_APP_KEY"
+        )
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise SettingsError(f"{where}: the environment has no {name}; set it and run again")
+    if not (value.isascii() and value.isprintable()):
+        raise SettingsError(f"{where}: expected ASCII signs in {name}; copy the value again")
+    return value
+
+
+def _filled(template: Any, known: Mapping[str, Any]) -> Any:
+    """The template with every {name} in place; alone in a text it is the value itself."""
+    if isinstance(template, dict):
+        return {key: _filled(value, known) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, known) for value in template]
+    if not isinstance(template, str):
+        return template
+    if (whole := _PLACE.fullmatch(template)) and whole[1] in known:
+        return known[whole[1]]
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in known:
+            raise SettingsError(
+                f"body: expected {', '.join(f'{{{name}}}' for name in known)}; found {match[0]}; "
+                "messages have {messages} and {prompt}, records {record} and their fields"
+            )
+        return _as_text(known[match[1]])
+
+    return _PLACE.sub(value, template)
+
+
+def _json_or_text(content: bytes) -> Any:
+    try:
+        return parse_json(content)
+    except ValueError:
+        return content.decode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,121 @@
+"""Which number or category is in a reply: in a JSON field, by a regular expression, or as it is."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clinometer.readouts.protocol import OTHER, ShownQuestion, spoken, unread, without_question
+from clinometer.readouts.tables import JsonTable, RegexTable, ScoreTable
+from clinometer.readouts.text import SCALE
+
+#: Of a longer reply only the beginning is searched.
+_LONGEST = 100_000
+#: Objects that are looked for in a reply.
+_MOST_OBJECTS = 1000
+_NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w])")
+
+
+class ScoreReader:
+    """The readouts `json`, `regex` and `number`.
+
+    >>> reader = ScoreReader(JsonTable(kind="json", field="score", scale=(0, 100)), {})
+    >>> said = ['{"score": 72.5}', '```json\\n{"score": "60"}\\n```', '{"score": 700}', "70", ""]
+    >>> reader.numbers(said)
+    [72.5, 60.0, None, None, None]
+    """
+
+    def __init__(self, table: ScoreTable, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        self.table = table
+        self._pattern = re.compile(table.pattern) if isinstance(table, RegexTable) else None
+        self._category = {
+            word.casefold(): i for i, words in enumerate(attributes.values()) for word in words
+        }
+
+    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
+        """The category of each reply; on a scale, the step that it is nearest to."""
+        if self.table.scale is not None:
+            low, step = self.table.scale[0], self.table.interval
+            return [
+                unread(spoken(reply)) if n is None else math.floor((n - low) / step + 0.5)
+                for reply, n in zip(replies, self.numbers(replies, shown), strict=True)
+            ]
+        found = []
+        for reply, values in zip(replies, self._found(replies, shown), strict=True):
+            known = {self._category.get(_plain(value), OTHER) for value in values}
+            number = known.pop() if len(known) == 1 else OTHER
+            found.append(unread(spoken(reply)) if number == OTHER else number)
+        return found
+
+    def numbers(
+        self, replies: Sequence[str], shown: Sequence[ShownQuestion] = ()
+    ) -> list[float | None]:
+        """The number of each reply; None where there is none, several, or one off the scale."""
+        low, high = self.table.scale or (-math.inf, math.inf)
+        said = []
+        for values in self._found(replies, shown):
+            numbers = {_number(value) for value in values}
+            number = numbers.pop() if len(numbers) == 1 else None
+            said.append(number if number is not None and low <= number <= high else None)
+        return said
+
+    def _found(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[list[Any]]:
+        """What may be the answer in each reply."""
+        questions = [question.text for question in shown] or [""] * len(replies)
+        return [
+            self._one(without_question(spoken(reply), question)[:_LONGEST])
+            for reply, question in zip(replies, questions, strict=True)
+        ]
+
+    def _one(self, reply: str) -> list[Any]:
+        if isinstance(self.table, JsonTable):
+            return fields(reply, self.table.field)
+        if self._pattern is not None:
+            return [match[self._pattern.groups] for match in self._pattern.finditer(reply)]
+        return _NUMBER.findall(SCALE.sub(" ", reply))
+
+
+def fields(reply: str, path: str) -> list[Any]:
+    """The values of a field in the JSON objects of a reply, in order.
+
+    >>> fields('Sure! {"result": {"score": 7}} or {"note": 1}', "result.score")
+    [7]
+    """
+    decoder, found, at = json.JSONDecoder(), [], reply.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if at < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(reply, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            for name in path.split("."):
+                value = value.get(name) if isinstance(value, dict) else None
+            if value is not None:
+                found.append(value)
+        at = reply.find("{", end)
+    return found
+
+
+def _plain(value: Any) -> str:
+    """A value as it is compared with the words of the categories."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return " ".join(text.split()).casefold()
+
+
+def _number(value: Any) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value.strip().removesuffix("%").strip())
+        value = None if match is None else float(match[0].replace(",", "").replace("−", "-"))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

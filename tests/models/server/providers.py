@@ -1,0 +1,311 @@
+"""Hosted providers, which cannot exist here: each as strict as the real one, in its own words.
+
+A stand-in refuses what its provider refuses, one complaint a request as the provider makes it, and
+any field that the provider does not know. The wording is from their documentation and from the
+issues of programs that met it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.models.server.http import JsonHandler, Server
+
+Body = dict[str, Any]
+Refusal = tuple[int, Any]
+
+OPENAI_FIELDS = {
+    *("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n"),
+    *("seed", "stop", "stream", "presence_penalty", "frequency_penalty", "logprobs"),
+    *("top_logprobs", "reasoning_effort"),
+}
+
+
+def openai_error(message: str, param: str | None, code: str | None = None) -> Refusal:
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return 400, {"error": error}
+
+
+def unknown_to_openai(body: Body) -> Refusal | None:
+    extra = sorted(body.keys() - OPENAI_FIELDS)
+    if not extra:
+        return None
+    several = "s" if len(extra) > 1 else ""
+    return openai_error(
+        f"Unrecognized request argument{several} supplied: {', '.join(extra)}", None
+    )
+
+
+def openai_reasoning(body: Body) -> Refusal | None:
+    """The current chat models: no max_tokens, temperature 1 only, no log-probabilities."""
+    if refused := unknown_to_openai(body):
+        return refused
+    for name, instead in (
+        ("max_tokens", " Use 'max_completion_tokens' instead."),
+        ("logprobs", ""),
+    ):
+        if name in body:
+            said = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
+            return openai_error(said, name, "unsupported_parameter")
+    for name, only in (("temperature", 1), ("top_p", 1), ("presence_penalty", 0)):
+        if name in body and (body[name] != only or name != "top_p"):
+            said = (
+                f"Unsupported value: '{name}' does not support {body[name]} with this model. "
+                f"Only the default ({only}) value is supported."
+            )
+            return openai_error(said, name, "unsupported_value")
+    if body.get("max_completion_tokens", 16) < 16:
+        said = (
+            "Invalid 'max_completion_tokens': integer below minimum value. Expected a value >= 16, "
+            f"but got {body['max_completion_tokens']} instead."
+        )
+        return openai_error(said, "max_completion_tokens", "integer_below_min_value")
+    return None
+
+
+def openai_listing(body: Body) -> Refusal | None:
+    if refused := unknown_to_openai(body):
+        return refused
+    if body.get("top_logprobs", 0) > 20:
+        said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 20."
+        return openai_error(said, "top_logprobs", "integer_above_max_value")
+    return None
+
+
+def azure(body: Body) -> Refusal | None:
+    """An older deployment: log-probabilities, but five at most."""
+    if refused := unknown_to_openai(body):
+        return refused
+    if body.get("top_logprobs", 0) > 5:
+        said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 5."
+        return openai_error(said, "top_logprobs", "integer_above_max_value")
+    return None
+
+
+def anthropic_error(message: str) -> Refusal:
+    return 400, {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+def anthropic_messages(body: Body) -> Refusal | None:
+    known = {"model", "messages", "system", "max_tokens", "temperature", "top_p", "top_k"}
+    for name in sorted(body.keys() - known):
+        return anthropic_error(f"{name}: Extra inputs are not permitted")
+    if "max_tokens" not in body:
+        return anthropic_error("max_tokens: Field required")
+    return _not_both(body)
+
+
+def _not_both(body: Body) -> Refusal | None:
+    if "temperature" in body and "top_p" in body:
+        said = "`temperature` and `top_p` cannot both be specified for this model."
+        return anthropic_error(f"{said} Please use only one.")
+    return None
+
+
+def anthropic_compatible(body: Body) -> Refusal | None:
+    """OpenAI's format at Anthropic's address: n is 1, and no log-probabilities come back."""
+    for name in sorted(body.keys() - OPENAI_FIELDS):
+        return anthropic_error(f"{name}: Extra inputs are not permitted")
+    if body.get("n", 1) != 1:
+        return anthropic_error("n: Input should be 1")
+    return _not_both(body)
+
+
+def mistral(body: Body) -> Refusal | None:
+    known = {
+        *("model", "messages", "max_tokens", "temperature", "top_p", "n", "stop", "stream"),
+        *("random_seed", "presence_penalty", "frequency_penalty"),
+    }
+    extra = sorted(body.keys() - known)
+    detail = [
+        {
+            "type": "extra_forbidden",
+            "loc": ["body", name],
+            "msg": "Extra inputs are not permitted",
+            "input": body[name],
+        }
+        for name in extra
+    ]
+    error = {"object": "error", "message": {"detail": detail}, "type": "invalid_request_error"}
+    return (422, {**error, "param": None, "code": None}) if extra else None
+
+
+def gemini(body: Body) -> Refusal | None:
+    known = OPENAI_FIELDS - {"seed", "frequency_penalty", "presence_penalty", "logprobs"}
+    extra = sorted(body.keys() - known - {"top_logprobs"})
+    said = "\n".join(
+        f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+        for name in extra
+        if name != "logprobs"
+    )
+    if not said and "logprobs" in body:
+        said = f"Logprobs is not enabled for models/{body['model']}"
+    error = {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}
+    return (400, [{"error": error}]) if said else None
+
+
+def ollama(body: Body) -> Refusal | None:
+    """Takes everything, ignores what it does not know, and lists no tokens (before 0.12.11)."""
+    return None
+
+
+def vllm(body: Body) -> Refusal | None:
+    """Knows the samplers that others do not."""
+    known = {*OPENAI_FIELDS, "top_k", "min_p", "repetition_penalty", "logit_bias", "prompt"}
+    known |= {"logprob_token_ids", "prompt_logprobs", "return_tokens_as_token_ids", "echo"}
+    for name in sorted(body.keys() - known):
+        said = f"[{{'type': 'extra_forbidden', 'loc': ('body', '{name}'), 'msg': 'Extra inputs'}}]"
+        error = {"object": "error", "message": said, "type": "BadRequestError", "code": 400}
+        return 400, error
+    return None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a provider is asked for and how it answers.
+
+    name     what is typed; {} is the address of a server without a name
+    lists    whether log-probabilities come back
+    hidden   tokens that the model thinks before it says anything
+    key      the header of the key
+    n        whether several replies may be asked for; False: the number is ignored
+    refused  the parameter of every refusal, in order, as run.json lists them
+    """
+
+    refuse: Callable[[Body], Refusal | None]
+    name: str
+    refused: tuple[str, ...]
+    path: str = "/v1/chat/completions"
+    lists: bool = False
+    hidden: int = 0
+    key: str = "authorization"
+    n: bool = True
+
+    @property
+    def variable(self) -> str:
+        """Where the address of a provider with a name is looked for."""
+        return f"{self.name.partition('/')[0].upper()}_BASE_URL"
+
+
+CUTS = ("top_k", "min_p", "repetition_penalty")
+KINDS = {
+    "OpenAI": Kind(
+        openai_reasoning,
+        "openai/gpt-5",
+        ("max_tokens", "logprobs", *CUTS, "temperature", "presence_penalty", "max_tokens"),
+        hidden=100,
+    ),
+    "OpenAI with log-probabilities": Kind(openai_listing, "openai/gpt-4.1", (), lists=True),
+    "Anthropic": Kind(
+        anthropic_messages, "anthropic/claude-sonnet-5", (), "/v1/messages", key="x-api-key"
+    ),
+    "Anthropic, compatible": Kind(
+        anthropic_compatible,
+        "openai:{}#claude-sonnet-5",
+        ("top_p", "min_p", "repetition_penalty", "top_k", "n"),
+    ),
+    "Azure": Kind(
+        azure,
+        "azure/deployment",
+        ("top_logprobs",),
+        "/openai/v1/chat/completions",
+        lists=True,
+        key="api-key",
+    ),
+    "Mistral": Kind(mistral, "mistral/mistral-small-latest", ("logprobs", *CUTS)),
+    "Gemini": Kind(
+        gemini,
+        "gemini/gemini-2.5-flash",
+        ("presence_penalty", "frequency_penalty", "logprobs", *CUTS, "seed", "max_tokens"),
+        "/v1beta/openai/chat/completions",
+        hidden=30,
+    ),
+    "Ollama": Kind(ollama, "openai:{}#llama3.2", (), n=False),
+    "vLLM": Kind(vllm, "openai:{}#llama", (), lists=True),
+}
+
+
+class ProviderServer(Server):
+    """One provider. The reply is yes or no, by the digest of question and seed."""
+
+    def __init__(self, kind: Kind, key: str = "") -> None:
+        super().__init__(Handler)
+        self.kind, self.key = kind, key
+        self.refusals: list[str] = []
+        self.answered: list[Body] = []
+        self.turn = threading.Lock()
+        self.before: Callable[[Body], Refusal | None] = lambda body: None
+
+    @property
+    def base(self) -> str:
+        return self.url + self.kind.path.removesuffix("/chat/completions").removesuffix("/messages")
+
+    @property
+    def model(self) -> str:
+        """What is typed for it, once its address is in the environment."""
+        return self.kind.name.format(self.url)
+
+    def reply(self, body: Body) -> Refusal:
+        if refused := self.before(body) or self.kind.refuse(body):
+            with self.turn:
+                self.refusals.append(json.dumps(refused[1]))
+            return refused
+        with self.turn:
+            number = len(self.answered)
+            self.answered.append(body)
+        room = body.get("max_completion_tokens") or body.get("max_tokens") or 1 << 20
+        thought = room > self.kind.hidden
+        says = self.says(body, number) if thought else ""
+        reason = "stop" if says else "length"
+        read = len(json.dumps(body["messages"])) // 4
+        written = min(room, self.kind.hidden + 1)
+        if self.kind.path.endswith("/messages"):
+            return 200, {
+                "type": "message",
+                "model": body["model"],
+                "content": [{"type": "text", "text": says}] if says else [],
+                "stop_reason": "end_turn" if says else "max_tokens",
+                "usage": {"input_tokens": read, "output_tokens": written},
+            }
+        n = body.get("n", 1) if self.kind.n else 1
+        choices: list[Body] = [
+            {
+                "index": i,
+                "message": {"content": self.says(body, number, i) if thought else ""},
+                "finish_reason": reason,
+            }
+            for i in range(n)
+        ]
+        if body.get("logprobs") and self.kind.lists:
+            listed = [("Yes", 0.7), ("No", 0.2), (" yes", 0.05)][: body["top_logprobs"]]
+            top = [{"token": token, "logprob": math.log(p)} for token, p in listed]
+            choices[0]["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+        usage = {"prompt_tokens": read, "completion_tokens": n * written}
+        usage["total_tokens"] = sum(usage.values())
+        return 200, {"model": body["model"], "choices": choices, "usage": usage}
+
+    def says(self, body: Body, number: int, choice: int = 0) -> str:
+        text = json.dumps([body["messages"], body.get("seed"), number, choice])
+        return "Yes." if hashlib.sha256(text.encode()).digest()[0] % 3 else "No."
+
+
+class Handler(JsonHandler):
+    server: ProviderServer
+
+    def get(self) -> None:
+        self.send(404, {"error": {"message": "not here"}})
+
+    def post(self, content: bytes) -> None:
+        kind = self.server.kind
+        if self.path != kind.path:
+            return self.send(404, {"error": {"message": "not here"}})
+        sent = self.headers.get(kind.key, "").removeprefix("Bearer ")
+        if self.server.key and sent != self.server.key:
+            return self.send(401, {"error": {"message": f"Incorrect API key provided: {sent}."}})
+        return self.send(*self.server.reply(json.loads(content)))

@@ -1,0 +1,298 @@
+"""Applications: functions and addresses asked like models, their secrets, failures and kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastapi
+import pytest
+import uvicorn
+from tests.command import Clinometer
+from tests.processes import free_port, until
+
+import clinometer as cm
+from clinometer.errors import ClinometerError, ModelError
+from clinometer.models.application import HttpFile
+from clinometer.runs.answers import answered_groups
+from clinometer.topics import Topic, load_topic, parse_topic
+
+SECRET = "s3cret-of-the-app"
+TOPIC = """
+name = "screening"
+groups = ["Ann", "Bob", "Cal"]
+reference = "group-mean"
+[readout]
+kind = "json"
+field = "score"
+scale = [0, 10]
+"""
+MESSAGES = """
+[[messages]]
+role = "system"
+content = "Score as JSON."
+[[messages]]
+content = "File {file}:\\n[X]"
+"""
+CASES = "".join(f'[[cases]]\nid = "{i}"\nfile = "{i}"\nname = "[X]"\n' for i in range(8))
+
+
+def asked(messages: bool = True) -> Topic:
+    return parse_topic(TOPIC + (MESSAGES if messages else "") + CASES)
+
+
+def answers(run: cm.Run, column: str) -> dict[str, float]:
+    return {row["group"]: row[column] for row in answered_groups(run)}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the modules are written; several tests in one process need several names."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    from clinometer.models.server import client
+
+    monkeypatch.setattr(client, "_FIRST_WAIT", 0.001)
+    return tmp_path
+
+
+def test_functions_get_messages_or_records_and_give_texts_or_objects(folder: Path) -> None:
+    (folder / "own_async.py").write_text(
+        "SEEN = []\n"
+        "async def score(messages):\n"
+        "    SEEN.append(messages)\n"
+        "    return {'score': 3 if 'Ann' in messages[-1]['content'] else 5}\n"
+    )
+    (folder / "own_sync.py").write_text(
+        "SEEN = []\n"
+        "def score(record):\n"
+        "    SEEN.append(record)\n"
+        "    return '{\"score\": %d}' % (3 if record['name'] == 'Ann' else 5)\n"
+    )
+    with_messages = cm.audit("app:own_async:score", topic=asked(), replies=2)
+    with_records = cm.audit("app:own_sync:score", topic=asked(messages=False), replies=2)
+    for run, name in ((with_messages, "own_async"), (with_records, "own_sync")):
+        assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
+        seen = sys.modules[name].SEEN
+        assert len(seen) == 3 * 8 * 2
+        assert run.record.usage["requests"] == len(seen)
+    first = sys.modules["own_async"].SEEN[0]
+    assert first[0] == {"role": "system", "content": "Score as JSON."}
+    order = [record["name"] for record in sys.modules["own_sync"].SEEN]
+    assert len({*order[:12]}) == 3  # not group by group: what an application remembers meets all
+
+
+def test_questions_of_a_builtin_topic_are_asked_too(folder: Path) -> None:
+    (folder / "own_yes.py").write_text("def reply(messages):\n    return 'Yes, gladly.'\n")
+    topic = load_topic("hiring").select(["Jessica Schmidt", "white man"])
+    run = cm.audit("app:own_yes:reply", topic=topic, max_contexts=12, replies=3)
+    assert answers(run, "rate") == {"Jessica Schmidt": 1.0, "white man": 1.0}
+
+
+def test_an_application_that_raises_is_named_by_line_and_not_by_message(folder: Path) -> None:
+    (folder / "own_bad.py").write_text(f"def score(m):\n    raise KeyError('{SECRET}')\n")
+    with pytest.raises(ModelError, match=r"raised KeyError \(own_bad.py, line 2\)") as caught:
+        cm.audit("app:own_bad:score", topic=asked(), replies=2)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_failure_now_and_then_is_retried_and_a_slow_call_given_up(folder: Path) -> None:
+    (folder / "own_flaky.py").write_text(
+        "import asyncio\nCALLS = []\n"
+        "async def score(m):\n"
+        "    CALLS.append(m)\n"
+        "    if len(CALLS) % 7 == 3:\n        raise OSError\n"
+        "    if len(CALLS) % 7 == 5:\n        await asyncio.Event().wait()\n"
+        "    return {'score': 4}\n"
+    )
+    run = cm.audit("app:own_flaky:score", topic=asked(), replies=2, timeout=0.2)
+    assert run.record.replies["replies_words"] == 48
+    assert run.record.usage["retried_raised"] > 0 < run.record.usage["retried_timeout"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("app:nothing_here:score", "PYTHONPATH"),
+        ("app:json:nothing", "has no attribute"),
+        ("app:json:__doc__", "expected a function"),
+        ("app:json", "expected app:package.module:function"),
+        ("http:missing.toml", "cannot be read"),
+    ],
+)
+def test_a_wrong_name_is_one_line(name: str, said: str) -> None:
+    with pytest.raises(ClinometerError, match=said):
+        cm.audit(name, topic=asked(), replies=2)
+
+
+def test_unreadable_replies_are_counted(folder: Path) -> None:
+    (folder / "own_odd.py").write_text(
+        "CALLS = []\n"
+        "def score(m):\n"
+        "    CALLS.append(m)\n"
+        "    odd = ['{\"score\": 40}', 'I cannot say', None]\n"
+        "    return [*odd, *['{\"score\": 4}'] * 5][len(CALLS) % 8]\n"
+    )
+    run = cm.audit("app:own_odd:score", topic=asked(), replies=8, concurrency=1)
+    n = run.record.replies
+    kinds = ("replies_words", "replies_other", "replies_refusals", "replies_empty")
+    assert [n[kind] for kind in kinds] == [120, 24, 24, 24]
+    assert "38 % of the replies is other" in " ".join(map(str, run.findings))
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[Any]]]:
+    """An application of FastAPI, and what it was sent."""
+    app, seen = fastapi.FastAPI(), []
+
+    @app.post("/score")
+    async def score(request: fastapi.Request) -> Any:
+        body = await request.json()
+        seen.append((dict(request.headers), body))
+        if request.headers.get("x-key") != SECRET:
+            raise fastapi.HTTPException(401, f"not {request.headers.get('x-key')}")
+        points = 3 if "Ann" in json.dumps(body) else 5
+        return {"answers": [{"text": f'My answer: {{"score": {points}}}'}]}
+
+    @app.get("/plain", response_class=fastapi.responses.PlainTextResponse)
+    async def plain(name: str) -> str:
+        return f'{{"score": {3 if name == "Ann" else 5}}} points'
+
+    port = free_port()
+    config = uvicorn.Config(app, port=port, log_level="critical")
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    until(lambda: running.started, alive=thread.is_alive)
+    yield f"http://127.0.0.1:{port}", seen
+    running.should_exit = True
+    thread.join()
+
+
+def described(address: str, key: str = "{SCREEN_VALUE}") -> str:
+    return (
+        f'address = "{address}/score"\nreply = "answers.0.text"\n[headers]\nX-Key = "{key}"\n'
+        '[body]\nmodel = "v2"\nconversation = "{messages}"\nlast = ["<{prompt}>"]\n'
+    )
+
+
+def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
+    server: tuple[str, list[Any]], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, seen = server
+    connected: list[Any] = []
+    connect = socket.socket.connect
+
+    def noted(own: socket.socket, to: Any) -> None:
+        connected.append(to)
+        connect(own, to)
+
+    monkeypatch.setattr(socket.socket, "connect", noted)
+    (folder / "screen.toml").write_text(described(address))
+    monkeypatch.setenv("SCREEN_VALUE", SECRET)
+    run = cm.audit("http:screen.toml", topic=asked(), replies=2, out=folder / "run")
+    assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
+    assert len(seen) == 48
+    assert {f"http://{to[0]}:{to[1]}" for to in connected} == {address}  # and nowhere else
+    headers, body = seen[0]
+    assert headers["x-key"] == SECRET
+    assert body["conversation"][-1]["content"] == body["last"][0].strip("<>")
+    assert set(body) == {"model", "conversation", "last"}
+    written = [file for file in folder.rglob("*") if file.is_file()]
+    assert len(written) > 5
+    for file in written:
+        assert SECRET.encode() not in file.read_bytes(), file
+    monkeypatch.setenv("SCREEN_VALUE", "wrong" + SECRET)
+    with pytest.raises(ModelError, match=r"\(status 401\); check the environment") as caught:
+        cm.audit("http:screen.toml", topic=asked(), replies=2)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_query_and_a_plain_text_answer(server: tuple[str, list[Any]], folder: Path) -> None:
+    (folder / "plain.toml").write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
+    run = cm.audit("http:plain.toml", topic=asked(messages=False), replies=2)
+    assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('address = "ftp://host/x"', "expected http or https"),
+        (f'address = "https://me:{SECRET}@host/x"', "expected no user and password"),
+        ('address = "https://h/x"\ncode = "os:system"', "code: unknown"),
+        ('address = "https://h/x"\nmethod = "EXEC"', "method"),
+        (f'address = "https://h/x"\n[headers]\nX-Api-Key = "{SECRET}"', "an environment variable"),
+        ('address = "http://h/x"\n[headers]\nA = "{SCREEN_VALUE}"', "over https only"),
+        ('address = "https://h/x"\n[headers]\nA = "{NOT_SET_HERE}"', "has no NOT_SET_HERE"),
+        ('address = "https://h/x"\n[headers]\nA = "{OPENAI_API_KEY}"', "a key for someone else"),
+        ("address = 3", "address"),
+        ("address", "expected TOML"),
+    ],
+)
+def test_a_wrong_file_is_one_line_without_its_secrets(
+    text: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCREEN_VALUE", SECRET)
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    (folder / "screen.toml").write_text(text)
+    with pytest.raises(ClinometerError) as caught:
+        cm.audit("http:screen.toml", topic=asked(), replies=2)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_template_names_what_there_is() -> None:
+    file = HttpFile(address="https://h/x", body={"a": "{nothing}"})
+    with pytest.raises(ClinometerError, match=r"expected \{messages\}, \{prompt\}; found"):
+        file.filled("Hello")
+
+
+def test_a_plan_cannot_name_a_function(clinometer: Clinometer, folder: Path) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    (folder / "own_plan.py").write_text("raise SystemExit('was run')\n")
+    plan = ["plan", "--topic", "./topic.toml", "--protocol", "plan.toml", "--model"]
+    assert clinometer(*plan, "app:own_plan:score").status == 0
+    found = clinometer("audit", "--protocol", "plan.toml")
+    assert found.status == 2
+    assert "names a function to run, which no file can" in found.err
+
+
+def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    (folder / "own_slow.py").write_text(
+        "import asyncio, hashlib, os, pathlib\n"
+        "FILE = pathlib.Path(__file__).with_name('calls.txt')\n"
+        "async def score(messages):\n"
+        "    with FILE.open('a') as file:\n"
+        "        file.write(hashlib.sha256(repr(messages).encode()).hexdigest() + '\\n')\n"
+        "    await asyncio.sleep(0.01)\n"
+        "    return {'score': 4}\n"
+    )
+    calls, flying = folder / "calls.txt", 4
+    command = [sys.executable, "-m", "clinometer", "audit", "app:own_slow:score", "--topic"]
+    command += ["./topic.toml", "--replies", "10", "--out", "run", "--concurrency", str(flying)]
+    killed = subprocess.Popen(command, stderr=subprocess.PIPE)
+    until(
+        lambda: calls.exists() and len(calls.read_text().splitlines()) > 70,
+        alive=lambda: killed.poll() is None,
+        every=0.005,
+    )
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    before = len(calls.read_text().splitlines())
+    assert before < 240
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ})
+    count = Counter(calls.read_text().splitlines())
+    assert len(count) == 3 * 8
+    assert min(count.values()) == 10
+    assert 240 <= count.total() <= 240 + flying

@@ -1,0 +1,113 @@
+"""Numbers and categories in JSON, by regular expressions, and as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clinometer.errors import TopicError
+from clinometer.models.generation.replies import open_reader, read_replies
+from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
+from clinometer.readouts.score import ScoreReader
+from clinometer.readouts.tables import ScoreTable, parse_readout
+from clinometer.storage.untrusted import NOTHING
+from clinometer.topics import Prompt
+
+SHOWN = ShownQuestion("Score Ann.")
+YES_NO = {"yes": ("yes", "hire"), "no": ("no",)}
+
+
+def reader_of(attributes: dict[str, tuple[str, ...]] | None = None, **table: Any) -> ScoreReader:
+    readout = parse_readout(table)
+    assert isinstance(readout, ScoreTable)
+    readout.check(attributes or readout.steps() or {})
+    reader = open_reader(readout, attributes or readout.steps() or {}, NOTHING)
+    assert isinstance(reader, ScoreReader)
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("reply", "number"),
+    [
+        ('{"score": 72}', 72.0),
+        ('Here:\n```json\n{\n "score": 7.25, "why": "a {brace}"\n}\n```', 7.25),
+        ('<think>{"score": 1}</think>{"score": "85 %"}', 85.0),
+        ('{"score": 3} then {"score": 3}', 3.0),
+        ('{"score": 3} or {"score": 4}', None),
+        ('{"score": true}', None),
+        ('{"score": null}', None),
+        ('{"score": 1e999}', None),
+        ('{"score": 101}', None),
+        ('{"score": -0.1}', None),
+        ('{"points": 50}', None),
+        ('{"score": 5', None),
+        ("{" * 100_000, None),
+    ],
+)
+def test_a_number_is_read_from_a_field(reply: str, number: float | None) -> None:
+    reader = reader_of(kind="json", field="score", scale=[0, 100])
+    assert reader.numbers([reply], [SHOWN]) == [number]
+
+
+@pytest.mark.parametrize(
+    ("reply", "number"),
+    [
+        ("I'd say 70.", 70.0),
+        ("70/100", 70.0),
+        ("On a scale from 0 to 100: 70", 70.0),
+        ("Score: -3", None),
+        ("70 or 80", None),
+        ("1,000", None),
+        ("B2", None),
+    ],
+)
+def test_the_only_number_counts(reply: str, number: float | None) -> None:
+    assert reader_of(kind="number", scale=[0, 100]).numbers([reply], [SHOWN]) == [number]
+
+
+def test_categories_and_what_is_none_of_them() -> None:
+    reader = reader_of(YES_NO, kind="json", field="result.decision")
+    said = ['{"result": {"decision": " Hire "}}', '{"result": {"decision": "no"}}']
+    said += ['{"result": {"decision": "maybe"}}', "I'm sorry, no.", "", '{"result": 1}']
+    assert reader.read(said, [SHOWN] * 6) == [0, 1, OTHER, REFUSAL, EMPTY, OTHER]
+
+
+def test_a_pattern_gives_its_group() -> None:
+    reader = reader_of(YES_NO, kind="regex", pattern=r"DECISION:\s*(\w+)")
+    assert reader.read(["Well. DECISION: no.", "no"], [SHOWN] * 2) == [1, OTHER]
+    assert reader_of(kind="regex", pattern=r"\d+$", scale=[1, 9]).numbers(["3 of 8"]) == [8.0]
+
+
+@pytest.mark.parametrize(("step", "mean"), [(0.5, 3.75), (None, 4.0), (4.0, 4.0)])
+def test_numbers_are_counted_by_their_step(step: float | None, mean: float) -> None:
+    """0.5 and 7, rounded to whole numbers unless the scale has another step."""
+    reader = reader_of(kind="number", scale=[-10, 30], step=step)
+    numbers = reader.table.steps() or {}
+    prompt = Prompt("Score Ann.", "", True, SHOWN)
+    scores = read_replies(reader, numbers, [prompt], tuple(numbers), [("0.5", "7", "none")])
+    p = np.exp(scores.log_probs[0])
+    assert p @ [float(number) for number in numbers] / p.sum() == pytest.approx(mean)
+    assert scores.unread is not None
+    assert scores.unread[0].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"kind": "number"}, "readout.scale: missing"),
+        ({"kind": "number", "scale": [5, 1]}, "the lowest and the highest"),
+        ({"kind": "number", "scale": [1, 2, 3]}, "readout.scale"),
+        ({"kind": "number", "scale": [0, 10], "step": 3.0}, "divides the scale"),
+        ({"kind": "number", "scale": [0, 10], "step": 0.01}, "at most 200 steps"),
+        ({"kind": "regex", "pattern": "(", "scale": [1, 2]}, "expected a regular expression"),
+        ({"kind": "regex", "pattern": "(a)(b)", "scale": [1, 2]}, "one group at most"),
+        ({"kind": "json", "scale": [1, 2]}, "readout.field: missing"),
+    ],
+)
+def test_a_wrong_table_is_one_line(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(TopicError) as caught:
+        reader_of(**table)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
