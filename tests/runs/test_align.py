@@ -10,6 +10,7 @@ from tests.present import present
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import RunError, SettingsError
+from clinometer.measure import Preferences
 from clinometer.runs import Run, audit
 from clinometer.runs.align import (
     compare_preferences,
@@ -87,6 +88,30 @@ def test_different_categories_and_single_runs_are_refused() -> None:
         compare_runs([a, race], align="common")
     with pytest.raises(RunError, match="at least two"):
         compare_runs([a])
+
+
+def test_few_replies_are_compared_with_as_few_only() -> None:
+    """Dice raise R: a model with forty replies would look better than its twin with two."""
+
+    def replies(n: int, seed: int) -> Preferences:
+        counts = np.random.default_rng(seed).multinomial(n, [0.5, 0.5], (3, 40))
+        return Preferences(
+            values=counts / n,
+            groups=("a", "b", "c"),
+            contexts=tuple(f"c{i}" for i in range(40)),
+            categories=("yes", "no"),
+            context_weights=np.ones(40),
+            group_weights=np.ones(3),
+            reference="group-mean",
+            answers=np.full((3, 40), float(n)),
+        )
+
+    two, also_two, forty = replies(2, 1), replies(2, 2), replies(40, 3)
+    for pair in ([two, forty], [forty, two]):
+        with pytest.raises(RunError, match="2 replies a cell are too few to take dice out"):
+            compare_preferences(pair, replicates=200)
+    found = compare_preferences([two, also_two], replicates=200)
+    assert next(d for d in found.overall if d.measure == "R").p_corrected is not None
 
 
 def test_two_runs_of_one_model_stay_separate() -> None:

@@ -134,6 +134,7 @@ RARE = np.concatenate([pair(around([0.9, 0.3], 40)) * 0.9999, np.full((2, 40, 1)
 MANY = around(np.r_[np.full(117, 0.8), 0.4, 0.45, 0.42], 16)
 MISSING = pair(around([0.8, 0.8, 0.8], 40))
 MISSING[1] = np.nan
+FEW, FEW_N = counted(pair(np.repeat(around([0.5], 40, 0.1), 4, axis=0)), 2)
 NULL, NULL_N = counted(pair(np.repeat(around([0.5], 30, 0.1), 4, axis=0)), 10)
 REAL, REAL_N = counted(pair(around([0.8, 0.5, 0.4, 0.3], 30, 0.05)), 20)
 RATED, RATED_N = counted(ratings([5.2, 7.3, 6.0, 6.1], 30), 20)
@@ -264,6 +265,9 @@ CASES: dict[str, Case] = {
     "replies of a fair model": Case(
         rates(NULL, answers=NULL_N), "rates", "unclear",
         ("no difference between the 4 groups is clear",), ("clearly",)),
+    "two replies of a fair model": Case(
+        rates(FEW, answers=FEW_N), "rates", "unclear",
+        ("no difference between the 4 groups is clear",), ("clearly", "swings", "which way")),
     "replies that differ": Case(
         rates(REAL, answers=REAL_N), "rates", "clear", ("clearly differ",), NOT_NONE),
     "replies about a whole set": Case(
@@ -382,6 +386,17 @@ def test_a_fair_model_is_not_found_to_differ() -> None:
         shares, n = counted(pair(fair), 10, seed)
         called += statements(rates(shares, answers=n))[0].sure == "clear"
     assert called <= 1
+
+
+def test_dice_of_few_replies_are_not_called_swing() -> None:
+    """R of two replies a cell is mostly dice: no interval, and no statement that rests on one."""
+    said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N))}
+    assert said["size"].low is None
+    assert "2 replies a cell are too few to take dice out of it; 3 would do" in said["size"].text
+    assert said["steadiness"].sure == "cannot tell"
+    assert "so few replies" in said["steadiness"].text
+    same = pair(np.ones((2, 10)))
+    assert statements(rates(same, answers=np.full((2, 10), 2.0)))[0].kind == "rates"
 
 
 def test_the_size_of_r_is_said_in_the_unit_of_the_criterion() -> None:

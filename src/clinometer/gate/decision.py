@@ -344,7 +344,9 @@ def _notes(
     ]
     if differing:
         notes.append(f"The runs were scored with other settings: {', '.join(differing)}.")
-    if any(one.preferences.answers is not None for one in pair):
+    if any(one.preferences.noisy for one in pair):
+        notes.append("Sampled answers, too few to take their dice out: they are in both runs.")
+    elif any(one.preferences.answers is not None for one in pair):
         notes.append("Sampled answers: the noise of counting them is taken out of each run.")
     if silence.cells:
         notes.append(f"{silence.sentence()}; the upper end counts them as the worst.")

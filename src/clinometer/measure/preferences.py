@@ -225,6 +225,8 @@ class Preferences:
         self._corrections[population, clusters] = correction
         if clusters is None:
             report = replace(report, n_eff=self.decompose().n_eff)
+        if self.noisy:
+            return report.without_intervals(self.too_few_replies)
         return self._with_split(report, intervals=True, **resampling)
 
     def exact(self, population: str) -> bool:
@@ -309,12 +311,27 @@ class Preferences:
         return np.where(self.observed, self.answers, 2.0)
 
     @property
+    def replies(self) -> float:
+        """Mean number of answers that were counted in a cell; 0 where probabilities were read."""
+        if self.answers is None or not self.observed.any():
+            return 0.0
+        return float(self.answers[self.observed].mean())
+
+    @property
     def noisy(self) -> bool:
         """Whether answers were counted, but too few to take their noise out of the risks."""
-        if self.answers is None or not self.observed.any():
-            return False
-        least = least_answers(len(self.categories), self.grid.criterion.points)
-        return float(self.answers[self.observed].mean()) < least
+        return 0 < self.replies < self._least_replies
+
+    @property
+    def too_few_replies(self) -> str:
+        """Why risks of `noisy` answers have no interval: what they are, and what would do."""
+        n = self.replies
+        few = "1 reply a cell is" if n == 1 else f"{n:.3g} replies a cell are"
+        return f"{few} too few to take dice out of it; {self._least_replies} would do"
+
+    @property
+    def _least_replies(self) -> int:
+        return least_answers(len(self.categories), self.grid.criterion.points)
 
     def components(self, *, level: float = 0.95, clusters: str | None = None) -> Components:
         """Lean, swing and dice: see `split_replies`."""

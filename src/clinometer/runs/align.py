@@ -103,6 +103,12 @@ def compare_preferences(
                 f"({_criterion(one)}) than the first ({_criterion(first)}): measure both alike "
                 "(--criterion, --norm, --raw)"
             )
+        if (one.noisy or first.noisy) and abs(one.replies - first.replies) > 0.1 * first.replies:
+            few = one if one.noisy else first
+            raise RunError(
+                f"compare: expected as many replies in number {number + 1} as in the first, or "
+                f"enough in both to take dice out of R: {few.too_few_replies}"
+            )
         if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
             raise RunError(
                 f"compare: number {number + 1} has other groups or contexts than the first; "

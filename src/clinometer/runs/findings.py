@@ -131,6 +131,7 @@ class Facts:
     spread          on a scale: standard deviation of the scores over the contexts, within groups
     split           lean, swing and dice of repeated replies
     placebo         irrelevant edits, where some were asked
+    noisy           whether replies are too few to take their dice out of R
     """
 
     name: str
@@ -155,6 +156,7 @@ class Facts:
     spread: float = 0.0
     split: Components | None = None
     placebo: Placebo | None = None
+    noisy: bool = False
 
     @property
     def seen(self) -> list[int]:
@@ -170,14 +172,15 @@ class Facts:
     def too_few(self) -> bool:
         """Whether the units cannot tell: R has no interval, or no test could list a group."""
         level = self.report.R.level or 0.95
-        few = self.report.R.low is None or 2.0 ** (1 - self.units) > 1 - level
+        unknown = self.report.R.low is None and not self.noisy
+        few = unknown or 2.0 ** (1 - self.units) > 1 - level
         return few and not self.exact and not self.clear
 
     @property
     def alike(self) -> bool:
         """Whether every answer is as the reference: R of sampled answers can be 0 by chance."""
         R = self.report.R
-        return max(R.value, R.high or 0.0) <= ROUNDING and not self.clear
+        return max(R.value, R.high or 0.0) <= ROUNDING and not self.clear and not self.noisy
 
     @property
     def differs(self) -> bool:
@@ -253,6 +256,7 @@ def facts_of_table(
         population=population,
         exact=p.exact(population),
         spread=_spread(p, report),
+        noisy=p.noisy,
     )
 
 
@@ -664,6 +668,8 @@ def _sure(f: Facts, middle: str) -> tuple[str, str, str]:
         tell = f"; {units} cannot tell whether {other} would show it"
         return "cannot tell", tell, f"more {f.unit}s"
     more, gone = f"more {f.unit}s", f"{other} in which they do not"
+    if f.noisy:
+        more = "more replies to each request"
     if seen == 1:
         return ("clear", ", clearly", gone) if n else ("unclear", ", not clearly", more)
     if n and middle:
@@ -694,15 +700,14 @@ def size(f: Facts) -> Finding:
     ends = "" if R.low is None else f" ({between(R.low, R.high, to=' to ')})"
     if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
         ends = f" (above 0, up to {risk(R.high)})"
-    note = f"; no interval: {R.note}" if R.note else ""
     worth = ""
     if f.report.n_eff < f.report.n_contexts - 0.5:
         worth = f", worth about {max(round(f.report.n_eff), 1)}"
-    about = in_words(R, f.population)
+    about = f"no interval: {R.note}" if R.note else in_words(R, f.population)
     return Finding(
         "size",
         f"R is {risk(R.value)}{unit}{ends}, the distance from {_reference(f)}; "
-        f"{counted(f.report.n_contexts, f.context)}{worth}; {about}{note}.",
+        f"{counted(f.report.n_contexts, f.context)}{worth}; {about}.",
         "exact"
         if f.exact
         else "cannot tell"
@@ -733,7 +738,7 @@ def steadiness(f: Facts) -> Finding:
             if share <= ROUNDING:
                 text = f"All of R is a steady lean; nothing swings with the {f.context}."
             return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
-        few = counted(f.units, f.unit)
+        few = "so few replies" if f.noisy else counted(f.units, f.unit)
         text = f"How much of R is steady and how much swings cannot be told from {few}."
         return Finding("steadiness", text, "cannot tell", share, unit="share of R", numbers=numbers)
     sure = "clear"
