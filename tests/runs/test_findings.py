@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +67,16 @@ def counted(p: FloatArray, replies: int, seed: int = 1) -> tuple[FloatArray, Flo
     return counts / replies, np.full(p.shape[:2], float(replies))
 
 
-def facts(
+Later = Callable[[], Facts]
+"""Facts that are computed where they are asked for: collecting the tests takes no time."""
+
+
+def facts(*given: Any, **how: Any) -> Later:
+    """The facts of planted preferences, see `_facts`."""
+    return cache(partial(_facts, *given, **how))
+
+
+def _facts(
     p: FloatArray,
     categories: tuple[str, ...] = MALE,
     *,
@@ -107,20 +118,22 @@ def floor(R: float, p: float, *, width: float = 0.05, p_between: float = 0.5) ->
     )  # fmt: skip
 
 
-def rates(p: FloatArray, **how: Any) -> Facts:
+def rates(p: FloatArray, **how: Any) -> Later:
     known = {"favourable": 0, "words": ("“Yes”", "“No”", "“Maybe”"), "context": "question"}
     third = p.shape[2] == 3
     return facts(p, (*YES, "maybe") if third else YES, reference="group-mean", known=known, **how)
 
 
-def scale(p: FloatArray, **how: Any) -> Facts:
+def scale(p: FloatArray, **how: Any) -> Later:
     names = tuple(str(i + 1) for i in range(p.shape[2]))
     return facts(p, names, reference="group-mean", criterion="points", **how)
 
 
-def silent(f: Facts) -> Facts:
+def silent(f: Later) -> Later:
     """The same where no group has an answer."""
-    return replace(f, leans=tuple(replace(g, favoured=None, category=None) for g in f.leans))
+    return lambda: replace(
+        f(), leans=tuple(replace(g, favoured=None, category=None) for g in f().leans)
+    )
 
 
 def wordings(n: int, contexts: int) -> list[str]:
@@ -147,7 +160,7 @@ RACES = ("a", "b", "c", "d", "e")
 class Case:
     """A situation, and what its headline must and must not say."""
 
-    facts: Facts
+    facts: Later
     kind: str
     sure: str
     says: tuple[str, ...]
@@ -309,7 +322,7 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_headlines(name: str) -> None:
     case = CASES[name]
-    found = statements(case.facts)
+    found = statements(case.facts())
     first = found[0]
     assert (first.kind, first.sure) == (case.kind, case.sure), first.text
     for part in case.says:
@@ -384,24 +397,24 @@ def test_a_fair_model_is_not_found_to_differ() -> None:
     for seed in range(8):
         fair = np.repeat(around([0.5], 30, 0.1, seed), 4, axis=0)
         shares, n = counted(pair(fair), 10, seed)
-        called += statements(rates(shares, answers=n))[0].sure == "clear"
+        called += statements(rates(shares, answers=n)())[0].sure == "clear"
     assert called <= 1
 
 
 def test_dice_of_few_replies_are_not_called_swing() -> None:
     """R of two replies a cell is mostly dice: no interval, and no statement that rests on one."""
-    said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N))}
+    said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N)())}
     assert said["size"].low is None
     assert "2 replies a cell are too few to take dice out of it; 3 would do" in said["size"].text
     assert said["steadiness"].sure == "cannot tell"
     assert "so few replies" in said["steadiness"].text
     same = pair(np.ones((2, 10)))
-    assert statements(rates(same, answers=np.full((2, 10), 2.0)))[0].kind == "rates"
+    assert statements(rates(same, answers=np.full((2, 10), 2.0))())[0].kind == "rates"
 
 
 def test_the_size_of_r_is_said_in_the_unit_of_the_criterion() -> None:
-    def size(f: Facts) -> str:
-        return next(one.text for one in statements(f) if one.kind == "size")
+    def size(f: Later) -> str:
+        return next(one.text for one in statements(f()) if one.kind == "size")
 
     assert "the share of answers that would have to change" in size(CASES["90 against 30 %"].facts)
     assert "points)" in size(CASES["ratings 5.2 and 7.3"].facts)
@@ -409,7 +422,7 @@ def test_the_size_of_r_is_said_in_the_unit_of_the_criterion() -> None:
 
 
 def test_findings_are_plain_values() -> None:
-    for one in statements(CASES["12 to 74 %"].facts):
+    for one in statements(CASES["12 to 74 %"].facts()):
         row = one.to_dict()
         assert row["text"] == str(one)
         assert isinstance(row["numbers"], dict)

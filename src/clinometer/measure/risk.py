@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.errors import SettingsError
-from clinometer.measure.criterion import Criterion, checked_norm
 from clinometer.measure.grid import (
     PreferenceArguments,
     PreferenceGrid,
     read_preferences,
 )
 from clinometer.measure.results import RiskReport
-from clinometer.statistics.arrays import FloatArray, blocks, plain, read_only, snap
+from clinometer.statistics.arrays import blocks, snap
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.weights import weighted_mean
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
-
-NORMS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, math.inf)
 
 
 def decompose(
@@ -76,142 +69,43 @@ def decompose(
 
 
 def decompose_grid(grid: PreferenceGrid) -> RiskReport:
-    """`decompose` of preferences that have been read."""
-    found = _CriterionSums.of(grid, (grid.criterion,))
-    R, R_bias, R_volatility = (float(values[0]) for values in found.overall)
-    n_eff, n_eff_by_group = grid.effective_sizes(found.total, found.square)
+    """`decompose` of preferences that have been read, in one pass over them, in blocks."""
+    criterion, X, K = grid.criterion, grid.shape[0], len(grid.categories)
+    total, square, risk, mean = np.zeros(X), np.zeros(X), np.zeros(X), np.zeros((X, K))
+    for rows, columns in blocks(grid.shape, depth=K):
+        s = grid.stereotypes(rows, columns)
+        w = grid.cell_weights(rows, columns)
+        total[rows] += w.sum(axis=1)
+        square[rows] += (w * w).sum(axis=1)
+        risk[rows] += (w * criterion(s)).sum(axis=1)
+        for y in range(K):
+            mean[rows, y] += (w * s[..., y]).sum(axis=1)
+    observed = total > 0
+    weights = grid.observed_weights(observed)
+    divisor = np.where(observed, total, np.nan)
+    mean /= divisor[:, None]
+    r = snap(risk / divisor, grid.tolerance)
+    r_bias = snap(criterion(mean), grid.tolerance)
+    r_volatility = snap(r - r_bias, grid.tolerance)
+    R, R_bias, R_volatility = (
+        Estimate(float(weighted_mean(part, weights))) for part in (r, r_bias, r_volatility)
+    )
+    n_eff, n_eff_by_group = grid.effective_sizes(total, square)
     return RiskReport(
         groups=grid.groups,
         categories=grid.categories,
-        r=found.r[0],
-        r_bias=found.r_bias[0],
-        r_volatility=found.r_volatility[0],
-        mean_stereotype=found.mean,
+        r=r,
+        r_bias=r_bias,
+        r_volatility=r_volatility,
+        mean_stereotype=mean,
         group_weights=grid.group_weights,
-        R=Estimate(R),
-        R_bias=Estimate(R_bias),
-        R_volatility=Estimate(R_volatility),
+        R=R,
+        R_bias=R_bias,
+        R_volatility=R_volatility,
         n_contexts=grid.contexts_asked,
         n_eff=n_eff,
         n_eff_by_group=n_eff_by_group,
         missing_cells=grid.missing_cells,
-        missing_groups=tuple(g for g, w in zip(grid.groups, found.total, strict=True) if w <= 0),
-        criterion=grid.criterion,
+        missing_groups=tuple(g for g, w in zip(grid.groups, total, strict=True) if w <= 0),
+        criterion=criterion,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class RiskCurve:
-    """Risks for each norm k. Arrays are read-only.
-
-    Attributes:
-        norms: k, as given.
-        groups: labels, X of them.
-        r, r_bias, r_volatility: [N,X]; NaN for missing groups.
-        R, R_bias, R_volatility: [N].
-    """
-
-    norms: tuple[float, ...]
-    groups: tuple[str, ...]
-    r: FloatArray
-    r_bias: FloatArray
-    r_volatility: FloatArray
-    R: FloatArray
-    R_bias: FloatArray
-    R_volatility: FloatArray
-
-    def table(self) -> list[dict[str, Any]]:
-        """One plain row per norm: norm ("inf" for the maximum), R, R_bias, R_volatility."""
-        return [
-            {
-                "norm": "inf" if math.isinf(k) else k,
-                "R": float(self.R[i]),
-                "R_bias": float(self.R_bias[i]),
-                "R_volatility": float(self.R_volatility[i]),
-            }
-            for i, k in enumerate(self.norms)
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The curve and the groups' risks as plain values for JSON; None for missing groups."""
-        rows = self.table()
-        for i, row in enumerate(rows):
-            row["groups"] = [
-                {
-                    "group": group,
-                    "r": plain(self.r[i, x]),
-                    "r_bias": plain(self.r_bias[i, x]),
-                    "r_volatility": plain(self.r_volatility[i, x]),
-                }
-                for x, group in enumerate(self.groups)
-            ]
-        return {"curve": rows}
-
-
-def risk_curve(grid: PreferenceGrid, norms: Sequence[float] = NORMS) -> RiskCurve:
-    """R, R^b and R^v of the paper's criterion as functions of k (Eq. 10), in one pass.
-
-    k = 1 adds up the positive stereotypes of all categories; k = inf takes only the worst. R
-    and R^b do not grow with k; R^v may rise or fall. With two categories only one can be
-    positive, so the curve is flat: k changes how several favoured categories count.
-
-    `decompose` gives the same numbers norm by norm. No norm at all, and a norm below 1, are
-    errors.
-
-    >>> p = [[0.4, 0.4, 0.2], [0.6, 0.2, 0.2]]
-    >>> curve = risk_curve(read_preferences(p), [1, np.inf])
-    >>> curve.R.round(12).tolist(), curve.R_volatility.round(12).tolist()
-    ([0.3, 0.25], [0.05, 0.0])
-    """
-    ks = tuple(checked_norm(norm) for norm in norms)
-    if not ks:
-        raise SettingsError("norms: expected at least one norm, found none")
-    paper = grid.criterion if grid.criterion.name == "ratio" else Criterion()
-    found = _CriterionSums.of(replace(grid, criterion=paper), [replace(paper, norm=k) for k in ks])
-    by_group = [read_only(part) for part in (found.r, found.r_bias, found.r_volatility)]
-    return RiskCurve(ks, grid.groups, *by_group, *found.overall)
-
-
-@dataclass(frozen=True, eq=False)
-class _CriterionSums:
-    """Sums over the contexts for N criteria of the same s.
-
-    total, square [X] of the weights, mean [X,K] of s, r, r_bias, r_volatility [N,X], and their
-    three means over the groups [N].
-    """
-
-    total: FloatArray
-    square: FloatArray
-    mean: FloatArray
-    r: FloatArray
-    r_bias: FloatArray
-    r_volatility: FloatArray
-    overall: list[FloatArray]
-
-    @classmethod
-    def of(cls, grid: PreferenceGrid, criteria: Sequence[Criterion]) -> _CriterionSums:
-        """One pass over the preferences, in blocks."""
-        X, K = grid.shape[0], len(grid.categories)
-        total, square, risk = np.zeros(X), np.zeros(X), np.zeros((len(criteria), X))
-        mean = np.zeros((X, K))
-        for rows, columns in blocks(grid.shape, depth=K):
-            s = grid.stereotypes(rows, columns)
-            w = grid.cell_weights(rows, columns)
-            total[rows] += w.sum(axis=1)
-            square[rows] += (w * w).sum(axis=1)
-            for i, criterion in enumerate(criteria):
-                risk[i, rows] += (w * criterion(s)).sum(axis=1)
-            for y in range(K):
-                mean[rows, y] += (w * s[..., y]).sum(axis=1)
-        observed = total > 0
-        weights = grid.observed_weights(observed)
-        divisor = np.where(observed, total, np.nan)
-        mean /= divisor[:, None]
-        r = snap(risk / divisor, grid.tolerance)
-        r_bias = snap(np.stack([criterion(mean) for criterion in criteria]), grid.tolerance)
-        r_volatility = snap(r - r_bias, grid.tolerance)
-        overall = [
-            read_only(np.array([weighted_mean(row, weights) for row in part]))
-            for part in (r, r_bias, r_volatility)
-        ]
-        return cls(total, square, mean, r, r_bias, r_volatility, overall)

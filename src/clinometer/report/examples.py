@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,6 @@ from clinometer.runs.folder.recover import cell_words
 from clinometer.runs.nouns import asks, from_group, group_text, question_of
 from clinometer.topics.conversation import CASE
 
-_HEAVIEST = 10  # contexts whose words are considered for a headline
 _ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen
 _SWING = "leans one way in one, the other way in the other: swing"
 _SWING_ASKED = "below the mean in one, above it in the other: swing"
@@ -142,18 +140,6 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     words = cell_words(run, x, c)
     word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
     return replace(answer_cell, word=word)
-
-
-def likeliest_word(cells: CellStatistics, x: int, y: int) -> str:
-    """The word of a category that a group's heaviest contexts make likeliest; "" if not stored."""
-    name = cells.run.preferences.categories[y]
-    total: dict[str, float] = defaultdict(float)
-    for c in np.argsort(-cells.cell_weights[x], kind="stable")[:_HEAVIEST]:
-        for w in cell_words(cells.run, x, int(c)):
-            if name in w.categories:
-                total[w.word] += w.probability * float(cells.cell_weights[x, c])
-    word = max(total, key=lambda w: total[w], default="")
-    return word if total[word] > 0 else ""
 
 
 def _swing(run: Run, strength: np.ndarray) -> Example | None:

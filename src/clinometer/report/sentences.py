@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clinometer.display.numbers import between, counted, percent, risk
+from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import brief
 from clinometer.measure import Estimate
 from clinometer.measure.factors import factor_sentence
@@ -177,14 +177,3 @@ def contexts_worth(run: Run, *, brackets: bool = False) -> str:
     if worth >= n:
         return count
     return f"{count} ≈ {worth}" if brackets else f"{count}, worth about {worth},"
-
-
-def more_contexts(run: Run) -> str:
-    if not run.record.finished:
-        return "the rest of the run may tell"
-    return "ask 200" if run.risks.n_contexts < 200 else "more contexts would tell"
-
-
-def _range(low: float, high: float) -> str:
-    a, b = percent(low), percent(high)
-    return a if a == b else f"{a.removesuffix(' %')}–{b}"
