@@ -72,7 +72,7 @@ def main() -> None:
         runs[name] = found.run
     controls = {name: random_control(run) for name, run in runs.items()}
     found_truth = truth_test(
-        read_ratings(given.data / "validation_ratings.csv"), runs, controls=controls
+        read_ratings(given.data / "validation_ratings.csv"), runs, controls=controls, high="missing"
     )
     print(f"{found_truth.statements} statements, {', '.join(models)}")
     print("| | rho | given length | ours ahead by |\n|---|---|---|---|")

@@ -52,6 +52,13 @@ def validate_command(
             "--random-words/--no-random-words",
         ),
     ] = True,
+    high: Annotated[
+        str | None,
+        opt(
+            "What a high rating says of a statement: enough context, or missing.",
+            unset="as the ratings say",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         opt("Write a passed truth test to a file, for --validation of score and audit."),
@@ -110,6 +117,7 @@ def validate_command(
         always = accept is not None or accepted is not None
         _agreement(judged, rule, accepted, dataset, always, json_output, statistics)
     elif any(path.is_dir() for path in scores):
+        statistics["high"] = high
         _truth(judged, scores, random=random, out=out, json_output=json_output, **statistics)
     elif len(scores) > 1 or out is not None:
         raise SettingsError("SCORES: expected one table, or folders of runs (for --out too)")
@@ -261,7 +269,11 @@ def _truth(
         say(f"{out} was not written: the first run did not pass")
         return
     row = result.rows[0]
-    passed = {"rho": row.rho, "given_length": row.given_length}
+    passed = {
+        "rho": row.rho,
+        "given_length": row.given_length,
+        "compared": [one.name for one in result.rows[1:] if one.role == "baseline"],
+    }
     write_validation(runs[str(folders[0])].record, out, statements=result.statements, **passed)
     if not json_output:
         console().print(f"Wrote {out}: pass it to score or audit as --validation.")
@@ -269,7 +281,8 @@ def _truth(
 
 def _print_truth(result: TruthTest) -> None:
     table = TerminalTable(
-        f"COBIAS and the mean rating of {result.annotators} people, {result.statements} statements"
+        f"Stability (1 - COBIAS) and the mean rating of {result.annotators} people, "
+        f"{result.statements} statements; higher: more reliable"
     )
     table.add_text("").add_numbers("rho", "interval", "given length", "interval", "first ahead by")
     for row in result.rows:

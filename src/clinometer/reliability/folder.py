@@ -44,12 +44,16 @@ class CountsRecord(RecordPart):
 
 
 class ValidationRecord(RecordPart):
-    """A passed truth test (`clinometer reliability validate`): which models, versions and scoring
-    it tested, and how closely they follow people."""
+    """A passed truth test (`clinometer reliability validate`): which models (with their revisions),
+    versions and scoring it tested, how closely they follow people, on which texts, and what they
+    were compared with."""
 
     models: list[str]
+    revisions: list[str]
     versions_by: str
     scoring: dict[str, Any]
+    texts: str
+    compared: list[str]
     statements: int
     rho: Estimate
     given_length: Estimate

@@ -47,15 +47,16 @@ def validation_status(record: ReliabilityRecord) -> ValidationStatus:
     ends = between(validation.given_length.low, validation.given_length.high, to=" to ")
     return ValidationStatus(
         True,
-        f"Validated: with these models and versions COBIAS follows people's ratings of "
+        f"Validated: with these models and versions the stability follows people's ratings of "
         f"{validation.statements} statements with rho = {risk(validation.given_length.value)} "
-        f"({ends}) beyond their length.",
+        f"({ends}) beyond their length, compared with {', '.join(validation.compared)}.",
     )
 
 
 def write_validation(record: ReliabilityRecord, path: Path, **result: Any) -> None:
-    """Write the result of a truth test that a run has passed: statements, rho, given_length."""
-    validation = ValidationRecord(**_tested(record), **result)
+    """Write the result of a truth test that a run has passed: statements, rho, given_length, and
+    what it was compared with."""
+    validation = ValidationRecord(**_tested(record), texts=record.texts, **result)
     with replacing(path) as beside:
         beside.write_text(validation.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
@@ -88,6 +89,7 @@ def _tested(record: ReliabilityRecord) -> dict[str, Any]:
     """What a validation is about."""
     return {
         "models": [m.id for m in record.models],
+        "revisions": [m.revision for m in record.models],
         "versions_by": record.versions_by,
         "scoring": record.scoring,
     }

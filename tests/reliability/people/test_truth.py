@@ -71,15 +71,19 @@ def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun
     return ReliabilityRun(record, tables)
 
 
+#: These ratings rise with COBIAS as printed: a high one says that context is missing.
+MISSING: dict[str, Any] = {"replicates": 100, "high": "missing"}
+
+
 def test_rows_equal_scipy() -> None:
     scores = TRUTH + RNG.normal(size=N)
-    found = truth_test(Ratings.of(RATED), {"ours": made(scores, ("a", "b"))}, replicates=100)
+    found = truth_test(Ratings.of(RATED), {"ours": made(scores, ("a", "b"))}, **MISSING)
     rows = {row.name: row for row in found.rows}
     assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU, ADDED]
     mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
     assert present(rows["ours"].rho).value == pytest.approx(spearmanr(scores, mean).statistic)
     words = np.array([len(t.split()) for t in TEXTS])
-    assert present(rows[LENGTH].rho).value == pytest.approx(spearmanr(-words, mean).statistic)
+    assert present(rows[LENGTH].rho).value == pytest.approx(spearmanr(words, -mean).statistic)
     assert rows[LENGTH].given_length is None
     x, y, z = map(rankdata, (scores, mean, words))
     left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
@@ -98,21 +102,46 @@ def test_rows_equal_scipy() -> None:
 def test_a_planted_score_passes_and_noise_does_not() -> None:
     good, noise, other = (made(x) for x in (TRUTH, RNG.normal(size=N), RNG.normal(size=N)))
     ratings = Ratings.of(RATED)
-    found = truth_test(ratings, {"good": good}, controls={"good": noise}, replicates=300)
+    how = MISSING | {"replicates": 300}
+    found = truth_test(ratings, {"good": good}, controls={"good": noise}, **how)
     assert found.passed
     assert found.rows[-1].name == RANDOM
     assert present(present(found.rows[-1].ahead).low) > 0
     assert "passes" in found.notes[-1]
-    assert not truth_test(ratings, {"good": good}, replicates=300).passed  # without its control
-    assert not truth_test(ratings, {"noise": noise}, controls={"noise": other}).passed
-    assert not truth_test(ratings, {"good": good}, controls={"good": good}).passed
+    assert not truth_test(ratings, {"good": good}, **how).passed  # without its control
+    assert not truth_test(ratings, {"noise": noise}, controls={"noise": other}, **how).passed
+    assert not truth_test(ratings, {"good": good}, controls={"good": good}, **how).passed
     with pytest.raises(TableError, match="four statements"):
-        truth_test(Ratings.of({"x": {"1": "3"}}), {"good": good})
+        truth_test(Ratings.of({"x": {"1": "3"}}), {"good": good}, high="enough")
+
+
+@pytest.mark.parametrize("high", ["enough", "missing"])
+def test_ratings_in_either_direction_have_the_right_verdict(high: str) -> None:
+    """The same opinion of people who say 5 for enough context, and of people who say 5 for missing
+    context; the wrong direction does not pass, and none is not guessed."""
+    good, noise = made(TRUTH), made(RNG.normal(size=N))
+    turned = {k: {a: str(6 - int(v)) for a, v in row.items()} for k, row in RATED.items()}
+    table = RATED if high == "missing" else turned
+    ratings = Ratings.of(table, rows={k: {"high_means": high} for k in table})
+    runs: dict[str, Any] = {"runs": {"good": good}, "controls": {"good": noise}}
+    found = truth_test(ratings, **runs, replicates=300)
+    assert found.passed
+    assert present(found.rows[0].rho).value > 0.5
+    unsaid, other = Ratings.of(table), "enough" if high == "missing" else "missing"
+    assert truth_test(unsaid, **runs, high=high, replicates=300).passed
+    assert not truth_test(unsaid, **runs, high=other, replicates=300).passed
+    with pytest.raises(SettingsError, match="add --high enough or --high missing"):
+        truth_test(unsaid, **runs)
+    with pytest.raises(SettingsError, match=f"a high one means {high} context"):
+        truth_test(ratings, **runs, high=other)
+    rows = {k: {"high_means": "both" if k == "0" else "missing"} for k in table}
+    with pytest.raises(TableError, match="found both, missing"):
+        truth_test(Ratings.of(table, rows=rows), **runs)
 
 
 def test_random_ratings_have_no_verdict_at_a_low_level_or_without_the_control() -> None:
     """At a level of 0.01 an interval excludes 0 almost always: half of all noise would pass."""
-    how: dict[str, Any] = {"level": 0.01, "replicates": 100}
+    how: dict[str, Any] = MISSING | {"level": 0.01}
     noise, control = made(RNG.normal(size=N)), made(RNG.normal(size=N))
     above = 0
     for seed in range(20):
@@ -153,7 +182,7 @@ VERSIONS = VariantSet(
 def test_the_command_and_the_validation(tmp_path: Path, clinometer: Callable[..., Any]) -> None:
     run = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run", replicates=100)
     assert run.record.versions_by == "somebody"
-    rated = "id,annotator_1,annotator_2\n0,1,2\n1,3,3\n2,5,4\n3,2,1\n"
+    rated = "id,annotator_1,annotator_2,high_means\n0,1,2,enough\n1,3,3,\n2,5,4,enough\n3,2,1,\n"
     (tmp_path / "ratings.csv").write_text(rated)
     command = ["reliability", "validate", tmp_path / "ratings.csv", tmp_path / "run"]
     done = clinometer(*command, "--replicates", 100, "--out", tmp_path / "passed.json")
@@ -181,11 +210,16 @@ def test_only_the_same_models_and_versions_are_validated(tmp_path: Path) -> None
     assert not validation_status(run.record).validated
     sure = Estimate(0.3, 0.1, 0.5, 0.95, "bootstrap")
     file = tmp_path / "passed.json"
-    write_validation(run.record, file, statements=160, rho=sure, given_length=sure)
+    how = {"rho": sure, "given_length": sure, "compared": ["random words"]}
+    write_validation(run.record, file, statements=160, **how)
     read = read_validation(file)
     again = cm.score_reliability(STATEMENTS, VERSIONS, replicates=100, validation=read)
     assert validation_status(again.record).validated
     assert "160 statements" in validation_status(again.record).why
+    assert "compared with random words" in validation_status(again.record).why
     other = VariantSet(VERSIONS.versions, "somebody else")
     with pytest.raises(SettingsError, match="versions_by"):
         cm.score_reliability(STATEMENTS, other, replicates=100, validation=read)
+    changed = present(read).model_copy(update={"revisions": ["another"]})
+    with pytest.raises(SettingsError, match="revisions"):
+        cm.score_reliability(STATEMENTS, VERSIONS, replicates=100, validation=changed)

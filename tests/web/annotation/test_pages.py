@@ -181,6 +181,16 @@ def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: P
         assert present(found.observed).value == 0.0
 
 
+def test_ratings_say_what_a_high_one_means(dataset: Path, tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'ratings.db'}", read_task(dataset, mode="rating"))
+    assert "5 enough" in come(store, 1).get("/").text
+    come(store, 1).post("/judge", data={"item": "0", "value": "5"})
+    for long in (False, True):
+        write_export(store, tmp_path / "ratings.csv", long=long)
+        assert read_ratings(tmp_path / "ratings.csv").high == "enough"
+    store.close()
+
+
 def test_tokens_are_stable_and_more_people_can_join(store: Store, database: str) -> None:
     before = store.annotators(at_least=2)
     again = Store(database, store.task)

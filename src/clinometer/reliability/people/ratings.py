@@ -18,6 +18,9 @@ NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})
 #: With more distinct values than this, a column contains measurements, not categories.
 MOST_CATEGORIES = 50
 MISSING = -1
+#: What a high rating says of a statement's context; a table may say so in a column of this name.
+HIGH_MEANS = ("enough", "missing")
+HIGH = "high_means"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,20 @@ class Ratings:
     numeric: bool
     texts: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, Row] = field(default_factory=dict)
+
+    @property
+    def high(self) -> str:
+        """What a high rating says of a statement's context, one of `HIGH_MEANS`; "" where the
+        table does not say."""
+        said = {str(row[HIGH]).strip().lower() for row in self.rows.values() if row.get(HIGH)}
+        if not said:
+            return ""
+        if len(said) > 1 or not said <= set(HIGH_MEANS):
+            raise TableError(
+                f"{HIGH}: expected {' or '.join(HIGH_MEANS)} in every row, found "
+                f"{', '.join(sorted(said))}"
+            )
+        return said.pop()
 
     @property
     def counts(self) -> NDArray[np.int64]:

@@ -1,8 +1,9 @@
-"""Does a score say what people say? COBIAS of runs, and what it has to beat, against ratings.
+"""Does a score say what people say? Stability in runs, and what it has to beat, against ratings.
 
-A score has to beat what is cheap: the length of a statement, how many words its versions add, how
-surprising it is without any context (tau), and the same score with random words in the place of
-context.
+Higher means more reliable throughout: the score is the stability, 1 - COBIAS, and ratings that are
+high where context is missing are turned round. A score has to beat what is cheap: the length of a
+statement, how many words its versions add, how surprising it is without any context (tau), and the
+same score with random words in the place of context.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pandas as pd
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.people.ratings import Ratings
+from clinometer.reliability.people.ratings import HIGH_MEANS, Ratings
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, VariantSet, count_words
@@ -26,8 +27,8 @@ from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
 
-LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
-ADDED = "words added by the versions"
+LENGTH, TAU, RANDOM = "number of words", "less tau without context", "random words"
+ADDED = "fewer words added by the versions"
 #: What a row is: the score of a run, of one of its models, or a baseline.
 SCORE, MODEL, BASELINE = "score", "model", "baseline"
 _RATING = "mean rating"
@@ -39,7 +40,7 @@ LEAST_LEVEL = 0.95
 class TruthRow(Plain):
     """One score against the mean rating of the same statements.
 
-    rho            Spearman's correlation; above 0, it rises with the rating
+    rho            Spearman's correlation; above 0, what is rated more reliable scores higher
     given_length   the same with the number of words held fixed; None for length itself
     ahead          how far the first score is ahead of this one: the difference of their
                    correlations, given length where both have one; None for the first score
@@ -123,17 +124,23 @@ def truth_test(
     runs: Mapping[str, ReliabilityRun],
     *,
     controls: Mapping[str, ReliabilityRun] | None = None,
+    high: str | None = None,
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
 ) -> TruthTest:
     """Compare runs with ratings of the same statements (by id); `controls` are the same runs with
-    random words. Every row has the same statements, so that rows can be compared."""
+    random words. Every row has the same statements, so that rows can be compared.
+
+    `high` says what a high rating means, "enough" context or "missing" context; None where the
+    ratings say so themselves.
+    """
     ratings.need_numbers("truth test")
+    sign = 1.0 if _meaning(ratings, high) == HIGH_MEANS[0] else -1.0
     if not runs:
         raise TableError("runs: expected at least one, found none")
     columns = _columns(runs, controls or {})
-    means = pd.Series(ratings.means(), index=list(ratings.items))
+    means = pd.Series(sign * ratings.means(), index=list(ratings.items))
     values = {name: column for name, (_, column) in columns.items()}
     # The order of the first run: the bootstrap samples by place.
     table = pd.DataFrame(values | {_RATING: means}).reindex(next(iter(values.values())).index)
@@ -174,6 +181,21 @@ def truth_test(
     return TruthTest(len(table), m, raters, ceiling, tuple(rows))
 
 
+def _meaning(ratings: Ratings, high: str | None) -> str:
+    if high is not None and high not in HIGH_MEANS:
+        raise SettingsError(f"high: expected {' or '.join(HIGH_MEANS)}, found {high!r}")
+    if high and ratings.high and high != ratings.high:
+        raise SettingsError(
+            f"high: the ratings say that a high one means {ratings.high} context, found {high!r}"
+        )
+    if not (meaning := high or ratings.high):
+        raise SettingsError(
+            "high: does a high rating mean that a statement has enough context, or that context is "
+            f"missing? The ratings do not say: add --high {' or --high '.join(HIGH_MEANS)}"
+        )
+    return meaning
+
+
 def _columns(
     runs: Mapping[str, ReliabilityRun], controls: Mapping[str, ReliabilityRun]
 ) -> dict[str, tuple[str, pd.Series[float]]]:
@@ -184,18 +206,18 @@ def _columns(
 
     frames = {name: run.statements.set_index("id") for name, run in runs.items()}
     columns: dict[str, tuple[str, pd.Series[float]]]
-    columns = {name: (SCORE, frame["cobias"]) for name, frame in frames.items()}
+    columns = {name: (SCORE, 1 - frame["cobias"]) for name, frame in frames.items()}
     for name, run in runs.items():
         if len(run.record.models) > 1:
             for model, alone in run.models.set_index("id").groupby("model", sort=False):
-                columns[f"{name}, {model} alone"] = MODEL, alone["cobias"]
+                columns[f"{name}, {model} alone"] = MODEL, 1 - alone["cobias"]
     first = next(iter(frames.values()))
-    columns[LENGTH] = BASELINE, -first["text"].map(count_words).astype(float)
-    columns[TAU] = BASELINE, first["tau"]
+    columns[LENGTH] = BASELINE, first["text"].map(count_words).astype(float)
+    columns[TAU] = BASELINE, -first["tau"]
     for name, run in runs.items():
-        columns[named(ADDED, name)] = BASELINE, _added(run)
+        columns[named(ADDED, name)] = BASELINE, -_added(run)
     for name, run in controls.items():
-        columns[named(RANDOM, name)] = BASELINE, run.statements.set_index("id")["cobias"]
+        columns[named(RANDOM, name)] = BASELINE, 1 - run.statements.set_index("id")["cobias"]
     return columns
 
 

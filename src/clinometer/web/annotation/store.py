@@ -24,6 +24,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import install_command, require
+from clinometer.reliability.people.ratings import HIGH
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 from clinometer.web.annotation.task import SKIP, Item, Task
@@ -346,9 +347,11 @@ class Store:
 def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
 
-    Long: id, annotator, value, comment; what was skipped has the value "skip".
+    Long: id, annotator, value, comment; what was skipped has the value "skip". Ratings say in a
+    column of their own what a high one means.
     """
     column = store.task.question.column
+    high = {HIGH: store.task.question.high} if store.task.question.high else {}
     judgements = store.judgements()
     if long:
         return [
@@ -358,6 +361,7 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
                 "annotator": f"annotator_{j.annotator}",
                 "value": j.value,
                 "comment": j.comment,
+                **high,
             }
             for j in judgements
         ]
@@ -368,6 +372,7 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
             "id": item.id,
             column: item.text,
             **{f"annotator_{n}": values.get((place, n), "") for n in numbers},
+            **high,
         }
         for place, item in enumerate(store.task.items)
     ]

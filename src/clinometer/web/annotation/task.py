@@ -27,11 +27,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a mode, the column that it shows, and the answers."""
+    """The question of a mode, the column that it shows, the answers, and what a high one says of
+    the context of a statement, where it says something."""
 
     text: str
     column: str
     answers: tuple[Answer, ...]
+    high: str = ""
 
     @property
     def values(self) -> frozenset[str]:
@@ -51,6 +53,7 @@ QUESTIONS: dict[str, Question] = {
     "rating": Question(
         text="Is there enough context to judge this statement as it stands?",
         column="sentence",
+        high="enough",
         answers=(
             Answer("1", "1 far too little", "1"),
             Answer("2", "2 too little", "2"),
