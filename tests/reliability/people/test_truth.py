@@ -132,7 +132,7 @@ def test_ratings_in_either_direction_have_the_right_verdict(high: str) -> None:
     assert not truth_test(unsaid, **runs, high=other, replicates=300).passed
     with pytest.raises(SettingsError, match="add --high enough or --high missing"):
         truth_test(unsaid, **runs)
-    with pytest.raises(SettingsError, match=f"a high one means {high} context"):
+    with pytest.raises(SettingsError, match=f"expected '{high}', as the ratings say"):
         truth_test(ratings, **runs, high=other)
     rows = {k: {"high_means": "both" if k == "0" else "missing"} for k in table}
     with pytest.raises(TableError, match="found both, missing"):

@@ -186,7 +186,7 @@ def _meaning(ratings: Ratings, high: str | None) -> str:
         raise SettingsError(f"high: expected {' or '.join(HIGH_MEANS)}, found {high!r}")
     if high and ratings.high and high != ratings.high:
         raise SettingsError(
-            f"high: the ratings say that a high one means {ratings.high} context, found {high!r}"
+            f"high: expected {ratings.high!r}, as the ratings say of a high one, found {high!r}"
         )
     if not (meaning := high or ratings.high):
         raise SettingsError(

@@ -347,8 +347,8 @@ class Store:
 def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
 
-    Long: id, annotator, value, comment; what was skipped has the value "skip". Ratings say in a
-    column of their own what a high one means.
+    Long: id, annotator, value, comment; what was skipped has the value "skip". A
+    separate column says what a high rating means.
     """
     column = store.task.question.column
     high = {HIGH: store.task.question.high} if store.task.question.high else {}
