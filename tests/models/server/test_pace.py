@@ -125,3 +125,26 @@ def test_limits_are_read_as_durations_and_as_times() -> None:
     assert refill(anthropic, "requests") is None
     for wrong in (told(3000, 3001, "1s"), told(3000, 5, "soon"), told(3000, 5, "-1s")):
         assert refill(wrong, "requests") is None
+
+
+def test_refusals_that_are_no_limit_do_not_slow_it_to_a_halt(clock: Clock) -> None:
+    """A server that refuses every tenth request, however slowly it is asked: one after the other,
+    each of which takes four seconds."""
+    pace = Pace(64)
+    for request in range(1, 501):
+        clock.now += max(4.0, 1 / (pace.rate() or 1.0))
+        if request % 10 == 0:
+            pace.refused(None)
+        else:
+            pace.answered(4.0, {}, 10)
+    assert (pace.rate() or 1.0) > 0.2
+
+
+def test_a_local_server_has_no_rate_but_its_pauses_are_kept(clock: Clock) -> None:
+    pace = Pace(8, steady=True)
+    for _ in range(20):
+        pace.answered(0.05, {}, 10)
+        pace.refused(None)
+    assert (pace.rate(), pace.window) == (None, 8.0)
+    pace.refused(2.0)
+    assert pace._next == clock.now + 2.0

@@ -24,8 +24,8 @@ _BUSY = 2.5
 _GROWTH = 0.1
 #: After a refusal: the share of the rate that got through, and the seconds back to all of it.
 _BELOW, _BACK_S = 0.97, 8.0
-#: How far past what gets through the rate may grow.
-_PAST = 1.1
+#: How far past what gets through the rate may grow, and a rate that may always be tried again.
+_PAST, _SEEN = 1.1, 0.5
 #: Seconds in which refusals are one event: the limit is what gets through meanwhile.
 _EVENT_S = 1.0
 #: Seconds over which the first rate is measured, and the share of a known rate to use.
@@ -38,8 +38,9 @@ class Pace:
     """When the next request may begin."""
 
     def __init__(self, most: int, *, steady: bool = False) -> None:
-        """`steady`: all of `most` from the first, for a server that has no limit of its rate."""
-        self.most = most
+        """`steady`: all of `most` from the first, and refusals are only waited out: for a server
+        that sets no limit on the rate."""
+        self.most, self._steady = most, steady
         self.window = float(most) if steady else min(_FIRST_WINDOW, float(most))
         self._flying = 0
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
@@ -79,9 +80,9 @@ class Pace:
             through = before * (self._through + 3) / (self._through + 3 + self._early)
             now = time.monotonic()
             grown = through * (_BELOW + (1 - _BELOW) * ((now - since) / _BACK_S) ** 3)
-            # A rate that is not used says nothing about the limit.
+            # A rate that is not used says nothing about the limit; a slow one is hardly seen.
             used = sum(now - at < _MEASURED_S for at in self._answers) / _MEASURED_S
-            limits.append(max(min(grown, _PAST * used), through * _BELOW))
+            limits.append(max(min(grown, _PAST * used + _SEEN), through * _BELOW))
         return max(min(limits), 1 / 60) if limits else None
 
     def answered(self, seconds: float, headers: Mapping[str, str], tokens: int) -> None:
@@ -110,6 +111,10 @@ class Pace:
     def refused(self, pause: float | None) -> None:
         """A request came too early: within a second of others, it belongs to the same event."""
         now = time.monotonic()
+        if pause:
+            self._next = max(self._next, now + min(pause, 60.0))
+        if self._steady:
+            return
         if self._event is None or now - self._event[1] > _EVENT_S:
             rate = self.rate()
             if rate is None:
@@ -118,8 +123,6 @@ class Pace:
             self._event, self._through, self._early = (rate, now), 0, 0
             self.window = max(self.window * 0.9, 1.0)
         self._early += 1
-        if pause:
-            self._next = max(self._next, now + min(pause, 60.0))
 
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
