@@ -69,6 +69,8 @@ def test_every_kind_of_file_gives_the_same_components(tmp_path: Path, name: str)
     (plain,) = imported(written(tmp_path / "plain.jsonl", rows()))
     assert run.record.components == plain.record.components
     assert [g.group for g in run.record.components.clear_groups()] == ["g0", "g2"]  # type: ignore[union-attr]
+    # what charts mark is what the headline says
+    assert [g.group for g in run.leans if g.category is not None] == ["g0", "g2"]
 
 
 def test_models_and_axes_are_runs_that_can_be_loaded(tmp_path: Path) -> None:

@@ -404,9 +404,6 @@ def gap(f: Facts) -> Finding | None:
     scale, a mean to compare with, or a group that clearly differs."""
     length = f.report.criterion.length
     clear = [x for x in f.clear if f.leans[x].low is not None]
-    if f.split is not None:
-        steady = {group.group for group in f.split.clear_groups()}
-        clear = [x for x in clear if f.report.groups[x] in steady]
     if not f.report.criterion.points or not f.relative or not clear:
         return None
     x = max(clear, key=lambda i: f.leans[i].lean or 0.0)

@@ -136,11 +136,18 @@ class Run:
     def leans(self) -> tuple[GroupLean, ...]:
         """Which groups lean clearly, and to what, in the order of the topic.
 
-        On average at most one minus `level` of the groups on this list do not belong there.
+        On average at most one minus `level` of the groups on this list do not belong there. Of
+        repeated scores, those whose steady lean is clear in the split of their variance.
         """
-        settings = self.record.settings
-        known = self.record.model.kind == "reference" or self.preferences.exact(settings.population)
-        return self.preferences.leans(level=settings.level, clusters=settings.clusters, known=known)
+        settings, p, split = self.record.settings, self.preferences, self.record.components
+        known = self.record.model.kind == "reference" or p.exact(settings.population)
+        leans = p.leans(level=settings.level, clusters=settings.clusters, known=known)
+        if split is None or not p.grid.relative or not p.grid.criterion.points:
+            return leans
+        steady = {one.group for one in split.clear_groups()}
+        return tuple(
+            replace(one, category=one.favoured if one.group in steady else None) for one in leans
+        )
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
