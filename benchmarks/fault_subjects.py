@@ -69,7 +69,15 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
                 "--limit", "4", "--versions", "3",
             ],
             _scored,
-            _open_model_once,
+            _open_models_once,
+        ),
+        "reliability audit": Subject(
+            lambda out: [
+                "reliability", "audit", str(given / "statements.csv"), "--limit", "2", "--versions",
+                "2", "--filler", "phrases:pocket:gpt2-s", "--out", str(out),
+            ],
+            _benchmarked,
+            _open_models_once,
         ),
         "mining": Subject(
             lambda out: [
@@ -93,7 +101,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
                 "audit", f"openai:{sampled}#toy", "--topic", str(topic), "--contexts",
                 str(folder / "contexts.csv"), "--replies", "6", "--out", str(out),
             ],
-            _audited,
+            _sampled,
             _small_parts,
         ),
         "import": Subject(
@@ -127,12 +135,23 @@ def _audited(out: Path) -> Any:
     )
 
 
+def _sampled(out: Path) -> Any:
+    """Each of the six cells is paid for at least once: three tokens a request."""
+    return _audited(out), min(18, Run.load(out).record.usage["tokens"])
+
+
 def _scored(out: Path) -> Any:
     from clinometer.reliability.run import ReliabilityRun
 
     run = ReliabilityRun.load(out)
     # Short of memory, torch may take another kernel: the last digits are not the same.
     return [table.to_csv(float_format="%.5g") for table in (run.statements, run.versions)]
+
+
+def _benchmarked(out: Path) -> Any:
+    """Every file of every step, the page apart: it says when it was written."""
+    steps = [file for file in sorted(out.glob("*.*")) if file.suffix in (".csv", ".jsonl")]
+    return [file.read_text(encoding="utf-8") for file in steps], _scored(out / "run")
 
 
 def _studied(out: Path) -> Any:
@@ -149,14 +168,19 @@ def _small_parts() -> None:
     scoring.FLUSH_S = 0.0  # type: ignore[attr-defined]
 
 
-def _open_model_once() -> None:
+def _open_models_once() -> None:
+    from clinometer.contexts.mining.languages.english.grammar import open_parser
     from clinometer.models import open_model
     from clinometer.reliability import scoring as taus
+    from clinometer.reliability.variants import make
 
-    opened = open_model("pocket:bert")
-    module: Any = taus
+    open_parser()  # cached: the forks share it
+    opened = {name: open_model(name) for name in ("pocket:bert", "pocket:gpt2-s")}
+    module: Any
+    for module in (taus, make):
+        module.open_model = lambda name, **_: opened[name]
+    module = taus
     module._POOL = {"cpu": 4}
-    module.open_model = lambda *_, **__: opened
     module.FLUSH_S = 0.0
 
 

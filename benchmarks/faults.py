@@ -2,12 +2,12 @@
 
     python benchmarks/faults.py                  # 200 faults
     python benchmarks/faults.py --faults 30      # as in CI: every kind twice
-    python benchmarks/faults.py --faults 100 --kinds kill-any,kill-before,kill-after,annotation
+    python benchmarks/faults.py --faults 100 --kinds kill-any     # at random moments
 
 Each fault strikes a fresh command (real command, real folder, cache and locks) at the k-th moment
 at which a file goes to the disk, k by the seed. The commands, in turn, are `audit` of a small model
-behind a server, `reliability score`, `mine`, `study sources`, `audit --replies` of a server that
-replies, `import lm-eval` and `report`; the kinds:
+behind a server, `reliability score`, `reliability audit`, `mine`, `study sources`, `audit
+--replies` of a server that replies, `import lm-eval` and `report`; the kinds:
 
     kill-before, kill-after   SIGKILL before or after that moment
     kill-any                  SIGKILL after a random time, of what the whole command takes
@@ -18,7 +18,8 @@ replies, `import lm-eval` and `report`; the kinds:
     truncate                  SIGKILL, then a file of the folder is cut short
     clock                     SIGKILL, then every file comes from next year, and the clock is behind
     two-writers               two commands at once
-    annotation, -postgresql   SIGKILL between answers to an annotation task, in either database
+    annotation, -postgresql   SIGKILL of `reliability annotate` while a person answers, in either
+                              database; of kill-any it is one of the commands
 
 Then the same command runs again without a fault. It must end with the tables and results of a
 command that nothing disturbed; where a file is damaged it may refuse in one line, and --fresh must
@@ -33,29 +34,32 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import csv
 import errno
+import functools
 import hashlib
 import importlib
 import json
 import os
 import random
+import re
 import resource
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 from tests.models.server.standin import Standin
 from tests.private_postgres import private_postgres
 
 from clinometer.cli import main as command_line
 from clinometer.machine import find_postgres
-from clinometer.web.annotation.store import Store
-from clinometer.web.annotation.task import Item, Task
 
 from fault_subjects import Subject, subjects  # isort: skip
 
@@ -66,6 +70,8 @@ KINDS = (
 )  # fmt: skip
 FAILURES = {"eio": errno.EIO, "enospc": errno.ENOSPC, "erofs": errno.EROFS}
 ANSWERS = 12
+#: The item that is asked for; the form to undo names another.
+ITEM = re.compile(r'action="/judge".*\s<input type="hidden" name="item" value="(\d+)"')
 #: Ends of our own making, and SIGKILL.
 ENDS = (0, 2, 3, 130, 143, -signal.SIGKILL)
 #: Ways in which libraries end when they get no memory.
@@ -140,7 +146,10 @@ class Bench:
         begun = time.monotonic()
         for number in range(first, first + faults):
             turn, place = divmod(number, len(kinds))
-            kind, name = kinds[place], names[turn % len(names)]
+            kind = kinds[place]
+            struck = [*names, "annotation"] if kind == "kill-any" else names
+            name = struck[turn % len(struck)]
+            kind = name if name == "annotation" else kind
             rng = random.Random(f"{seed}/{number}")  # noqa: S311
             what = kind if kind.startswith("annotation") else f"{name}, {kind}"
             try:
@@ -359,33 +368,82 @@ def clock_behind() -> None:
 
 
 def annotate(database: str, folder: Path, rng: random.Random) -> str:
-    """Answers until a SIGKILL; those that were acknowledged must be there afterwards."""
-    answers = rng.randrange(1, ANSWERS)
-    task = Task("t", "rating", tuple(Item(f"i{n}", f"text {n}", ()) for n in range(ANSWERS)))
+    """A person answers until a SIGKILL of the server, and goes on when it is back: what was
+    confirmed is there, once, and what was not confirmed is there at most once."""
+    words, export = annotation(folder, database), folder / f"{rng.random()}.csv"
+    sent: dict[int, str] = {}
+    told: set[int] = set()
+    for delay in (rng.uniform(0.0, whole_annotation(folder)), None):
+        with serving(words, folder, delay) as link:
+            judge(link, sent, told)
+    said = Path(tempfile.mkstemp(dir=folder)[1])
+    more = ["--export", str(export), "--long"]
+    check_lines([wait((forked(lambda: command_line([*words, *more]), said), said))])
+    with export.open(encoding="utf-8", newline="") as stream:
+        rows = [(int(row["id"]), row["comment"]) for row in csv.DictReader(stream)]
+    if len(rows) != ANSWERS or sorted(rows) != sorted(sent.items()):
+        raise Broken(f"{len(told)} answers confirmed: sent {sent}, kept {rows}")
+    return "all answers kept"
+
+
+def annotation(folder: Path, database: str) -> list[str]:
+    dataset = folder / "statements.csv"
+    dataset.write_text("id,sentence\n" + "".join(f"{n},Text {n}.\n" for n in range(ANSWERS)))
+    return ["reliability", "annotate", str(dataset), "--mode", "rating", "--database", database]
+
+
+@functools.cache
+def whole_annotation(folder: Path) -> float:
+    """Seconds of a task that nobody disturbs, once all that it imports is there."""
+    import uvicorn.protocols.http.auto  # noqa: F401
+
+    import clinometer.web.annotation.pages  # noqa: F401
+
+    begun = time.monotonic()
+    with serving(annotation(folder, str(folder / "whole.sqlite")), folder, None) as link:
+        judge(link, {}, set())
+    return time.monotonic() - begun
+
+
+@contextlib.contextmanager
+def serving(words: list[str], folder: Path, delay: float | None) -> Iterator[str]:
+    """The link of the first annotator ("" if the server was killed before it said one)."""
     said = Path(tempfile.mkstemp(dir=folder)[1])
 
     def work() -> None:
-        store = Store(database, task)
-        person = store.annotators(1)[0]
-        store.begin(person)
-        for place in range(ANSWERS):
-            store.judge(person, place, str(1 + place % 5))
-            os.write(1, b".")
-            if place + 1 == answers:
-                os.kill(os.getpid(), signal.SIGKILL)
+        if delay is not None:
+            threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        command_line([*words, "--annotators", "1", "--port", "0"])
 
-    status, acknowledged = wait((forked(work, said), said))
-    if status != -signal.SIGKILL or "Traceback" in acknowledged:
-        raise Broken(f"status {status}: {acknowledged[-300:]}")
-    store = Store(database, task)
+    child = forked(work, said)
     try:
-        person = store.annotators(1)[0]
-        kept = store.standing(person).done
+        ended = 0
+        while "Ctrl+C" not in said.read_text() and not ended:
+            ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            time.sleep(0.01)
+        links = re.findall(r"http\S+", said.read_text())
+        yield links[0] if links else ""
     finally:
-        store.close()
-    if kept != len(acknowledged):
-        raise Broken(f"{len(acknowledged)} answers acknowledged, {kept} kept")
-    return "all answers kept"
+        os.kill(child, signal.SIGKILL)
+        check_lines([wait((child, said))])
+
+
+def judge(link: str, sent: dict[int, str], told: set[int]) -> None:
+    """Answer every item that is shown, until there is none or the server is gone."""
+    if not link:
+        return
+    base, path = link.split("/?")
+    with contextlib.suppress(httpx.TransportError), httpx.Client(base_url=base) as client:
+        client.get(f"/?{path}")
+        client.post("/begin")
+        while found := ITEM.search(client.get("/judge").text):
+            place = int(found[1])
+            if place in told:
+                raise Broken(f"the answer to {place} was confirmed, and is asked for again")
+            sent[place] = f"{sent[place]}, again" if place in sent else f"answer {place}"
+            answer = {"item": found[1], "value": str(1 + place % 5), "comment": sent[place]}
+            if client.post("/judge", data=answer).status_code == 303:
+                told.add(place)
 
 
 if __name__ == "__main__":

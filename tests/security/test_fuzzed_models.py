@@ -7,9 +7,11 @@ import json
 import shutil
 import tempfile
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.security.fuzzing import budget, spoiled
@@ -19,9 +21,11 @@ from tests.security.test_inputs import Templated
 from clinometer.errors import ClinometerError
 from clinometer.models.catalog.pretrained import check_model_folder, loading, pretrained
 from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.generation import chat
 from clinometer.models.generation.chat import in_template
 from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.models.options import LoadOptions, SampleOptions
+from clinometer.storage.untrusted import limited
 from clinometer.topics.load import BUILTIN, parse_topic, read_file
 
 SOURCE = Path(ModelSpec.parse("pocket:gpt2-s").target)
@@ -93,7 +97,9 @@ def test_a_fuzzed_configuration_is_read_or_refused_in_one_line(data: st.DataObje
 @budget(30)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=12))
 def test_a_fuzzed_template_is_applied_or_refused_in_one_line(pieces: list[str]) -> None:
-    try:
-        in_template(Templated("".join(pieces) + " "), [{"role": "user", "content": "Hi"}])
-    except ClinometerError as error:
-        one_line(error)
+    with pytest.MonkeyPatch.context() as patch:  # twenty seconds of each loop are too many
+        patch.setattr(chat, "limited", partial(limited, seconds=2))
+        try:
+            in_template(Templated("".join(pieces) + " "), [{"role": "user", "content": "Hi"}])
+        except ClinometerError as error:
+            one_line(error)

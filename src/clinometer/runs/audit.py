@@ -40,6 +40,7 @@ from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import Executor, ModelQuery, ScoreCache, Scoring, make_executor
 from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, resolve
 from clinometer.storage.record import ModelRecord
+from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, load_topic
 
@@ -158,8 +159,11 @@ def audit(
             return _audit_reference(spec, resolved, folder, known or begun)
         if readout is not None:
             readout.check(settings.load)
-        load = settings.load if record is None else begun_load(settings.load, record)
         keeps = folder.replies if folder and executor == "local" else None
+        if record is not None and keeps is not None:  # a kill may have come before it was recorded
+            used = ReplyLog(keeps).used
+            record.usage = {k: max(n, used.get(k, 0)) for k, n in {**used, **record.usage}.items()}
+        load = settings.load if record is None else begun_load(settings.load, record)
         question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout, keeps)
         workers = stack.enter_context(closing(make_executor(executor, question, resources)))
         # What was answered before a plan was made is no answer to it.

@@ -1,7 +1,8 @@
 """Replies as they arrive, before the cell they belong to is complete: nothing paid for is lost.
 
-One line of JSON each, appended as it comes: [key, number, reply]. A line that a kill cut off is
-dropped; a run that is finished needs the file no longer, since its scores hold the texts.
+One line of JSON each, appended as it comes: [key, number, reply, what the run has used so far]. A
+line that a kill cut off is dropped; a run that is finished needs the file no longer, since its
+scores hold the texts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +21,8 @@ _MOST = 1 << 30
 
 
 class ReplyLog:
-    """The replies of one run, by prompt and number.
+    """The replies of one run, by prompt and number; `usage` tells what has been used for them, and
+    `used` is what an earlier attempt said of it last.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "replies.jsonl"
@@ -30,8 +33,9 @@ class ReplyLog:
     'Yes.'
     """
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, file: Path, usage: Callable[[], dict[str, int]] = dict) -> None:
+        self.file, self._usage = file, usage
+        self.used: dict[str, int] = {}
         self._found: dict[tuple[str, int], Any] = {}
         self._stream: IO[bytes] | None = None
         self._turn = threading.Lock()
@@ -45,11 +49,14 @@ class ReplyLog:
             raise RunError(f"{self.file}: cannot be read; --fresh starts over") from error
         for line in content.splitlines():
             try:
-                key, number, reply = parse_json(line)
+                key, number, reply, *used = parse_json(line)
             except (ValueError, TypeError):
                 continue
             if isinstance(key, str) and isinstance(number, int):
                 self._found[key, number] = reply
+                for name, n in used[0].items() if used and isinstance(used[0], dict) else ():
+                    if type(n) is int and 0 <= n < 1 << 63:
+                        self.used[name] = max(n, self.used.get(name, 0))
 
     def get(self, prompt: str, number: int) -> Any:
         """A reply; None if it was not asked for yet."""
@@ -58,7 +65,7 @@ class ReplyLog:
     def put(self, prompt: str, number: int, reply: Any) -> None:
         """Keep a reply: it is in the file when this returns."""
         key = _key(prompt)
-        line = json.dumps([key, number, reply]).encode() + b"\n"
+        line = json.dumps([key, number, reply, self._usage()]).encode() + b"\n"
         with self._turn:
             self._found[key, number] = reply
             try:

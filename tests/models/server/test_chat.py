@@ -71,6 +71,7 @@ def test_a_kill_costs_at_most_the_requests_on_their_way(
     # what was answered and kept is not asked again; those held are answered too late, and counted
     assert again == wanted - kept + len(held)
     assert asked_before - kept + len(held) <= 64  # on their way when the kill came
+    assert run.record.usage["requests"] >= wanted  # those before the kill are counted, too
     assert not [f for f in tmp_path.rglob("*") if f.is_file() and KEY.encode() in f.read_bytes()]
     assert KEY.encode() not in done.stdout + done.stderr
 

@@ -127,15 +127,15 @@ class Scoring:
                 yield answer.cells, answer.scores
 
         def store(batch: list[Scored]) -> None:
+            count_usage()
             if self.folder:
                 self.folder.write_scores(batch)
             prompts = [prompt for cells, _ in batch for prompt in pending.pop(int(cells[0]))]
             scores = WordScores.joined([scores for _, scores in batch])
             self.cache.put(model_info(record), prompts, scores, table.counts)
-            count_usage()
 
         def count_usage() -> None:
-            """Record what was used with what it gave: it was paid for, and a kill may come."""
+            """Record what was used before what it gave: it was paid for, and a kill may come."""
             self._counted = self.executor.usage()
             new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
             if new and (now := added(before, new)) != record.usage:
@@ -205,7 +205,8 @@ class ModelQuery:
             load = replace(load, sampled=replace(load.sampled, automatic=False))
         scorer = open_model(self.spec, load=load, words=options)
         if isinstance(scorer, AskingSampler | ChatTokenScorer) and self.replies is not None:
-            scorer.log = ReplyLog(self.replies)
+            paid = load.begun.get("usage", {})
+            scorer.log = ReplyLog(self.replies, lambda: added(paid, scorer.usage()))
         if readout is None:
             return scorer
         reader = None
