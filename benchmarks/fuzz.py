@@ -12,6 +12,7 @@ the run are asked for. Prints one JSON object; the status is 1 if anything was f
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -24,17 +25,29 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+SECURITY, MODELS = "tests/security", "tests/security/test_fuzzed_models.py::test_a_fuzzed"
+LOGS = "tests/security/test_fuzzed_logs.py::test"
 FUZZERS = {
-    "files": "tests/security/test_files.py::test_fuzzed_files_are_read_or_refused_in_one_line",
-    "bytes": "tests/security/test_limits.py::test_any_bytes_are_a_value_or_a_value_error",
-    "json": "tests/security/test_limits.py::test_sound_json_is_read_as_it_is",
-    "topics": "tests/security/test_fuzzed_models.py::test_a_fuzzed_topic_is_read_or_refused_in_one_line",  # noqa: E501
-    "configurations": "tests/security/test_fuzzed_models.py::test_a_fuzzed_configuration_is_read_or_refused_in_one_line",  # noqa: E501
-    "templates": "tests/security/test_fuzzed_models.py::test_a_fuzzed_template_is_applied_or_refused_in_one_line",  # noqa: E501
-    "run folders": "tests/security/test_fuzzed_records.py",
-    "replies": "tests/security/test_fuzzed_replies.py::test_a_fuzzed_reply_gives_log_probabilities_or_is_wrong",  # noqa: E501
-    "servers": "tests/security/test_fuzzed_replies.py::test_a_server_with_fuzzed_replies_is_believed_or_refused_in_one_line",  # noqa: E501
+    "files": f"{SECURITY}/test_files.py::test_fuzzed_files_are_read_or_refused_in_one_line",
+    "bytes": f"{SECURITY}/test_limits.py::test_any_bytes_are_a_value_or_a_value_error",
+    "json": f"{SECURITY}/test_limits.py::test_sound_json_is_read_as_it_is",
+    "topics": f"{MODELS}_topic_is_read_or_refused_in_one_line",
+    "protocols": f"{MODELS}_protocol_is_read_or_refused_in_one_line",
+    "harness": f"{LOGS}_fuzzed_samples_of_a_harness_are_a_run_or_one_line",
+    "tools": f"{LOGS}_fuzzed_replies_of_a_tool_are_runs_or_one_line",
+    "tables": f"{LOGS}_a_fuzzed_table_of_replies_is_runs_or_one_line",
+    "inspect": "tests/bridges/inspect/test_hostile_logs.py::test_a_fuzzed_log_is_a_run_or_one_line",
+    "folders": f"{MODELS}_model_folder_is_opened_or_refused_in_one_line",
+    "gguf": f"{MODELS}_gguf_file_is_converted_or_refused_in_one_line",
+    "templates": f"{MODELS}_template_is_applied_or_refused_in_one_line",
+    "run folders": f"{SECURITY}/test_fuzzed_records.py",
+    "replies": f"{SECURITY}/test_fuzzed_replies.py::"
+    "test_a_fuzzed_reply_gives_log_probabilities_or_is_wrong",
+    "servers": f"{SECURITY}/test_fuzzed_replies.py::"
+    "test_a_server_with_fuzzed_replies_is_believed_or_refused_in_one_line",
 }
+if importlib.util.find_spec("inspect_ai") is None:  # in an environment of its own
+    del FUZZERS["inspect"]
 #: What Hypothesis says of a phase: "60 passing, 0 failing, and 2 invalid test cases".
 COUNTS = re.compile(r"(\d+) (passing|failing|invalid)")
 

@@ -28,6 +28,9 @@ BEGIN, END = "<!-- attacks: written by tools/attacks.py -->", "<!-- end of attac
 APART = (
     "tests/security/test_fuzzed_records.py",
     "tests/security/test_fuzzed_replies.py",
+    "tests/security/test_fuzzed_models.py",
+    "tests/security/test_fuzzed_logs.py::test_fuzzed",
+    "tests/security/test_fuzzed_logs.py::test_a_fuzzed",
     "tests/security/test_faults.py",
     "tests/security/test_limits.py::test_sound_json_is_read_as_it_is",
     "tests/security/test_limits.py::test_any_bytes_are_a_value_or_a_value_error",

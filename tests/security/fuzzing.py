@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 #: Values as they are written in a file; some are no JSON.
@@ -22,7 +22,10 @@ KEYS = ("", "kind", "__proto__", "a" * 300, "schema_version", "id", "\ud800")
 
 def budget(examples: int) -> settings:
     """So many examples; benchmarks/fuzz.py has more of them."""
-    return settings(max_examples=examples * int(os.environ.get("CLINOMETER_FUZZ", "1")))
+    times = int(os.environ.get("CLINOMETER_FUZZ", "1"))
+    # What is found is read from the example; to explain it by others takes minutes.
+    phases = [phase for phase in Phase if phase is not Phase.explain]
+    return settings(max_examples=examples * times, phases=phases)
 
 
 @st.composite

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.bridges.imported import audited_elsewhere
+from clinometer.bridges.inspect import InspectAudit
 from clinometer.contexts.load import default_contexts
 from clinometer.models import ModelInfo, WordReport
 from clinometer.models.generation.replies import read_replies
@@ -112,7 +113,6 @@ def write_run(folder: Path, readout: dict[str, str]) -> Path:
 
 def write_log(path: Path, readout: dict[str, str]) -> Path:
     """A log of clinometer/audit, with a reply in every cell."""
-    from inspect_ai.dataset import Sample
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,
@@ -127,17 +127,20 @@ def write_log(path: Path, readout: dict[str, str]) -> Path:
     contexts = {"name": "made", "templates": templates, "counts": [1.0] * len(templates)}
     about: dict[str, Any] = {"replies": 4, "temperature": 1.0, "reply_tokens": 3, "seed": 0}
     metadata = {"clinometer": {"topic": topic_text(readout), "contexts": contexts, **about}}
-    dataset = EvalDataset(sample_ids=[*range(1, 2 * len(templates) + 1)])
+    asked = [
+        text for text, _ in InspectAudit.from_metadata(metadata["clinometer"], where="").samples()
+    ]
+    dataset = EvalDataset(sample_ids=[*range(1, len(asked) + 1)])
     spec = EvalSpec(
         created="2026-01-01T00:00:00+00:00", task="clinometer/audit", dataset=dataset,
-        model="mockllm/made", config=EvalConfig(), metadata=metadata,
+        model="mockllm/made", config=EvalConfig(epochs=4), metadata=metadata,
     )  # fmt: skip
     samples = [
         EvalSample(
-            id=cell + 1, epoch=epoch, input=Sample(input="x").input, target="",
+            id=cell + 1, epoch=epoch, input=text, target="",
             metadata={"cell": cell}, output=ModelOutput.from_content("mockllm/made", "yes"),
         )
-        for cell in range(2 * len(templates))
+        for cell, text in enumerate(asked)
         for epoch in (1, 2, 3, 4)
     ]  # fmt: skip
     log = EvalLog(eval=spec, status="success", samples=samples)

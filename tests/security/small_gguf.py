@@ -10,7 +10,8 @@ import numpy as np
 WIDTH, HIDDEN, HEADS, LAYERS = 16, 24, 2, 1
 
 
-def write_gguf(file: Path) -> Path:
+def write_gguf(file: Path, *, layers: int = LAYERS) -> Path:
+    """`layers` is what it says that it has; it has one."""
     words = ["<unk>", "<s>", "</s>", "!#", "#!", *(chr(0x21 + i) for i in range(60))]
     rng = np.random.default_rng(0)
 
@@ -20,7 +21,7 @@ def write_gguf(file: Path) -> Path:
     writer = gguf.GGUFWriter(file, "llama")
     writer.add_context_length(64)
     writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
+    writer.add_block_count(layers)
     writer.add_feed_forward_length(HIDDEN)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(HEADS)

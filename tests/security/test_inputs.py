@@ -250,7 +250,11 @@ ODD_FOLDERS: dict[str, Callable[[Path], None]] = {
             ("dangling", lambda path: path.symlink_to("/nowhere/at/all")),
         )
     },
-    **{f"{name} 10**8": configured(name, 10**8) for name in ("n_layer", "num_hidden_layers")},
+    **{
+        f"{name} {n}": configured(name, n)
+        for name in ("n_layer", "num_hidden_layers")
+        for n in (10**8, 900)
+    },
     "nested layers": configured("text_config", {"num_hidden_layers": 10**8}),
     "n_embd": configured("n_embd", 10**12),
     "vocab": configured("vocab_size", 10**12),

@@ -178,6 +178,13 @@ def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_gguf(tmp_path / "model.gguf")
 
 
+@pytest.mark.parametrize("layers", [10**8, 900, 2])
+def test_a_gguf_file_has_the_layers_that_it_says(layers: int, gguf: Path) -> None:
+    """Found by fuzzing: 10**8 layers were built one by one, and two had random weights in one."""
+    with pytest.raises(ModelError, match=r"block_count of at most 12|lack 'model\.layers\.1"):
+        folder_of_gguf(write_gguf(gguf, layers=layers))
+
+
 def test_a_converted_model_that_was_cut_short_is_converted_again(gguf: Path) -> None:
     weights = folder_of_gguf(gguf) / "model.safetensors"
     whole = weights.read_bytes()

@@ -108,7 +108,13 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
     """The replies in a JSON file, by its shape: promptfoo, DeepEval, HELM, a list, or one reply."""
     for fits, rows in _SHAPES:
         if isinstance(content, Mapping) and fits(content):
-            yield from rows(content)
+            try:
+                yield from rows(content)
+            except (AttributeError, LookupError, TypeError) as error:
+                raise TableError(
+                    f"{path}: expected the file as the tool wrote it, found a reply of another "
+                    f"shape: {shorten(str(error))}"
+                ) from error
             return
     for number, value in enumerate(content if isinstance(content, list) else [content]):
         yield _object(value, f"{path}: item {number}")

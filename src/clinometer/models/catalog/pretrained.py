@@ -8,6 +8,8 @@ caller allows them, at every call: tests/security/test_model_folders.py finds an
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 
 from clinometer.errors import ClinometerError, ModelError, ModelNotFound
 from clinometer.extras import require
-from clinometer.storage.untrusted import open_binary, parse_json, read_json
+from clinometer.storage.untrusted import limited, open_binary, parse_json, read_json
 
 #: Classes that load no weights; a tokenizer would keep an option it does not know.
 _WITHOUT_WEIGHTS = ("AutoConfig", "AutoTokenizer")
@@ -24,8 +26,10 @@ ADAPTER = "adapter_config.json"
 #: Endings of what transformers opens.
 _FILES = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}
 #: The most that a setting of a configuration can be, by a part of its name.
-_SIZES = {"layer": 10_000, "head": 100_000, "expert": 100_000, "hidden": 10**7, "inner": 10**7,
-          "intermediate": 10**7, "embd": 10**7, "embed": 10**9, "d_model": 10**7, "d_ff": 10**7,
+_LAYERS = ("layer", "block_count")
+_SIZES = {**dict.fromkeys(_LAYERS, 1000), "head": 100_000, "expert": 100_000, "hidden": 10**7,
+          "inner": 10**7, "intermediate": 10**7, "feed_forward": 10**7, "embd": 10**7,
+          "embedding_length": 10**7, "embed": 10**9, "d_model": 10**7, "d_ff": 10**7,
           "vocab": 10**8, "n_positions": 10**9}  # fmt: skip
 #: Kinds of adapters that peft merges as they were trained.
 _MERGED = ("LORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "ADALORA", "LN_TUNING")
@@ -74,7 +78,7 @@ def check_model_folder(folder: Path) -> None:
             )
     for file in filter(Path.is_file, (folder / "config.json", folder / ADAPTER)):
         try:
-            _check_sizes(read_json(file))
+            _check_sizes(read_json(file), None if file.name == ADAPTER else _tensors(folder))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise ModelError(
@@ -82,14 +86,51 @@ def check_model_folder(folder: Path) -> None:
             ) from error
 
 
-def _check_sizes(config: Any) -> None:
-    """Raise for a network of a size that no machine holds; building it would take for ever."""
+def _tensors(folder: Path) -> int | None:
+    """How many the weights of a folder have; None where they are elsewhere, or damaged."""
+    files = list(folder.glob("*.safetensors"))
+    if files and not any(folder.glob("*.index.json")):
+        with contextlib.suppress(ValueError):
+            return sum(len(weights_header(file)) for file in files)
+    return None
+
+
+def check_gguf(file: Path) -> None:
+    """The same for a .gguf file; what its header holds is counted in a process that is ended."""
+    require("reading GGUF files", "gguf")
+
+    def sizes() -> str:
+        from gguf import GGUFReader
+
+        reader = GGUFReader(file)
+        plain = {
+            name: value
+            for name, field in reader.fields.items()
+            if len(field.types) == 1 and isinstance(value := field.parts[-1][0].item(), int)
+        }
+        return json.dumps([plain, len(reader.tensors)])
+
+    try:
+        with open_binary(file) as stream:
+            size = os.fstat(stream.fileno()).st_size
+        _check_sizes(*parse_json(limited(sizes, seconds=60, megabytes=1024 + (size >> 20))))
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"model {file.name!r} cannot be loaded: expected a sound .gguf file: {error}"
+        ) from error
+
+
+def _check_sizes(config: Any, tensors: int | None) -> None:
+    """Raise for a network of a size that no machine holds, or of more layers than the weights have
+    `tensors`; building it would take for ever."""
     if not isinstance(config, dict):
         raise ValueError(f"expected an object, found {type(config).__name__}")
     for name, value in config.items():
         if isinstance(value, dict):
-            _check_sizes(value)
+            _check_sizes(value, tensors)
         limit = next((most for part, most in _SIZES.items() if part in name), None)
+        if tensors is not None and any(part in name for part in _LAYERS):
+            limit = tensors
         if isinstance(value, int) and limit is not None and not -1 <= value <= limit:
             raise ValueError(f"expected {name} of at most {limit:,}, found {value:,}")
 

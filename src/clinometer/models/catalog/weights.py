@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
-from clinometer.models.catalog.pretrained import damaged_weights, pretrained
+from clinometer.models.catalog.pretrained import check_gguf, damaged_weights, pretrained
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.storage.cache_folder import cache_folder
 
@@ -90,6 +90,7 @@ def _convert(file: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    check_gguf(file)
     try:
         # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
         with contextlib.redirect_stderr(io.StringIO()):
@@ -99,8 +100,12 @@ def _convert(file: Path, folder: Path) -> None:
             alone.mkdir()
             (alone / file.name).symlink_to(file.resolve())
             tokenizer = pretrained(AutoTokenizer, alone, gguf_file=file.name)
-            model = pretrained(
-                AutoModelForCausalLM, alone, gguf_file=file.name, dtype=torch.float32
+            model, info = pretrained(
+                AutoModelForCausalLM,
+                alone,
+                gguf_file=file.name,
+                dtype=torch.float32,
+                output_loading_info=True,
             )
             config = copy.deepcopy(model.config)
             if isinstance(config.eos_token_id, int):  # transformers 5.17 takes another token for it
@@ -117,6 +122,11 @@ def _convert(file: Path, folder: Path) -> None:
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
+    if missing := sorted(info["missing_keys"]):
+        raise ModelError(
+            f"model {file.name!r}: its weights lack {missing[0]!r}, and transformers would make "
+            "them up: copy or download it again"
+        )
 
 
 def gguf_file(spec: ModelSpec) -> Path | None:
