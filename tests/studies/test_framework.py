@@ -34,7 +34,7 @@ from clinometer.studies.framework import (
     printed,
     study_contexts,
 )
-from clinometer.studies.risk_tables import table_findings
+from clinometer.studies.risk_tables import PARTS, table_findings
 from clinometer.studies.size import over_models, size_findings, slope
 from clinometer.studies.sources import source_sets, sources_findings
 from clinometer.studies.toxicity import read_texts, some_of
@@ -141,6 +141,13 @@ def test_a_killed_writer_leaves_nothing_and_a_second_is_refused(tmp_path: Path) 
         pytest.raises(RunError, match="another process is writing it"),
     ):
         nothing.write(tmp_path)
+
+
+def test_every_model_of_a_table_has_its_printed_risks() -> None:
+    for parts in PARTS.values():
+        for key, part in parts.items():
+            names = {row.model for row in printed()[key]}
+            assert {entry.name for entry in suite(part.suite)} <= names, key
 
 
 def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
