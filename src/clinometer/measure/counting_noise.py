@@ -153,12 +153,11 @@ class _Answers:
         many = shares.reshape(-1, *self.star.shape)
         star = self.star[None]
         if self.weights is not None:  # the reference scatters with the answers that it is made of
-            star = np.zeros((len(many), self.shape[0], shares.shape[1]))
-            total = np.bincount(self.place[0], self.weights, self.shape[0])
-            for one, sums in zip(many, star, strict=True):
-                np.add.at(sums, self.place[0], self.weights[:, None] * one)
+            _, first, which = np.unique(self.place[0], return_index=True, return_inverse=True)
+            total = np.add.reduceat(self.weights, first)
+            star = np.add.reduceat(self.weights[:, None] * many, first, axis=1)
             star /= np.where(total > 0, total, 1.0)[:, None]
-            star = np.maximum(star, REFERENCE_FLOOR)[:, self.place[0]]
+            star = np.maximum(star, REFERENCE_FLOOR)[:, which]
         return self.criterion(self.criterion.stereotypes(many, star)).reshape(len(shares))
 
     def extrapolated(self, made: Counts | None = None) -> FloatArray:
@@ -372,13 +371,18 @@ def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
 
 
 def thin(counts: Counts, node: int, rng: np.random.Generator) -> FloatArray:
-    """`node` of the answers of each cell [n,K], without replacement; all cells have as many."""
+    """`node` of the answers of each cell [n,K], without replacement."""
     n, K = counts.shape
     if K > LONG:  # answer by answer: categories are many, and most of them empty
-        given = np.repeat(np.tile(np.arange(K), n), counts.ravel()).reshape(n, -1)
-        given += np.arange(n)[:, None] * K
-        chosen = rng.permuted(given, axis=1)[:, :node]
-        return np.bincount(chosen.ravel(), minlength=n * K).reshape(n, K).astype(float)
+        out = np.empty((n, K))
+        m = counts.sum(axis=1)
+        for total in np.unique(m):
+            some = np.flatnonzero(m == total)
+            given = np.repeat(np.tile(np.arange(K), len(some)), counts[some].ravel())
+            given = given.reshape(len(some), -1) + np.arange(len(some))[:, None] * K
+            chosen = rng.permuted(given, axis=1)[:, :node].ravel()
+            out[some] = np.bincount(chosen, minlength=len(some) * K).reshape(-1, K)
+        return out
     left = np.full(len(counts), node)
     rest = counts.sum(axis=1)
     out = np.empty(counts.shape)
