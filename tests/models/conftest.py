@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+#: Lists that note what this process does on the network; a hook of Python's cannot be taken out.
+_NOTES: list[list[str]] = []
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _NOTES or arguments[:1] == ("git",):  # which says what version of the code this is
+        return
+    if event == "socket.connect":
+        _NOTES[-1].append(":".join(map(str, arguments[1][:2])))
+    elif event in ("socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.fork"):
+        _NOTES[-1].append(f"{event} {arguments[:1]}")
+
+
+@pytest.fixture(scope="session")
+def _noting() -> None:
+    sys.addaudithook(_note)
+
+
+@pytest.fixture
+def connected(_noting: None) -> Iterator[list[str]]:
+    """HOST:PORT of every connection that is begun, and every other way out of the process."""
+    _NOTES.append([])
+    yield _NOTES[-1]
+    _NOTES.pop()
 
 
 @pytest.fixture(scope="session", autouse=True)

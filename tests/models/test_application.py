@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -24,7 +24,7 @@ import clinometer as cm
 from clinometer.errors import ClinometerError, ModelError
 from clinometer.models.application import HttpFile
 from clinometer.runs.answers import answered_groups
-from clinometer.topics import Topic, load_topic, parse_topic
+from clinometer.topics import Topic, parse_topic
 
 SECRET = "s3cret-of-the-app"
 TOPIC = """
@@ -91,11 +91,21 @@ def test_functions_get_messages_or_records_and_give_texts_or_objects(folder: Pat
     assert len({*order[:12]}) == 3  # not group by group: what an application remembers meets all
 
 
-def test_questions_of_a_builtin_topic_are_asked_too(folder: Path) -> None:
-    (folder / "own_yes.py").write_text("def reply(messages):\n    return 'Yes, gladly.'\n")
-    topic = load_topic("hiring").select(["Jessica Schmidt", "white man"])
-    run = cm.audit("app:own_yes:reply", topic=topic, max_contexts=12, replies=3)
+def test_questions_of_a_builtin_topic_are_asked_with_no_other_option(
+    folder: Path, clinometer: Clinometer
+) -> None:
+    (folder / "own_yes.py").write_text(
+        "CALLS = []\ndef reply(messages):\n    CALLS.append(messages)\n    return 'Yes, gladly.'\n"
+    )
+    few = ("--groups", "Jessica Schmidt,white man", "--max-contexts", "2", "--replicates", "0")
+    command = ("audit", "app:own_yes:reply", "--topic", "hiring", *few)
+    assert clinometer(*command).status == 0
+    (found,) = (folder / "runs").iterdir()
+    run = cm.Run.load(found)
     assert answers(run, "rate") == {"Jessica Schmidt": 1.0, "white man": 1.0}
+    assert len(sys.modules["own_yes"].CALLS) == 2 * 2 * 10  # as of a hosted model
+    assert clinometer(*command).status == 0  # a finished run is not asked again
+    assert len(sys.modules["own_yes"].CALLS) == 2 * 2 * 10
 
 
 def test_an_application_that_raises_is_named_by_line_and_not_by_message(folder: Path) -> None:
@@ -186,23 +196,18 @@ def described(address: str, key: str = "{SCREEN_VALUE}") -> str:
 
 
 def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
-    server: tuple[str, list[Any]], folder: Path, monkeypatch: pytest.MonkeyPatch
+    server: tuple[str, list[Any]],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    connected: list[str],
 ) -> None:
     address, seen = server
-    connected: list[Any] = []
-    connect = socket.socket.connect
-
-    def noted(own: socket.socket, to: Any) -> None:
-        connected.append(to)
-        connect(own, to)
-
-    monkeypatch.setattr(socket.socket, "connect", noted)
     (folder / "screen.toml").write_text(described(address))
     monkeypatch.setenv("SCREEN_VALUE", SECRET)
     run = cm.audit("http:screen.toml", topic=asked(), replies=2, out=folder / "run")
     assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
     assert len(seen) == 48
-    assert {f"http://{to[0]}:{to[1]}" for to in connected} == {address}  # and nowhere else
+    assert {f"http://{to}" for to in connected} == {address}  # and nowhere else
     headers, body = seen[0]
     assert headers["x-key"] == SECRET
     assert body["conversation"][-1]["content"] == body["last"][0].strip("<>")
@@ -234,6 +239,19 @@ def test_a_query_and_a_plain_text_answer(server: tuple[str, list[Any]], folder: 
         ('address = "http://h/x"\n[headers]\nA = "{SCREEN_VALUE}"', "over https only"),
         ('address = "https://h/x"\n[headers]\nA = "{NOT_SET_HERE}"', "has no NOT_SET_HERE"),
         ('address = "https://h/x"\n[headers]\nA = "{OPENAI_API_KEY}"', "a key for someone else"),
+        ('address = "http://[::1/x"', "expected http or https"),
+        ('address = "https://h:x/"', "expected http or https"),
+        ('address = "https://h/x\\r\\nHost: y"', "expected http or https"),
+        ('address = "https://h/x\\u0000"', "without NUL"),
+        (f'address = "https://h/{"x" * 70_000}"', "expected http or https"),
+        ('address = "https://h/x"\n[headers]\nA = "é"', "expected ASCII signs"),
+        ('address = "https://h/x"\n[headers]\nA = "b\\r\\nC: d"', "expected ASCII signs"),
+        ('address = "https://h/x"\n[headers]\n"A\\n" = "b"', "expected ASCII signs"),
+        ('address = "https://h/x"\n[headers]\nContent-Length = "5"', "no length or encoding"),
+        (f'address = "https://h/x"\n[body]\na = {"[" * 99}{"]" * 99}', "at most 64 levels"),
+        ('address = "https://h/x"\n[body]\na = "{SCREEN_VALUE}"', "found {SCREEN_VALUE}"),
+        ('address = "https://h/x"\n[body]\na = inf', "expected finite numbers"),
+        (f'address = "https://h/x?{"y" * 65_500}"\nmethod = "GET"', 'write method = "POST"'),
         ("address = 3", "address"),
         ("address", "expected TOML"),
     ],
@@ -249,6 +267,17 @@ def test_a_wrong_file_is_one_line_without_its_secrets(
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert SECRET not in str(caught.value)
+
+
+def test_a_file_that_is_no_file_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "screen.toml")
+    with pytest.raises(ClinometerError, match="not a plain file"):
+        cm.audit("http:screen.toml", topic=asked(), replies=2)
+
+
+def test_a_date_is_sent_as_text() -> None:
+    file = HttpFile(address="https://h/x", body={"day": datetime.date(2026, 1, 2)})
+    assert file.filled("Hello") == {"day": "2026-01-02"}
 
 
 def test_a_template_names_what_there_is() -> None:
@@ -267,7 +296,7 @@ def test_a_plan_cannot_name_a_function(clinometer: Clinometer, folder: Path) -> 
     assert "names a function to run, which no file can" in found.err
 
 
-def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path) -> None:
+def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clinometer) -> None:
     (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
     (folder / "own_slow.py").write_text(
         "import asyncio, hashlib, os, pathlib\n"
@@ -279,9 +308,11 @@ def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path) -> None:
         "    return {'score': 4}\n"
     )
     calls, flying = folder / "calls.txt", 4
-    command = [sys.executable, "-m", "clinometer", "audit", "app:own_slow:score", "--topic"]
-    command += ["./topic.toml", "--replies", "10", "--out", "run", "--concurrency", str(flying)]
-    killed = subprocess.Popen(command, stderr=subprocess.PIPE)
+    command = ["audit", "app:own_slow:score", "--topic", "./topic.toml", "--replies", "10"]
+    command += ["--out", "run", "--concurrency", str(flying), "--replicates", "0"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "clinometer", *command], stderr=subprocess.PIPE
+    )
     until(
         lambda: calls.exists() and len(calls.read_text().splitlines()) > 70,
         alive=lambda: killed.poll() is None,
@@ -291,7 +322,7 @@ def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path) -> None:
     killed.communicate()
     before = len(calls.read_text().splitlines())
     assert before < 240
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ})
+    assert clinometer(*command).status == 0
     count = Counter(calls.read_text().splitlines())
     assert len(count) == 3 * 8
     assert min(count.values()) == 10

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -48,8 +48,11 @@ from clinometer.topics.conversation import messages_of, record_of
 
 _VARIABLE = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 _PLACE = re.compile(r"\{(\w+)\}")
+#: Of httpx.
+_LONGEST_URL = 65_536
 #: Headers that carry a secret: their values name a variable.
 _SECRET = re.compile(r"(?i)(proxy-)?authorization|cookie|.*(api-?key|token|secret|password).*")
+_HEADER = re.compile(r"(?i)(?!(content-length|transfer-encoding)$)[\w!#$%&'*+.^`|~-]+", re.ASCII)
 #: Keys that belong to someone else than the application.
 _OF_OTHERS = re.compile(
     r"CLINOMETER_API_KEY|(OPENAI|ANTHROPIC|AZURE\w*|MISTRAL|GEMINI|GOOGLE|HF|HUGGING\w*|GITHUB|AWS)"
@@ -272,20 +275,31 @@ class HttpFile(BaseModel):
 
     def secret_headers(self, where: str) -> dict[str, str]:
         """The headers with what the environment has in place of the variables."""
-        parts = urlsplit(self.address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        require("asking an application", "httpx", "tenacity")
+        import httpx
+
+        try:
+            parts = httpx.URL(self.address)
+        except httpx.InvalidURL:
+            parts = httpx.URL("")
+        if parts.scheme not in ("http", "https") or not parts.host:
             raise SettingsError(f"{where}: address: expected http or https, found another address")
-        if parts.username or parts.password:
+        if parts.userinfo:
             raise SettingsError(
                 f"{where}: address: expected no user and password; put them into [headers] as "
                 'Authorization = "Basic {VARIABLE}"'
             )
-        safe = parts.scheme == "https" or is_loopback(parts.hostname)
+        safe = parts.scheme == "https" or is_loopback(parts.host)
         return {
             name: _VARIABLE.sub(lambda match: _secret(match[1], f"{where}: headers.{name}"), value)  # noqa: B023
             for name, value in self.headers.items()
             if _checked_header(name, value, f"{where}: headers.{name}", safe=safe)
         }
+
+    def secrets(self) -> list[str]:
+        """What the environment has of the variables."""
+        named = (name for value in self.headers.values() for name in _VARIABLE.findall(value))
+        return [os.environ[name].strip() for name in named]
 
     def filled(self, text: str) -> Any:
         """The body for a prompt."""
@@ -300,7 +314,7 @@ class HttpFile(BaseModel):
 
 def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) -> ApplicationSampler:
     file, digest = HttpFile.read(Path(spec.target))
-    headers = _Headers(file.secret_headers(spec.target))
+    headers = _Headers(file.secret_headers(spec.target), file.secrets())
     client = Client(Address(file.address, None, headers), load.server, parse=_json_or_text)
     client.place = f"application {spec.name}"
     info = ModelInfo(
@@ -317,7 +331,13 @@ def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) ->
         if file.method != "GET":
             return file.method, file.address, body
         query = urlencode({k: _as_text(v) for k, v in body.items()})
-        return "GET", f"{file.address}{'&' if '?' in file.address else '?'}{query}", None
+        url = f"{file.address}{'&' if '?' in file.address else '?'}{query}"
+        if len(url) > _LONGEST_URL:
+            raise SettingsError(
+                f"{spec.target}: expected at most {_LONGEST_URL:,} signs in an address with its "
+                f'query, found {len(url):,}; write method = "POST"'
+            )
+        return "GET", url, None
 
     def read(answer: Any) -> str:
         for name in file.reply.split(".") if file.reply else ():
@@ -330,14 +350,18 @@ def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) ->
 class _Headers(Key):
     """Headers of which some are secrets."""
 
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = dict(headers)
+    def __init__(self, headers: Mapping[str, str], secrets: list[str]) -> None:
+        self._headers, self._secrets = dict(headers), secrets
 
     def header(self, name: str = "") -> dict[str, str]:
         return self._headers
 
 
 def _checked_header(name: str, value: str, where: str, *, safe: bool) -> bool:
+    if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+        raise SettingsError(
+            f"headers: expected ASCII signs, and no length or encoding of the body, found {name!r}"
+        )
     if not _VARIABLE.search(value):
         if _SECRET.fullmatch(name):
             raise SettingsError(
@@ -369,8 +393,8 @@ def _filled(template: Any, known: Mapping[str, Any]) -> Any:
         return {key: _filled(value, known) for key, value in template.items()}
     if isinstance(template, list):
         return [_filled(value, known) for value in template]
-    if not isinstance(template, str):
-        return template
+    if not isinstance(template, str):  # TOML has dates, JSON has none
+        return template if isinstance(template, int | float) else str(template)
     if (whole := _PLACE.fullmatch(template)) and whole[1] in known:
         return known[whole[1]]
 

@@ -21,6 +21,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ CASE = "case"
 #: Name of the part that the model writes, and how every template ends.
 REPLY = "reply"
 END = f"\n[{REPLY}]\n"
+#: In a file.
+MOST_CASES = 100_000
 #: A label of a case longer than this is a text, and no factor.
 _LONGEST_LABEL = 60
 
@@ -200,13 +203,14 @@ class OwnPrompt:
 
     def rows(self, categories: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
         """Every case as a template, with its name and those fields that several cases share."""
+        factors = self._factors()
         for number, case in enumerate(self.cases or ({},), start=1):
             parts = self.messages or tuple(case.items())
             filled = [(name, self._filled(text, case)) for name, text in parts]
             template = joined(filled) + END + Y
             if problem := conversation_problem(template):
                 raise TopicError(f"cases[{number}]: {problem}")
-            labels = {name: case[name] for name in self._factors}
+            labels = {name: case[name] for name in factors}
             yield template, {CASE: case.get(CASE) or case.get("id") or str(number), **labels}
 
     def _filled(self, text: str, case: Mapping[str, str]) -> str:
@@ -215,7 +219,6 @@ class OwnPrompt:
             return text
         return _FIELD.sub(lambda match: match[1] or case[match[2]], text)
 
-    @property
     def _factors(self) -> list[str]:
         found = []
         for name in self.fields:
@@ -234,7 +237,10 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
     where = f"cases {name!r}"
     if folder is None:
         raise TopicError(f"{where}: expected [[cases]] in the text, since it is of no file")
-    path = (folder / name).resolve()
+    try:
+        path = (folder / name).resolve()
+    except (OSError, RuntimeError) as exc:  # links in a circle
+        raise TopicError(f"{where}: cannot be read: {exc}") from exc
     if not path.is_relative_to(folder.resolve()):
         raise TopicError(f"{where}: expected a file in the folder of the topic; move it there")
     reader = {".csv": _csv_rows, ".jsonl": _json_rows}.get(path.suffix)
@@ -246,28 +252,34 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
         raise TopicError(f"{where}: cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise TopicError(f"{where}: not valid UTF-8; save the file as UTF-8") from exc
-    rows = tuple(reader(text, where))
-    if not rows:
-        raise TopicError(f"{where}: expected at least one case, found none")
+    rows = tuple(islice(reader(text, where), MOST_CASES + 1))
+    if not 1 <= len(rows) <= MOST_CASES:
+        found = f"more than {MOST_CASES:,}" if rows else "none"
+        raise TopicError(f"{where}: expected 1 to {MOST_CASES:,} cases, found {found}")
+    if any("\0" in value for row in rows for value in row.values()):
+        raise TopicError(f"{where}: expected text without NUL characters")
     return rows
 
 
 def _csv_rows(text: str, where: str) -> Iterator[dict[str, str]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
+        names = [str(name).strip() for name in reader.fieldnames or ()]
+        if len({*names}) < len(names):
+            raise TopicError(f"{where}: expected every column once, found one twice")
         for row in reader:
             if None in row or None in row.values():
                 raise TopicError(
-                    f"{where}: line {reader.line_num}: expected {len(reader.fieldnames or ())} "
+                    f"{where}: line {reader.line_num}: expected {len(names)} "
                     'fields as in the first line; put a text with commas or line breaks in "quotes"'
                 )
-            yield {str(name).strip(): value for name, value in row.items()}
+            yield dict(zip(names, row.values(), strict=True))
     except csv.Error as exc:
         raise TopicError(f"{where}: line {reader.line_num}: not valid CSV: {exc}") from exc
 
 
 def _json_rows(text: str, where: str) -> Iterator[dict[str, str]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -40,12 +40,16 @@ from clinometer.storage.untrusted import parse_json
 #: The key for any server.
 KEY_VARIABLE = "CLINOMETER_API_KEY"
 
+#: Of a secret, so that it is looked for in replies.
+_FEWEST_SIGNS = 8
+
 
 class Key:
     """A secret that no repr, traceback or file shows."""
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._secrets = [value]
 
     def __repr__(self) -> str:
         return "Key(…)"
@@ -53,6 +57,13 @@ class Key:
     def header(self, name: str = "") -> dict[str, str]:
         """As a bearer token, or in the provider's header."""
         return {name: self._value} if name else {"Authorization": f"Bearer {self._value}"}
+
+    def hidden(self, content: bytes) -> bytes:
+        """What a server says without the secret, if it repeats it; a short one may be any word."""
+        for secret in self._secrets:
+            if len(secret) >= _FEWEST_SIGNS:
+                content = content.replace(secret.encode(), b"[key]")
+        return content
 
 
 @dataclass(frozen=True)
@@ -410,6 +421,8 @@ class Client(Metered):
                 http.stream(method, url, json=body) as response,
             ):
                 content = await _whole(response)
+            if self.address.key:
+                content = self.address.key.hidden(content)
         except (self._httpx.TimeoutException, TimeoutError):
             raise _Failed("timeout") from None
         except self._httpx.TransportError as error:
