@@ -32,3 +32,14 @@ def test_a_text_without_a_rate_is_refused(clinometer: Any, given: str) -> None:
     shown = clinometer("plan", "--effective", "200", "--model", given)
     assert shown.status == 2
     assert "--model: expected NAME=RATE" in shown.err
+
+
+def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Any) -> None:
+    planned = ("plan", "--effective", "35", "--topic", "hiring", "--model", "openai/gpt-4.1")
+    found = json.loads(clinometer(*planned, "--price", "1", "--json").out)["hosted"]
+    (one,) = found
+    assert one["model"] == "openai/gpt-4.1"
+    assert "at most 8,400 replies (840 cells)" in one["says"]  # 35 contexts, 24 people, 10 replies
+    read, written = (float(n.replace(",", "")) for n in one["says"].split()[7:12:4])
+    assert one["cost"] == pytest.approx((read + written) / 1e6)
+    assert "openai/gpt-4.1: at most 8,400 replies" in clinometer(*planned).out

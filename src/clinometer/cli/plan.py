@@ -26,9 +26,12 @@ from clinometer.measure.planning import (
     half_width,
     replies_to_detect,
 )
+from clinometer.models.server.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
+from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
-from clinometer.runs.settings import find_contexts
+from clinometer.runs.settings import find_contexts, resolve
+from clinometer.topics import Topic
 
 
 @grouped
@@ -69,7 +72,7 @@ def plan_command(
         list[str] | None,
         opt(
             "A model that will be audited; NAME=RATE adds the cells it scores per second, as its "
-            "audit shows. May be repeated.",
+            "audit shows, and a hosted one needs none. May be repeated.",
             "--model",
         ),
     ] = None,
@@ -105,7 +108,7 @@ def plan_command(
     price: Annotated[
         float | None,
         opt(
-            "Price of a million tokens, if the pilot used a server.",
+            "Price of a million tokens, if the pilot used a server or a model is hosted.",
             allowed=ranges.POSITIVE,
             advanced=True,
         ),
@@ -155,6 +158,8 @@ def plan_command(
         tokens = estimate["tokens"]
         estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
         estimate |= _time(rates, cells, workers, hourly)
+        given = {} if price is None else {"price": f"{price:g}"}
+        estimate["hosted"] = _hosted(names, chosen, contexts, cells, given)
     if protocol is not None:
         parse_limits(fail_above, fail_on)
         if not names:
@@ -283,6 +288,7 @@ def _lines(plan: dict[str, Any]) -> list[str]:
         cost = model["cost"]
         price = "" if cost is None else f", {cost:,.2f} in the currency of --hourly"
         lines.append(f"{model['model']}: {duration(model['seconds'])} on one machine{price}.")
+    lines += [f"{model['model']}: {model['says']}." for model in plan["hosted"]]
     if len(plan["models"]) > 1:
         cost = plan["models_cost"]
         price = "" if cost is None else f", {cost:,.2f}"
@@ -308,13 +314,27 @@ def _models(texts: list[str], *, rated: bool) -> tuple[list[str], dict[str, floa
         if name and 0 < rate < math.inf:
             names.append(name)
             rates[name] = rate
-        elif rated:
+        elif rated and hosted(text) is None:
             raise SettingsError(
                 f"--model: expected NAME=RATE, a number of cells per second above 0, found {text!r}"
             )
         else:
             names.append(text)
     return names, rates
+
+
+def _hosted(
+    names: list[str], topic: Topic, contexts: str | None, cells: int, given: dict[str, str]
+) -> list[dict[str, Any]]:
+    """What this many cells of hosted models cost at most."""
+    found = []
+    for name in filter(hosted, names):
+        audit = resolve(given, topic, contexts, model=name)
+        cost = estimate_cost(name, topic, audit.source, audit.settings.load)
+        if cost is not None:
+            part = cost.part(cells / cost.cells)
+            found.append({"model": name, "cost": part.money, "says": part.sentence()})
+    return found
 
 
 def _time(

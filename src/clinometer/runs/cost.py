@@ -13,7 +13,8 @@ from clinometer.contexts import ContextSet
 from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import contexts_and_replies
-from clinometer.models import LoadOptions, ModelSource, ModelSpec
+from clinometer.models import LoadOptions, ModelSpec
+from clinometer.models.catalog.spec import SERVED
 from clinometer.models.options import QUESTION
 from clinometer.models.server.chat import INSTRUCTION
 from clinometer.models.server.providers import Price, price_of
@@ -64,22 +65,17 @@ class Cost:
         )
 
 
-def is_served(model: str | ModelSpec) -> bool:
-    """Whether a model is asked over a network."""
-    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-    return spec.place in (ModelSource.SERVER, ModelSource.INSPECT)
-
-
 def estimate_cost(
     model: str | ModelSpec, topic: Topic, contexts: ContextSet, load: LoadOptions
 ) -> Cost | None:
     """What an audit of a served model costs at most; None where no replies are sampled."""
-    if load.sampled is None or not is_served(model):
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    if load.sampled is None or spec.place not in SERVED:
         return None
     cells = len(topic) * len(contexts)
     size = _tokens_a_prompt(topic, contexts, question=load.chat_request == QUESTION)
     replies = cells * load.sampled.replies
-    price = price_of(_target(model), load.server.price)
+    price = price_of(spec.target, load.server.price)
     return Cost(cells, replies, round(replies * size), replies * load.sampled.tokens, price)
 
 
@@ -115,10 +111,6 @@ def within_budget(
             f"contexts, found {budget:g}; ask fewer groups (--groups)"
         )
     return chosen
-
-
-def _target(model: str | ModelSpec) -> str:
-    return (model if isinstance(model, ModelSpec) else ModelSpec.parse(model)).target
 
 
 def _tokens_a_prompt(topic: Topic, contexts: ContextSet, *, question: bool) -> float:

@@ -20,8 +20,9 @@ from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.criterion import CRITERIA, Criterion, choose_criterion
 from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSpec, WordOptions
+from clinometer.models.catalog.spec import APPLICATIONS, SERVED
 from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
-from clinometer.runs.cost import is_served, within_budget
+from clinometer.runs.cost import within_budget
 from clinometer.settings import (
     COUNT,
     LEVEL,
@@ -228,8 +229,8 @@ def resolve(
         topic: whose readout decides how questions are asked.
         contexts: a name, a file, a set, sentences or a frame; None: the default of the topic.
         settings: given as a whole, so that nothing in it is a mere default.
-        model: a served one is sampled where it lists no log-probabilities, unless settings are
-            given as a whole or say how it is asked.
+        model: a served one is sampled where it lists no log-probabilities, an application always,
+            unless settings are given as a whole or say how it is asked.
         planned: settings of a protocol, for those that were not given.
         earlier: the identity of the run that is resumed.
 
@@ -239,9 +240,10 @@ def resolve(
     7
     """
     base = with_settings(AuditSettings(), planned or {}) if settings is None else settings
-    unasked = settings is None and base.load.sampled is None
-    if unasked and model is not None and is_served(model):
-        given = _automatic(given)
+    if settings is None and base.load.sampled is None and model is not None:
+        spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+        if spec.place in (*SERVED, *APPLICATIONS):
+            given = _automatic(given)
     chosen = with_settings(base, given)
     source = find_contexts(topic, contexts)
     if chosen.load.server.budget is not None:
@@ -263,7 +265,7 @@ def resolve(
 
 
 def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was given, with replies where a served model lists no log-probabilities."""
+    """What was given, with replies where there are no log-probabilities."""
     if given.keys() & {"replies", "sampled", "load", "route", "tokenizer"}:
         return given
     # A temperature is one of replies: log-probabilities are those of temperature 1.

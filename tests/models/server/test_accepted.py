@@ -13,10 +13,12 @@ from tests.models.server.providers import KINDS, ProviderServer, openai_error
 from clinometer.cli import main
 from clinometer.errors import ModelError, SettingsError
 from clinometer.runs import Run, audit
+from clinometer.topics import load_topic
 
 KEY = "sk-secret-5f1c9e"
 #: Small, by options that change nothing about how a model is asked.
-FEW = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
+FEW = (*("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2"), "--replicates", "0")
+FOUR = ["Jessica Schmidt", "Michael Schmidt", "Ashley Olson", "white man"]
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def asked(provider: Callable[[str], ProviderServer]) -> Callable[..., tuple[Prov
         before = options.pop("before", None)
         if before is not None:
             server.before = before
-        topic = options.pop("topic", "hiring")
+        topic = options.pop("topic", None) or load_topic("hiring").select(FOUR)
         return server, audit(server.model, topic=topic, max_contexts=2, replicates=0, **options)
 
     return run

@@ -1,4 +1,4 @@
-"""An own prompt of several lines, and a JSON reply, through the chat endpoint of llama.cpp."""
+"""A topic with no other option, and an own prompt with JSON replies, asked of llama.cpp itself."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.command import Clinometer
 from tests.models.server.proxy import Proxy
 
 import clinometer as cm
+from clinometer.runs.answers import answered_groups
 from clinometer.topics import load_topic
 
 TOPIC = '''
@@ -83,4 +85,19 @@ def test_every_line_arrives_and_replies_are_read_as_numbers(
     assert n["replies"] == sum(
         n[f"replies_{kind}"] for kind in ("words", "other", "refusals", "empty")
     )
-    assert run.risks.criterion.points == (0.0, 100.0)
+    assert run.risks.criterion.points == tuple(float(point) for point in range(101))
+
+
+def test_the_server_is_audited_with_no_flag_but_model_and_topic(
+    proxy: Callable[..., Proxy], clinometer: Clinometer, tmp_path: Path
+) -> None:
+    """The groups and contexts are few, which changes nothing about how it is asked."""
+    between = proxy(each=0.0)
+    few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "3")
+    found = clinometer("audit", f"openai:{between.url}#smollm2", "--topic", "hiring", *few)
+    assert found.status == 0, found.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = cm.Run.load(folder)
+    assert run.record.model.kind == "server"  # its log-probabilities are read
+    assert [0 < row["rate"] < 1 for row in answered_groups(run)] == [True, True]
+    assert run.record.usage["retried"] == 0

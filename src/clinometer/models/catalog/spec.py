@@ -38,6 +38,8 @@ class ModelSource(Enum):
 
 
 APPLICATIONS = (ModelSource.APP, ModelSource.HTTP)
+#: Models that others run, asked over a network.
+SERVED = (ModelSource.SERVER, ModelSource.INSPECT)
 #: What a run records as the device of an application: its cells are asked in random order.
 APPLICATION = "application"
 

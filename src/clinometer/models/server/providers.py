@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import tomllib
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.resources import files
 from urllib.parse import urlsplit
 
@@ -126,15 +126,14 @@ def given_price(text: str) -> Price:
     return Price(numbers[0], numbers[-1], "--price")
 
 
-@lru_cache(maxsize=1)
-def _listed() -> dict[str, dict[str, list[float | str]]]:
-    return tomllib.loads((files(__package__) / "prices.toml").read_text(encoding="utf-8"))
+#: At the end of a name, the day of one version of a model: gpt-4.1-2025-04-14.
+_DAY = re.compile(r"-20\d\d-?\d\d-?\d\d$")
 
 
 def price_of(name: str, given: str | None) -> Price | None:
     """The price as given, or that of the table for a hosted model; None where it is not known.
 
-    A dated name (gpt-4.1-2025-04-14) has the price of the longest name that it begins with.
+    A version of a model that is not in the table has the price of the model.
     """
     if given is not None:
         return given_price(given)
@@ -142,12 +141,10 @@ def price_of(name: str, given: str | None) -> Price | None:
     if found is None or not is_paid(name):
         return None
     provider, model = found
-    table = _listed().get(provider.name, {})
-    known = [entry for entry in table if model == entry or model.startswith(f"{entry}-2")]
-    if not known:
-        return None
-    read, written, date = table[max(known, key=len)]
-    return Price(float(read), float(written), f"{provider.name}'s list price of {date}, in USD")
+    listed = tomllib.loads((files(__package__) / "prices.toml").read_text(encoding="utf-8"))
+    prices: dict[str, tuple[float, float]] = listed.get(provider.name, {})
+    price = prices.get(model) or prices.get(_DAY.sub("", model))
+    return None if price is None else Price(*price, f"{listed['source']}, in USD")
 
 
 def is_paid(name: str) -> bool:
