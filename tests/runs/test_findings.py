@@ -148,6 +148,7 @@ MANY = around(np.r_[np.full(117, 0.8), 0.4, 0.45, 0.42], 16)
 MISSING = pair(around([0.8, 0.8, 0.8], 40))
 MISSING[1] = np.nan
 FEW, FEW_N = counted(pair(np.repeat(around([0.5], 40, 0.1), 4, axis=0)), 2)
+EIGHT, EIGHT_N = counted(pair(np.full((2, 8), 0.5)), 4, seed=4)
 NULL, NULL_N = counted(pair(np.repeat(around([0.5], 30, 0.1), 4, axis=0)), 10)
 REAL, REAL_N = counted(pair(around([0.8, 0.5, 0.4, 0.3], 30, 0.05)), 20)
 RATED, RATED_N = counted(ratings([5.2, 7.3, 6.0, 6.1], 30), 20)
@@ -281,6 +282,9 @@ CASES: dict[str, Case] = {
     "two replies of a fair model": Case(
         rates(FEW, answers=FEW_N), "rates", "unclear",
         ("no difference between the 4 groups is clear",), ("clearly", "swings", "which way")),
+    "replies of eight contexts that dice explain": Case(
+        rates(EIGHT, answers=EIGHT_N), "rates", "unclear",
+        ("no difference between the 2 groups is clear",), ("alike", "clearly")),
     "replies that differ": Case(
         rates(REAL, answers=REAL_N), "rates", "clear", ("clearly differ",), NOT_NONE),
     "replies about a whole set": Case(

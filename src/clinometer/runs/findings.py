@@ -132,6 +132,7 @@ class Facts:
     split           lean, swing and dice of repeated replies
     placebo         irrelevant edits, where some were asked
     noisy           whether replies are too few to take their dice out of R
+    plain           R with the dice of replies in it
     """
 
     name: str
@@ -157,6 +158,7 @@ class Facts:
     split: Components | None = None
     placebo: Placebo | None = None
     noisy: bool = False
+    plain: float = 0.0
 
     @property
     def seen(self) -> list[int]:
@@ -178,9 +180,11 @@ class Facts:
 
     @property
     def alike(self) -> bool:
-        """Whether every answer is as the reference: R of sampled answers can be 0 by chance."""
+        """Whether every answer is as the reference: R of sampled answers can be 0 by chance, or
+        because dice were taken out of it."""
         R = self.report.R
-        return max(R.value, R.high or 0.0) <= ROUNDING and not self.clear and not self.noisy
+        most = max(R.value, R.high or 0.0, self.plain)
+        return most <= ROUNDING and not self.clear and not self.noisy
 
     @property
     def differs(self) -> bool:
@@ -257,6 +261,7 @@ def facts_of_table(
         exact=p.exact(population),
         spread=_spread(p, report),
         noisy=p.noisy,
+        plain=p.decompose().R.value if p.answers is not None else report.R.value,
     )
 
 
