@@ -59,6 +59,13 @@ LIMITS, PAGE = "tests/security/test_limits.py", "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
 TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
 
+NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
+IDENTITY, PLANS = "tests/models/catalog/test_identity.py", "tests/runs/test_protocol.py"
+GATE, HARNESS = "tests/gate/test_decision.py", "tests/bridges/lm_eval/test_task_folder.py"
+INPUTS, OUTPUTS = "tests/security/test_inputs.py", "tests/security/test_outputs.py"
+LOADER, WEIGHTS = "models/catalog/pretrained.py", "models/catalog/identity.py"
+PLAN, VERDICT, LOG = "runs/protocol.py", "gate/decision.py", "bridges/lm_eval.py"
+
 MUTATIONS = (
     # files from strangers
     Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", LIMITS, "nesting"),
@@ -82,7 +89,7 @@ MUTATIONS = (
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
     # paths
     Mutation("paths", "web/runs_index.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
-    Mutation("paths", "runs/folder/recover.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
+    Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
     Mutation("paths", "runs/folder/recover.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
     Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page and sqlite"),
@@ -90,7 +97,7 @@ MUTATIONS = (
     Mutation("origin", "web/annotation/pages.py", "    if not own:", "    if False:", ANNOTATION, "another_page and sqlite"),
     # annotators
     Mutation("annotators", "web/annotation/store.py", "if not _TOKEN.fullmatch(token):", "if False:", ANNOTATION, "wrong_token"),
-    Mutation("annotators", "web/annotation/pages.py", "if found.state != ACTIVE:", "if False:", ANNOTATION, "warning_comes_first and sqlite"),
+    Mutation("annotators", "web/annotation/pages.py", "        if annotator.state != ACTIVE:\n            return", "        if False:\n            return", ANNOTATION, "warning_comes_first and sqlite"),
     Mutation("annotators", "web/annotation/store.py", "if connection.scalar(query.with_for_update(read=True)) != ACTIVE:", "if False:", ANNOTATION, "stop_at_any_time and sqlite"),
     # scripts
     Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
@@ -106,7 +113,7 @@ MUTATIONS = (
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
     Mutation("keys", "models/server/client.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
-    Mutation("keys", "models/server/client.py", "if not value and host == _OPENAI_HOST:", "if not value:", LLAMA, "openai_key"),
+    Mutation("keys", "models/server/client.py", "for one in PROVIDERS.values() if one.owns(host))", "for one in PROVIDERS.values())", NAMES, "key_goes"),
     Mutation("keys", "models/server/client.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
@@ -123,6 +130,42 @@ MUTATIONS = (
     Mutation("weights", "models/catalog/pretrained.py", "trust_remote_code=trust_remote_code", "trust_remote_code=True", FOLDERS, "code"),
     Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
     Mutation("weights", "models/catalog/pretrained.py", "if 8 + length + max(ends, default=0) != size:", "if False:", FOLDERS, "cut_short"),
+    # what files name: code, and addresses
+    Mutation("code", UNTRUSTED, "if name != self.code:", "if False:", NAMES, "project_only or no_flag"),
+    Mutation("code", UNTRUSTED, "        _check_own(module, where=where)\n", "", NAMES, "project_only"),
+    Mutation("code", UNTRUSTED, 'getattr(function, "__module__", None) != module', "False", NAMES, "project_only"),
+    Mutation("addresses", UNTRUSTED, "if name != self.model and not here:", "if False:", NAMES, "others_asked"),
+    Mutation("addresses", CLIENT, 'if scheme != "https" and not is_loopback(host):', "if False:", NAMES, "key_goes"),
+    Mutation("addresses", CLIENT, "if value and not (value.isascii() and value.isprintable()):", "if False:", NAMES, "other_characters"),
+    # which weights they are
+    Mutation("identity", WEIGHTS, "if [_state(folder) for folder in folders] != before:", "if False:", IDENTITY, "while_it_is_read"),
+    Mutation("identity", WEIGHTS, "found |= {shard for shard in shards if (folder / shard).is_file()}", "pass", IDENTITY, "any_byte"),
+    Mutation("identity", WEIGHTS, 'if shard.is_absolute() or ".." in shard.parts:', "if False:", IDENTITY, "outside"),
+    Mutation("adapters", LOADER, "if kind not in _MERGED:", "if False:", ADAPTERS, "cannot_be_merged"),
+    Mutation("adapters", LOADER, "if value and key not in _UNDERSTOOD", "if False", ADAPTERS, "cannot_be_merged"),
+    Mutation("adapters", LOADER, "in _FROM_BASE and not exact:", "in _FROM_BASE and False:", ADAPTERS, "needs_float32"),
+    # plans and gates
+    Mutation("plans", PLAN, "if planned[name] != done[name]:", "if False:", PLANS, "not_as_planned"),
+    Mutation("plans", PLAN, "elif _labels_sha256(audit.source) != self.labels_sha256:", "elif False:", PLANS, "labels"),
+    Mutation("plans", PLAN, "        if before is not None:", "        if False:", PLANS, "another_plan"),
+    Mutation("gates", VERDICT, "        if self.groups:", "        if False:", GATE, "does_not_answer"),
+    Mutation("gates", VERDICT, "if one.high is not None and one.high >= margin:", "if False:", GATE, "does_not_answer"),
+    Mutation("gates", VERDICT, "None in floors or any(floors):", "True:", GATE, "shuffled"),
+    # numbers that cannot be
+    Mutation("imports", LOG, "if total > 1 + _ROUNDING:", "if False:", HARNESS, "cannot_be"),
+    Mutation("imports", LOG, "if type(cell) is not int or not 0 <= cell < len(self.grid):", "if False:", HARNESS, "cannot_be"),
+    Mutation("imports", LOG, "if sample.answers != self._choices(asked):", "if False:", HARNESS, "cannot_be"),
+    # what has no end, and what is paid for
+    Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL"),
+    Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
+    Mutation("endless", "models/server/reply.py", "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
+    Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
+    Mutation("paid", CLIENT, "isinstance(v, int) and 0 <= v", "isinstance(v, int) and v", INPUTS, "count_of_tokens"),
+    Mutation("paid", "storage/reply_log.py", "self.used[name] = max(n, self.used.get(name, 0))", "pass", "tests/models/server/test_chat.py", "a_kill_costs"),
+    # what is written over
+    Mutation("outputs", "storage/atomic.py", "if target.is_file() and _is_of_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
+    Mutation("outputs", "storage/atomic.py", "target.stat().st_size and _kind(target) != _kind(beside):", "False:", OUTPUTS, "did_not_write"),
+    Mutation("outputs", "storage/atomic.py", "if path.exists() and not path.is_file() and not path.is_dir():", "if False:", OUTPUTS, "pipe"),
     # Ray
     Mutation("ray", "execution/ray.py", '"0", False  # Ray', '"1", True  # Ray', RAY, "alone"),
     Mutation("ray", "execution/ray.py", "if not allow_open:", "if False:", RAY, "refused"),

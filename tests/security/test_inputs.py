@@ -112,6 +112,14 @@ def test_metadata_of_pandas_hide_no_column(tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.parquet").groups == ("g", "h")
 
 
+def test_a_column_of_two_lines_is_one_line(tmp_path: Path) -> None:
+    """Found by fuzzing: a quote before the end of the first line."""
+    (tmp_path / "t.csv").write_text('"group,context,attribute,p\na,b,x,0.5\n"\n')
+    assert "found no group" in one_line(lambda: read_table(tmp_path / "t.csv"))
+    ROWS.assign(**{"a\nb": 1}).to_csv(tmp_path / "t.csv", index=False)
+    assert "unknown columns a b" in one_line(lambda: read_table(tmp_path / "t.csv"))
+
+
 def test_a_column_twice_in_csv_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("group,context,attribute,p,p\ng,c,a,1,0\ng,c,b,0,1\n")
     one_line(lambda: read_table(tmp_path / "t.csv"))

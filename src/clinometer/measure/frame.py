@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -134,13 +134,13 @@ class _Table:
         if missing := [c for c in (*REQUIRED, *labels) if c not in columns]:
             raise TableError(
                 f"{self.name}: expected the columns {', '.join((*REQUIRED, *labels))}; found no "
-                f"{', '.join(missing)} among {', '.join(map(str, columns)) or 'no columns at all'}"
+                f"{', '.join(missing)} among {_listed(columns) or 'no columns at all'}"
             )
         if self.frame.empty:
             raise TableError(f"{self.name}: expected at least one row, found none")
         if unknown := [str(c) for c in columns if c not in (*REQUIRED, *OPTIONAL, *labels)]:
             raise TableError(
-                f"{self.name}: unknown columns {', '.join(unknown)}; expected "
+                f"{self.name}: unknown columns {_listed(unknown)}; expected "
                 f"{', '.join(REQUIRED)} and, if wanted, {', '.join(OPTIONAL)} and the column of "
                 "--clusters"
             )
@@ -218,3 +218,8 @@ def _number(value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return math.nan
+
+
+def _listed(names: Iterable[object]) -> str:
+    """In one line: a column that somebody else named may have several."""
+    return " ".join(", ".join(map(str, names)).split())
