@@ -76,6 +76,7 @@ LONG = {
     "tests/security/test_fuzzed_models.py": "a fuzzer",
     "tests/security/test_fuzzed_logs.py": "a fuzzer",
     "tests/security/test_files.py::test_fuzzed_files": "a fuzzer",
+    "tests/security/test_faults.py": "faults of every kind",
     "tests/security/test_every_command.py": "every command on every hostile thing",
     "tests/security/test_servers.py": "slow, lying and endless servers",
     "tests/models/server/test_scorer_llama.py": "a whole audit through llama.cpp's server",

@@ -112,6 +112,18 @@ FEW_KEYS = ("provider", "vars", "testCase", "metricsData", "additionalMetadata",
             "request", "result", "output_mapping")  # fmt: skip
 
 
+def test_a_score_beyond_measure_is_no_score(tmp_path: Path) -> None:
+    """Found by the fuzzer below: the square of 1e308 has no value."""
+    file = tmp_path / "replies.csv"
+    odd = [{**FEW[0], "score": "1e308"}, *FEW[1:]]
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([COLUMNS, *(row.values() for row in odd)])
+    (run,) = import_replies(file, load_mapping("replies"), SETTINGS, out=None)
+    sound(run)
+    wide = load_mapping("replies").model_copy(update={"scale": [0.0, 1e12]})
+    sound(*import_replies(file, wide, SETTINGS, out=None))
+
+
 CELLS = st.sampled_from(["", "0", "-1", "1e308", "nan", "inf", "g0", "True", "9" * 40, "\x1b[2J",
                          "=1+1", "\u202e", "a" * 5000, "1;2", "[]", '"', "\0"])  # fmt: skip
 

@@ -173,14 +173,19 @@ def test_a_record_that_could_not_be_read_is_not_written(finished: Path, tmp_path
 DIGITS = "9" * 24
 
 
+@pytest.fixture(scope="module")
+def page(finished: Path) -> TestClient:
+    """One for all: it reads the run once."""
+    return TestClient(
+        viewer(finished.parent), base_url="http://127.0.0.1", raise_server_exceptions=False
+    )
+
+
 @pytest.mark.parametrize("path", ["/", "/run?id=run", f"/words?id=run&x={DIGITS}&c=0",
                                   f"/peers?id=run&x={DIGITS}&c=-{DIGITS}", "/static/page.css",
                                   "/words?id=run&x=" + "9" * 5000 + "&c=0"])  # fmt: skip
 @pytest.mark.parametrize("header", ["Range", "Content-Length", "If-Range", "If-None-Match"])
-def test_a_number_of_24_digits_takes_no_page_down(path: str, header: str, finished: Path) -> None:
-    page = TestClient(
-        viewer(finished.parent), base_url="http://127.0.0.1", raise_server_exceptions=False
-    )
+def test_a_number_of_24_digits_takes_no_page_down(path: str, header: str, page: TestClient) -> None:
     for value in (f"bytes={DIGITS}-", f"bytes=0-{DIGITS}", DIGITS):
         assert page.get(path, headers={header: value}).status_code < 500
 

@@ -33,6 +33,8 @@ from clinometer.settings import with_settings
 from clinometer.storage.untrusted import open_text, parse_json, read_json, read_parquet
 
 MOST_SCORES = 201
+#: Beyond it the square of a score has no room for the digits of others.
+LARGEST_SCORE = 1e12
 """Different scores that a scale may have."""
 
 LONG_SCALE = 5
@@ -277,7 +279,7 @@ class ReplyTable:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not math.isfinite(value):
+        if not abs(value) <= LARGEST_SCORE:  # NaN is not
             self.unread = self.unread or (text, at)
             return None
         if m.step is not None:
@@ -305,7 +307,7 @@ class ReplyTable:
         seen = {float(r) for counts in self.counts.values() for r in counts if r is not None}
         if scale := self.mapping.scale:
             seen |= set(scale)
-            if all(value == round(value) for value in seen):
+            if scale[-1] - scale[0] <= MOST_SCORES and all(value == round(value) for value in seen):
                 seen |= {float(value) for value in range(int(scale[0]), int(scale[-1]) + 1)}
         if len(seen) > MOST_SCORES:
             raise TableError(
