@@ -221,5 +221,5 @@ def _number(value: object) -> float:
 
 
 def _listed(names: Iterable[object]) -> str:
-    """In one line: a column that somebody else named may have several."""
+    """In one line: the name of a column may have several."""
     return " ".join(", ".join(map(str, names)).split())
