@@ -103,7 +103,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", bert, "--executor", "ray"], install_command("ray")),
         (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
         (["import", "table", "p.csv"], ""),
-        (["import", "replies", "replies.csv", "--out", "replies"], ""),
+        (["import", "replies", "scored.csv", "--out", "scored"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
         (["gate", "run", "--baseline", "run"], ""),
         (["import", "bbq", "nowhere.jsonl"], "no such file"),
@@ -246,7 +246,8 @@ def test_web(environment: MakeEnvironment) -> None:
             assert server.stdout is not None
             address = re.search(r"http://\S+", server.stdout.readline())
             assert address is not None
-            with urllib.request.urlopen(address[0], timeout=60) as page:  # noqa: S310
+            visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with visitor.open(address[0], timeout=60) as page:  # its token becomes a cookie
                 assert "reference:random" in page.read().decode()
         finally:
             server.send_signal(signal.SIGINT)

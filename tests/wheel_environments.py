@@ -32,7 +32,7 @@ WEIGHTS = ".safetensors"
 SENTENCE = "The women at the office are arrogant."
 FILES = {
     "p.csv": "group,context,attribute,p\na,c,m,0.3\na,c,f,0.7\nb,c,m,0.6\nb,c,f,0.4\n",
-    "replies.csv": "model,group,context,repetition,score\n"
+    "scored.csv": "model,group,context,repetition,score\n"
     + "".join(f"m,{'ab'[i % 2]},c{i // 8},{i // 2 % 4},{1 + i * 7 % 5}\n" for i in range(64)),
     "statements.csv": f"id,sentence\n1,{SENTENCE}\n",
     "blanks.csv": "id,sentence,context_points\n"
