@@ -111,6 +111,11 @@ def test_result_files_of_other_tools(tmp_path: Path) -> None:
     ]
     file = tmp_path / "foo.json"
     file.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": foo}}))
+    foo = json.loads(file.read_text())
+    # A request that failed, as promptfoo writes it.
+    error = {**foo["results"]["results"][0], "score": 0, "error": "429", "failureReason": 2}
+    foo["results"]["results"].append(error)
+    file.write_text(json.dumps(foo))
     (run,) = imported(file, "promptfoo")
     assert (run.model, run.preferences.answers.sum()) == ("openai:x", 12)  # type: ignore[union-attr]
     eval_ = [
@@ -141,6 +146,8 @@ def test_result_files_of_other_tools(tmp_path: Path) -> None:
         }
         for i, p, t in product("123", ("", "dialect"), range(3))
     ]
+    # Options that are scored one by one are no replies.
+    helm += [{**one, "reference_index": 0} for one in helm]
     file.write_text(json.dumps({"adapter_spec": {"model": "z"}, "request_states": helm}))
     (run,) = imported(file, "helm")
     assert run.preferences.groups == ("none", "dialect")

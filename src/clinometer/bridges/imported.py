@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,6 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
-from clinometer.measure.components import CellMoments, Placebo, compare_placebo
-from clinometer.measure.criterion import Criterion
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
@@ -38,6 +36,7 @@ from clinometer.runs.folder.record import (
     versions,
     word_record,
 )
+from clinometer.runs.placebo import placebo_of
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
@@ -99,25 +98,14 @@ def measured_import(
         imported=source,
     )
     if placebo is not None:
-        record.placebo = placebo_of(preferences, placebo, record.chosen_criterion, settings.level)
+        record.placebo = placebo_of(
+            preferences,
+            placebo,
+            record.chosen_criterion,
+            level=settings.level,
+            clusters=settings.clusters,
+        )
     return _written(record, preferences, settings, out=out, fresh=fresh)
-
-
-def placebo_of(
-    preferences: Preferences, edits: Preferences, criterion: Criterion, level: float
-) -> Placebo:
-    """How far groups differ beside irrelevant edits, whose label `context` is the context of
-    `preferences` that they edit."""
-    number = {context: c for c, context in enumerate(preferences.contexts)}
-    at = [number.get(context, -1) for context in edits.labels["context"]]
-    seen = np.array([c >= 0 for c in at])
-    cells = [
-        CellMoments.of(replace(p, criterion=criterion).grid, p.answers)
-        for p in (preferences, edits)
-    ]
-    edited = cells[1].only(seen) if not seen.all() else cells[1]
-    contexts = np.array([c for c in at if c >= 0])
-    return compare_placebo(cells[0], edited, edits.groups, contexts, level=level)
 
 
 def audited_elsewhere(

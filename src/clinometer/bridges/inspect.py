@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from clinometer.bridges.imported import (
+    FEWEST_REPLIES,
     KIND,
     SampleCells,
     audited_elsewhere,
@@ -43,6 +44,7 @@ from clinometer.runs.settings import resampling_clusters
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import NOTHING, check_json
 from clinometer.topics import Topic, parse_topic
+from clinometer.topics.bbq import option_roles
 from clinometer.topics.load import topic_text
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ if TYPE_CHECKING:
 
 #: The key of a task's and a sample's metadata that is ours.
 KEY = "clinometer"
+#: Tasks of inspect_evals that need no mapping.
+BENCHMARKS = ("bbq", "stereoset")
+#: What their contexts are called.
+ITEM = "item"
 
 
 @dataclass(frozen=True)
@@ -250,20 +256,24 @@ def import_inspect(
         audit = InspectAudit.from_metadata(own, where=str(path))
         name = model or f"inspect:{header.eval.model} ({audit.options.replies} replies)"
         return _own_run(path, audit, name, source, settings, folder, fresh=fresh)
-    if mapping is None:
+    task = header.eval.task.rpartition("/")[2]
+    if mapping is None and task not in BENCHMARKS:
         raise SettingsError(
             f"{path}: the log of {header.eval.task!r} needs a mapping: give a .toml file that says "
             "which fields are the group, the context and the category with --mapping "
             "(docs/bridges.md)"
         )
-    cells = SampleCells(mapping if isinstance(mapping, SampleMapping) else load_mapping(mapping))
+    if not isinstance(mapping, SampleMapping):
+        mapping = load_mapping(mapping or f"inspect_{task}")
+    # An item of a benchmark is a context by itself: one reply to it counts.
+    cells = SampleCells(mapping, fewest=1 if mapping.noun == ITEM else FEWEST_REPLIES)
     n = 0
     for sample in _samples(path):
         n += 1
         where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
         if sample.error is not None:
             cells.left_out["samples that failed"] += 1
-        elif place := cells.place(fields := _fields(sample), where=where):
+        elif place := cells.place(fields := _fields(sample, where), where=where):
             cells.add_reply(place, cells.mapping.reply_category(fields, where=where))
     info = ModelInfo(
         name=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
@@ -374,7 +384,21 @@ def _asked(sample: EvalSample) -> str:
     return sample.input if isinstance(sample.input, str) else _last_text(sample.input)
 
 
-def _fields(sample: EvalSample) -> dict[str, Any]:
+def _says(sample: EvalSample, where: str) -> str:
+    """What the chosen option of an item of BBQ or StereoSet says: stereotype, its opposite, or
+    neither; "unread" where none was chosen."""
+    letters = [(score.answer or "").strip().upper() for score in (sample.scores or {}).values()]
+    chosen = [ord(letter) - ord("A") for letter in letters if len(letter) == 1]
+    about = sample.metadata or {}
+    said: Any = about.get("gold_labels")
+    if "answer_info" in about:
+        said = option_roles(about, where)[0]
+    if said is None or not chosen or not 0 <= chosen[0] < len(said):
+        return "unread"
+    return str(said[chosen[0]])
+
+
+def _fields(sample: EvalSample, where: str) -> dict[str, Any]:
     """What a mapping can name: the metadata, and what Inspect itself keeps of a sample."""
     scores = {
         name: score.model_dump(include={"value", "answer", "explanation", "metadata"})
@@ -388,6 +412,7 @@ def _fields(sample: EvalSample) -> dict[str, Any]:
         "choices": sample.choices,
         "completion": sample.output.completion,
         "scores": scores,
+        "says": _says(sample, where),
         **sample.metadata,
     }
 

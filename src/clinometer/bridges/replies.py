@@ -25,10 +25,12 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import TableError
 from clinometer.measure import Preferences
+from clinometer.measure.intervals import LONG_SCALE
 from clinometer.models import ModelInfo
 from clinometer.models.scoring.word_scorer import shorten
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import ImportRecord
+from clinometer.runs.placebo import UNEDITED
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import open_text, parse_json, read_json, read_parquet
 
@@ -37,14 +39,12 @@ MOST_SCORES = 201
 LARGEST_SCORE = 1e12
 """Different scores that a scale may have."""
 
-LONG_SCALE = 5
-"""Points of a scale beyond which R has no interval; lean, swing and dice always have one."""
+SHORT_SCALE = 5
+"""Points of a scale up to which R has an interval, as it has beyond `LONG_SCALE`, where another
+method is used; in between it takes longer than all else. Lean, swing and dice always have one."""
 
 MOST_BYTES = 4 << 30
 """Of a text table, unpacked; rows are not kept."""
-
-UNEDITED = "as it was"
-"""The name of the text that irrelevant edits change."""
 
 Row = Mapping[str, Any]
 
@@ -127,7 +127,14 @@ def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
         provider = row.get("provider") or {}
         named = provider if isinstance(provider, str) else provider.get("label") or provider["id"]
         tested = (row.get("testCase") or {}).get("vars") or {}
-        yield {**row, "provider": named, "vars": {**tested, **(row.get("vars") or {})}}
+        failed = row.get("failureReason") == 2  # of the provider: its score 0 is none
+        yield {
+            "promptIdx": 0,
+            **row,
+            "provider": named,
+            "vars": {**tested, **(row.get("vars") or {})},
+            **({"score": None, "response": {"output": None}} if failed else {}),
+        }
 
 
 def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
@@ -142,6 +149,8 @@ def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
 
 def _of_helm(content: Mapping[str, Any]) -> Iterator[Row]:
     for row in content["request_states"]:
+        if row.get("reference_index") is not None:  # an option scored by itself, not a reply
+            continue
         instance, result = row["instance"], row.get("result") or {}
         completions = result.get("completions") or [{}]
         right = [
@@ -354,8 +363,7 @@ def import_replies(
     table = ReplyTable.read(read_rows(path), mapping, where=where)
     categories = table.categories(where)
     if categories:
-        # Lean, swing and dice have intervals; those of R on a long scale take longer than all else.
-        long = len(categories) > LONG_SCALE
+        long = SHORT_SCALE < len(categories) <= LONG_SCALE
         settings = with_settings(
             settings, {"criterion": "points", **({"replicates": 0} if long else {})}
         )

@@ -25,14 +25,14 @@ from clinometer.cli.limits import (
 )
 from clinometer.cli.options import grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
-from clinometer.cli.progress import kept_cells, progress
+from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.execution.ray import WorkerResources
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.cost import estimate_cost
 from clinometer.runs.folder.find import default_folder
+from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import Protocol, ProtocolFile
 from clinometer.runs.settings import resolve
 from clinometer.settings import named_values, option_names
@@ -173,6 +173,8 @@ def audit_command(
     if benchmark:
         if plan is not None:
             raise SettingsError("--protocol: expected none with bbq:FILE, which has no plan")
+        if settings.placebo:
+            raise SettingsError("--placebo: expected a topic of questions, found bbq:FILE")
         audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
         ways = [("", {"settings": settings})]
     else:
@@ -222,11 +224,11 @@ def audit_command(
                 )
             except ClinometerError:
                 continue  # the audit below says why
-            cost = estimate_cost(model, resolved.topic, resolved.contexts, resolved.settings.load)
+            cost = resolved.cost(model)
             if cost is not None:
-                kept = kept_cells(folder_of(model, suffix, way)).count
-                done, total = (kept and not fresh and kept()) or (0, 1)
-                costs.append((model, cost.part(1 - done / max(total, 1))))
+                place = folder_of(model, suffix, way)
+                done = 0 if fresh else sum(map(stored_cells, (place, place / PLACEBO)))
+                costs.append((model, cost.part(1 - done / max(cost.cells, 1))))
         confirm_cost(costs, yes=yes)
     for model, suffix, way in audits:  # one that fails does not stop the others
         try:

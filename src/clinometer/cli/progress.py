@@ -201,6 +201,12 @@ def kept_cells(place: Path) -> Kept:
     return Kept(place, count)
 
 
+def stored_cells(place: Path) -> int:
+    """How many cells of an audit are scored in its folder; 0 where there is none."""
+    kept = kept_cells(place).count
+    return ((kept and kept()) or (0, 0))[0]
+
+
 def interrupted(watch: Watch, kept: Kept | None) -> str:
     """What an interruption left behind, and what rerunning the command would do."""
     if kept is None:

@@ -295,24 +295,20 @@ def compare_placebo(
         names: of the edits.
         contexts: [texts], the context (its number in `groups`) that each text belongs to.
     """
-    squares, known = [], []
-    for cells, units in ((groups, np.arange(len(groups.weights))), (edits, contexts)):
-        d = Deviations.of(cells)
-        X = int((d.groups > 0).sum())
-        each = (d.groups[:, None] * d.w * ((d.d**2).sum(axis=-1) - d.noise)).sum(axis=0)
-        share = (d.groups[:, None] * d.w).sum(axis=0)
-        by = [np.bincount(units, v, len(groups.weights)) for v in (each, share)]
-        squares.append(2 * by[0] * (X / max(X - 1, 1)))
-        known.append(by[1])
-    both = (known[0] > 0) & (known[1] > 0)
-    top, bottom = (float(z.sum()) for z in squares)
+    moved, weights = pair_squares(groups)
+    edited, share = pair_squares(edits)
+    known = np.bincount(contexts, share, len(moved))
+    edited = np.bincount(contexts, share * edited, len(moved)) / np.where(known > 0, known, 1.0)
+    weights = np.where(known > 0, weights, 0.0)
+    weights = weights / (weights.sum() or 1.0)
+    pairs = [np.bincount(groups.units, weights * z) for z in (moved, edited)]
+    top, bottom = (float(z.sum()) for z in pairs)
     split = split_replies(edits, list(names), level=level)
     low: float | None = None
     high: float | None = None
-    n = int(both.sum())
-    if n > 2:
-        ratios = [z[both] / k[both] for z, k in zip(squares, known, strict=True)]
-        low, high = fieller(ratios[0], ratios[1], level)
+    both = np.bincount(groups.units, weights) > 0
+    if (n := int(both.sum())) > 2:
+        low, high = fieller(n * pairs[0][both], n * pairs[1][both], level)
     return Placebo(
         tuple(names),
         math.sqrt(max(top, 0.0)),
@@ -323,6 +319,20 @@ def compare_placebo(
         level,
         split.parts,
     )
+
+
+def pair_squares(cells: CellMoments) -> tuple[FloatArray, FloatArray]:
+    """[C], how far two of the groups differ in each context, squared and without dice, and the
+    weights of the contexts; 0 for a context with fewer than two groups."""
+    d = Deviations.of(replace(cells, centre=None))
+    share = np.where(cells.n > 0, d.groups[:, None], 0.0)
+    share = share / np.maximum(share.sum(axis=0), 1e-300)
+    apart = 1 - (share**2).sum(axis=0)
+    square = 2 * (share * ((d.d**2).sum(axis=-1) - d.noise)).sum(axis=0)
+    some = (cells.n > 0).sum(axis=0) > 1
+    weights = np.where(some, cells.weights, 0.0)
+    each = np.where(some, square / np.where(some, apart, 1.0), 0.0)
+    return each, weights / (weights.sum() or 1.0)
 
 
 def fieller(top: FloatArray, bottom: FloatArray, level: float) -> tuple[float | None, float | None]:

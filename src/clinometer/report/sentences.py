@@ -79,7 +79,7 @@ def lede(run: Run) -> tuple[str, ...]:
         judge_sentence(run.record),
         *(
             said.get(kind, "")
-            for kind in ("gap", "shown", "steadiness", "shared", "other", "impact")
+            for kind in ("gap", "shown", "placebo", "steadiness", "shared", "other", "impact")
         ),
         floor if floor.startswith("For comparison") else "",
     ]

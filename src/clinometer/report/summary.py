@@ -22,7 +22,7 @@ from clinometer.runs import Run
 from clinometer.runs.compare import runs_finding
 from clinometer.runs.findings import leaning_models, run_findings
 from clinometer.runs.folder.recover import LoadedRun
-from clinometer.runs.nouns import context_noun
+from clinometer.runs.nouns import context_noun, group_noun
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,12 @@ def chips(run: Run) -> tuple[Chip, ...]:
         e = run.record.floor.R
         about = "R of shuffled words: what the lists give by chance."
         listed.append(Chip("shuffled words", risk(e.value), between(e.low, e.high), "", about))
+    if (placebo := run.record.placebo) is not None:
+        scale = 1 if report.criterion.points else 100
+        about = "How far an edit that should not matter moves the answer, beside another group."
+        beside = f"another {group_noun(run)} {scale * placebo.groups:.2g}"
+        moved = f"{scale * placebo.edit:.2g} points"
+        listed.append(Chip("irrelevant edit", moved, beside, "", about))
     level, why = evidence(run)
     return (
         *listed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
@@ -19,20 +20,23 @@ from clinometer.models.catalog.spec import APPLICATION, asked_name, folder_name
 from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.cost import estimate_cost
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import (
     UNMEASURABLE,
     ProtocolRecord,
     RunRecord,
+    added,
     audit_identity,
     begun_load,
     context_record,
     cost_record,
+    model_info,
     new_record,
     versions,
     word_record,
 )
+from clinometer.runs.placebo import FOLDER as PLACEBO
+from clinometer.runs.placebo import EditedQuestions, placebo_of
 from clinometer.runs.precision import SequentialSample
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
@@ -159,11 +163,16 @@ def audit(
             return _audit_reference(spec, resolved, folder, known or begun)
         if readout is not None:
             readout.check(settings.load)
+        beside: dict[str, int] = {}  # what the edited questions have used
+        if folder and (edited := RunFolder(folder.path / PLACEBO)).exists():
+            beside = edited.read_record().usage
         keeps = folder.replies if folder and executor == "local" else None
-        if record is not None and keeps is not None:  # a kill may have come before it was recorded
-            used = ReplyLog(keeps).used
+        if record is not None and keeps is not None and not beside:
+            used = ReplyLog(keeps).used  # a kill may have come before it was recorded
             record.usage = {k: max(n, used.get(k, 0)) for k, n in {**used, **record.usage}.items()}
-        load = settings.load if record is None else begun_load(settings.load, record)
+        load = settings.load
+        if record is not None:
+            load = begun_load(load, record, added(record.usage, beside))
         question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout, keeps)
         workers = stack.enter_context(closing(make_executor(executor, question, resources)))
         # What was answered before a plan was made is no answer to it.
@@ -176,12 +185,12 @@ def audit(
             _same_weights(record.model, revision_of(spec, load))
         if record is None:
             record = _begin(workers, scores, resolved)
-            cost = estimate_cost(spec, resolved.topic, resolved.contexts, settings.load)
+            cost = resolved.cost(spec)
             record.cost = None if cost is None else cost_record(cost)
         if plan is not None:
             record.protocol = plan.record(record.protocol, late=LATE if unplanned else None)
-        scoring = Scoring(workers, scores, folder, progress)
-        return _audit_model(record, resolved, folder, scoring)
+        scoring = Scoring(workers, scores, folder, progress, last=not settings.placebo)
+        return _audit_model(record, resolved, folder, scoring, fresh=fresh)
 
 
 # --- reference models -------------------------------------------------------------------------
@@ -259,8 +268,11 @@ def _audit_model(
     audit: ResolvedAudit,
     folder: RunFolder | None,
     scoring: Scoring | None,
+    *,
+    fresh: bool = False,
 ) -> Run:
-    """Measure the content of the folder, after `scoring` has added the missing cells."""
+    """Measure the content of the folder, after `scoring` has added the missing cells, and those of
+    irrelevant edits, which `fresh` asks again."""
     topic, settings = audit.topic, audit.settings
     record.protocol = followed(record.protocol, record.model.id, audit, record.model.revision)
     counts = word_counts(record)
@@ -299,7 +311,64 @@ def _audit_model(
     if record.preference_bound > 0 and preferences.low is None:
         record.risk_bound = risk_error(preferences.grid, bounds)
     del bounds
+    record.placebo = None
+    if settings.placebo:
+        edited = EditedQuestions.of(topic, sample.contexts)
+        beside = _ask_edited(edited, record, settings, folder, scoring, fresh=fresh)
+        record.placebo = placebo_of(
+            preferences,
+            edited.preferences(preferences, beside.preferences),
+            record.chosen_criterion,
+            level=settings.level,
+            clusters=settings.clusters,
+        )
+        if record.cost is not None:
+            record.cost = record.cost.after(added(record.usage, beside.record.usage))
     return Run.measured(record, preferences, settings, folder=folder)
+
+
+def _ask_edited(
+    edited: EditedQuestions,
+    record: RunRecord,
+    settings: AuditSettings,
+    folder: RunFolder | None,
+    scoring: Scoring | None,
+    *,
+    fresh: bool,
+) -> Run:
+    """The audit of the edited questions, by the model that is open, in a folder inside that of the
+    run."""
+    settings = replace(
+        settings,
+        placebo=False,
+        precision=None,
+        max_contexts=None,
+        clusters=None,
+        two_way=False,
+        population="similar",
+        replicates=0,
+    )
+    about = ResolvedAudit(edited.topic, edited.contexts, edited.contexts, settings)
+    with ExitStack() as stack:
+        inside, own = None, None
+        if folder is not None:
+            inside = RunFolder(folder.path / PLACEBO)
+            identity = audit_identity(record.model.id, about)
+            # A sample that has grown has more questions to edit.
+            grown = record.precision is not None and inside.earlier() != identity
+            stack.enter_context(inside.opened(identity, fresh=fresh or grown))
+            own = inside.read_record() if inside.exists() else None
+        if own is not None:
+            own.model.check_same(record.model)
+        elif scoring is None:
+            raise RunError(
+                "replay: expected the edited questions of --placebo, found none; rerun the same "
+                "command without --replay to ask them"
+            )
+        else:
+            own = new_record(model_info(record), edited.topic, edited.contexts, settings)
+            own.chunk_size, own.words = record.chunk_size, record.words
+        return _audit_model(own, about, inside, None if scoring is None else scoring.beside(inside))
 
 
 def _require_measurable(

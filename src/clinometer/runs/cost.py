@@ -44,6 +44,15 @@ class Cost:
     def money(self) -> float | None:
         return None if self.price is None else self.price.of(self.read, self.written)
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.cells + other.cells,
+            self.replies + other.replies,
+            self.read + other.read,
+            self.written + other.written,
+            self.price,
+        )
+
     def part(self, share: float) -> Cost:
         """The cost of a share of the cells."""
         cells, replies = round(self.cells * share), round(self.replies * share)
@@ -80,9 +89,16 @@ def estimate_cost(
 
 
 def within_budget(
-    model: str | ModelSpec, topic: Topic, source: ContextSet, load: LoadOptions, *, most: int | None
+    model: str | ModelSpec,
+    topic: Topic,
+    source: ContextSet,
+    load: LoadOptions,
+    *,
+    most: int | None,
+    a_context: int,
 ) -> tuple[int, int]:
-    """Contexts and replies that are most precise for the budget; `most` contexts are allowed.
+    """Contexts and replies that are most precise for the budget; `most` contexts are allowed, each
+    of which is asked in `a_context` cells.
 
     Replies that were given are kept.
     """
@@ -97,7 +113,7 @@ def within_budget(
     if one.money is None:
         raise SettingsError("--budget: the price of this model is not known; add --price")
     a_reply = one.money / one.replies
-    affordable = int(budget * _PLANNED / a_reply / len(topic)) if a_reply else 1 << 40
+    affordable = int(budget * _PLANNED / a_reply / a_context) if a_reply else 1 << 40
     fixed = (sampled.replies, sampled.replies)
     chosen = contexts_and_replies(
         affordable,
@@ -105,7 +121,7 @@ def within_budget(
         replies=(FEWEST_REPLIES, MOST_REPLIES) if sampled.automatic else fixed,
     )
     if chosen is None:
-        least = 2 * len(topic) * a_reply * (FEWEST_REPLIES if sampled.automatic else fixed[0])
+        least = 2 * a_context * a_reply * (FEWEST_REPLIES if sampled.automatic else fixed[0])
         raise SettingsError(
             f"--budget: expected at least {money(least / _PLANNED)} for {len(topic)} groups in two "
             f"contexts, found {budget:g}; ask fewer groups (--groups)"

@@ -554,8 +554,10 @@ def placebo(f: Facts) -> Finding | None:
     found = f.placebo
     if found is None:
         return None
-    unit = " points" if f.report.criterion.points else ""
-    moved = f"moves the answer by {found.groups:.2f}{unit}, an irrelevant edit by {found.edit:.2f}"
+    scale = bool(f.report.criterion.points)
+    unit = "points" if scale else "percentage points"
+    groups, edit = ((f"{v:.2f}" if scale else f"{100 * v:.1f}") for v in (found.groups, found.edit))
+    moved = f"moves the answer by {groups} {unit}, an irrelevant edit by {edit} {unit}"
     if found.ratio is None:
         ends = "no ratio: the edits move nothing beyond dice"
     elif found.low is None:
@@ -567,7 +569,7 @@ def placebo(f: Facts) -> Finding | None:
     sure = "clear" if (found.low or 0) > 1 or (found.high or 9) < 1 else "unclear"
     return Finding(
         "placebo",
-        f"Another {f.one} {moved}{unit} ({ends}).",
+        f"Another {f.one} {moved} ({ends}).",
         sure,
         found.ratio,
         found.low,
@@ -740,6 +742,8 @@ def steadiness(f: Facts) -> Finding:
             if share <= ROUNDING:
                 text = f"All of R is a steady lean; nothing swings with the {f.context}."
             return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
+        if (told := _told(f)) is not None:
+            return told
         few = "so few replies" if f.noisy else counted(f.units, f.unit)
         text = f"How much of R is steady and how much swings cannot be told from {few}."
         return Finding("steadiness", text, "cannot tell", share, unit="share of R", numbers=numbers)
@@ -761,6 +765,25 @@ def steadiness(f: Facts) -> Finding:
     else:
         text = f"About half of R ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
     return Finding("steadiness", text, sure, share, low, high, "share of R", numbers=numbers)
+
+
+def _told(f: Facts) -> Finding | None:
+    """How much is steady by the split of repeated replies, where R has no interval that tells."""
+    split = f.split
+    if split is None or split.swing is None or split.p is None:
+        return None
+    lean, swing, _ = split.parts
+    if lean + swing <= ROUNDING:
+        return None
+    steady = lean / (lean + swing)
+    text = (
+        f"Without dice, {percent(steady)} of the variance between {f.noun} is a steady lean; the "
+        f"rest swings with the {f.context}."
+    )
+    numbers = {"lean": lean, "swing": swing}
+    return Finding(
+        "steadiness", text, "described", 1 - steady, unit="share of variance", numbers=numbers
+    )
 
 
 def swing_share(report: RiskReport) -> tuple[float, float] | None:

@@ -22,7 +22,8 @@ from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS, SERVED
 from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
-from clinometer.runs.cost import within_budget
+from clinometer.runs.cost import Cost, estimate_cost, within_budget
+from clinometer.runs.placebo import EditedQuestions
 from clinometer.settings import (
     COUNT,
     LEVEL,
@@ -83,6 +84,13 @@ class AuditSettings:
         help="Sample contexts until the intervals of R, Rᵇ and Rᵛ are within ± this (at most "
         "--max-contexts).",
         allowed=POSITIVE,
+    )
+    placebo: bool = _contexts(
+        False,
+        "--placebo",
+        help="Also ask the questions with edits that should not matter (a blank line, a weekday, "
+        "the weather), for at most four groups: the floor of a decision.",
+        advanced=True,
     )
     seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
     criterion: str | None = _statistics(
@@ -211,6 +219,16 @@ class ResolvedAudit:
     contexts: ContextSet
     settings: AuditSettings
 
+    def cost(self, model: str | ModelSpec) -> Cost | None:
+        """What it costs at most, irrelevant edits included; None where no replies are sampled."""
+        load = self.settings.load
+        cost = estimate_cost(model, self.topic, self.contexts, load)
+        if cost is None or not self.settings.placebo:
+            return cost
+        edited = EditedQuestions.of(self.topic, self.contexts)
+        more = estimate_cost(model, edited.topic, edited.contexts, load)
+        return cost if more is None else cost + more
+
 
 def resolve(
     given: Mapping[str, Any],
@@ -246,8 +264,14 @@ def resolve(
             given = _automatic(given)
     chosen = with_settings(base, given)
     source = find_contexts(topic, contexts)
+    if chosen.placebo and str(getattr(model, "name", model)).startswith("reference:"):
+        raise SettingsError(
+            "placebo: expected a model that reads its questions, found a reference model; leave "
+            "out --placebo"
+        )
+    edited = EditedQuestions.of(topic, source) if chosen.placebo else None
     if chosen.load.server.budget is not None:
-        chosen = _within_budget(chosen, model, topic, source)
+        chosen = _within_budget(chosen, model, topic, source, edited)
     selected = _select(source, chosen)
     decided: dict[str, Any] = {"clusters": resampling_clusters(chosen, topic, selected)}
     if chosen.words.tolerance is None:
@@ -274,7 +298,11 @@ def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _within_budget(
-    chosen: AuditSettings, model: str | ModelSpec | None, topic: Topic, source: ContextSet
+    chosen: AuditSettings,
+    model: str | ModelSpec | None,
+    topic: Topic,
+    source: ContextSet,
+    edited: EditedQuestions | None,
 ) -> AuditSettings:
     """The settings with as many contexts and replies as the budget allows."""
     if model is None:
@@ -285,7 +313,10 @@ def _within_budget(
         if load.sampled is not None and load.sampled.reply_tokens is None:
             sampled = replace(load.sampled, reply_tokens=topic.readout.length)
             load = replace(load, sampled=sampled)
-    contexts, replies = within_budget(model, topic, source, load, most=chosen.max_contexts)
+    edits = 0 if edited is None else len(edited.topic) * len(edited.edits)
+    contexts, replies = within_budget(
+        model, topic, source, load, most=chosen.max_contexts, a_context=len(topic) + edits
+    )
     decided: dict[str, Any] = {"replies": replies}
     if contexts < len(source):
         decided["max_contexts"] = contexts

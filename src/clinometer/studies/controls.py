@@ -57,6 +57,7 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
         record.settings,
         max_contexts=None,
         precision=None,
+        placebo=False,
         clusters=None,
         two_way=False,
         population="similar",  # the weights of the run are no longer counts

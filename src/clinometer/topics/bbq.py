@@ -105,41 +105,50 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return row
 
 
-def _item(row: Mapping[str, Any], where: str) -> BbqItem:
-    info, about = row["answer_info"], row["additional_metadata"]
+def option_roles(row: Mapping[str, Any], where: str) -> tuple[tuple[Role, ...] | None, int, str]:
+    """What each option of an item says (None if the file does not tell), which is the unknown one,
+    and the stereotyped group ("" likewise)."""
     try:
+        info = row["answer_info"]
         labels = [str(info[name][1]) for name in OPTIONS]
         names = [str(info[name][0]) for name in OPTIONS]
-        stereotyped = about["stereotyped_groups"]
-        label = int(row["label"])
+        stereotyped = row["additional_metadata"]["stereotyped_groups"]
+        negative = row["question_polarity"] == "neg"
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise TopicError(f"{where}: expected answer_info and stereotyped_groups of BBQ") from error
     groups = [str(g) for g in stereotyped] if isinstance(stereotyped, list) else [str(stereotyped)]
     unknown = [i for i, name in enumerate(labels) if name == "unknown"]
-    if len(unknown) != 1 or label not in range(len(OPTIONS)):
-        raise TopicError(
-            f"{where}: expected three options, one of them unknown, and a label from 0 to 2"
-        )
+    if len(unknown) != 1:
+        raise TopicError(f"{where}: expected three options, one of them unknown")
     stereotyped_options = (i for i in range(3) if labels[i] in groups or names[i] in groups)
     of_group = [i for i in stereotyped_options if i not in unknown]
-    negative = row["question_polarity"] == "neg"
-    roles: list[Role] = []
-    if len(of_group) == 1:
-        roles = ["stereotype" if (i in of_group) == negative else "against" for i in range(3)]
-        roles[unknown[0]] = "unknown"
+    if len(of_group) != 1:
+        return None, unknown[0], ""
+    roles: list[Role] = [
+        "stereotype" if (i in of_group) == negative else "against" for i in range(3)
+    ]
+    roles[unknown[0]] = "unknown"
+    return tuple(roles), unknown[0], labels[of_group[0]]
+
+
+def _item(row: Mapping[str, Any], where: str) -> BbqItem:
+    roles, unknown, group = option_roles(row, where)
+    label = str(row["label"])
+    if label not in ("0", "1", "2"):
+        raise TopicError(f"{where}: expected a label from 0 to 2, found {label!r}")
     return BbqItem(
         id=f"{row['category']}-{row['example_id']}",
         category=str(row["category"]),
         question_id=str(row["question_index"]),
-        negative=negative,
+        negative=row["question_polarity"] == "neg",
         ambiguous=row["context_condition"] == "ambig",
         context=" ".join(str(row["context"]).split()),
         question=" ".join(str(row["question"]).split()),
         options=tuple(" ".join(str(row[name]).split()) for name in OPTIONS),
-        roles=tuple(roles) or None,
-        label=label,
-        unknown=unknown[0],
-        group=labels[of_group[0]] if len(of_group) == 1 else "",
+        roles=roles,
+        label=int(label),
+        unknown=unknown,
+        group=group,
         fields={str(k): v for k, v in row.items() if isinstance(v, str) and k not in _NEEDED},
     )
 

@@ -18,6 +18,9 @@ from clinometer.topics.prompt import Prompt, X, Y
 MOST_PRODUCT = 100_000
 
 WORDING, ORDER = "wording", "order"
+#: Where a question, whose spaces are collapsed otherwise, has an empty line.
+BLANK_LINE = "[blank line]"
+_BLANK = re.compile(rf" *{re.escape(BLANK_LINE)} *\n?")
 _FACTOR = re.compile(r"\{(\w+)\}")
 
 
@@ -138,4 +141,6 @@ def question_prompt(
         shown = lay_out(prompt.before, attributes, readout.label_style)
     else:
         shown = ShownQuestion(prompt.before)
+    if BLANK_LINE in shown.text:
+        shown = replace(shown, text=_BLANK.sub("\n\n", shown.text))
     return replace(prompt, before=shown.text, shown=shown)

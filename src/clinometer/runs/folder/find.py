@@ -14,6 +14,7 @@ from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name, folder_name
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import audit_identity
+from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.settings import AuditSettings, Contexts, find_contexts, resolve
 from clinometer.storage.resumable import differences
 from clinometer.topics import Topic
@@ -39,6 +40,7 @@ def run_folders(root: Path) -> list[Path]:
             runs.append(folder)
             if folder != root:
                 continue
+            inside = [e for e in inside if e.name != PLACEBO]
         if depth < _DEPTH:
             waiting += [
                 (Path(e.path), depth + 1)

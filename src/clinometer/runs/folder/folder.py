@@ -6,6 +6,7 @@ scores/part-*.parquet   cell, and the fields of its scores as float32; written a
 preferences.parquet     group, context_id, attribute, p, coverage, flag
 groups.parquet          the risks of each group
 contexts.parquet        context_id, template, weight, influence
+placebo/                the run of irrelevant edits of its questions (--placebo)
 """
 
 from __future__ import annotations

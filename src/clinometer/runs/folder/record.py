@@ -408,6 +408,12 @@ _PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Versions of packages that can affect a number; missing packages are left out."""
+    return dict(_versions())
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    """Once in a process: reading them takes longer than measuring a small run."""
     installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -415,6 +421,7 @@ def versions() -> dict[str, str]:
     return installed
 
 
+@lru_cache(maxsize=1)
 def git_revision() -> str | None:
     """The commit of the working copy that this code runs from; None for an installed package."""
     here = Path(__file__).resolve().parent
@@ -541,10 +548,10 @@ def cost_record(cost: Cost) -> CostRecord:
     )
 
 
-def begun_load(load: LoadOptions, record: RunRecord) -> LoadOptions:
+def begun_load(load: LoadOptions, record: RunRecord, usage: Mapping[str, int]) -> LoadOptions:
     """How the model of a run that is resumed is opened: in the same precision, with what was learnt
-    about its server, and counting what was paid."""
-    begun: dict[str, Any] = {"usage": dict(record.usage)}
+    about its server, and counting what was paid (`usage`)."""
+    begun: dict[str, Any] = {"usage": dict(usage)}
     if record.model.request:
         begun["request"] = record.model.request
     return replace(load.resumed(record.model.dtype), begun=begun)

@@ -62,11 +62,22 @@ class Scoring:
         cache: ScoreCache,
         folder: RunFolder | None = None,
         progress: Progress | None = None,
+        *,
+        last: bool = True,
     ) -> None:
         self.executor, self.cache, self.folder = executor, cache, folder
         self._progress = progress
+        #: what keeps replies until the scores hold them; `last`: no other scoring follows
+        self._log = folder.replies if folder and last else None
         #: server usage up to the end of the last filling
         self._counted: dict[str, int] = {}
+
+    def beside(self, folder: RunFolder | None) -> Scoring:
+        """The scoring of more prompts by the same model, after this one, into another folder."""
+        other = Scoring(self.executor, self.cache, folder, self._progress)
+        other._log = self.folder.replies if self.folder else None
+        other._counted = self.executor.usage()
+        return other
 
     def fill(self, table: PreferenceTable, record: RunRecord) -> None:
         """Score what is missing. `record` is written to the folder first.
@@ -83,8 +94,8 @@ class Scoring:
             record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + n_cached)
             self._write(record)
         self._fill_from_model(table, record)
-        if self.folder and table.complete():
-            self.folder.replies.unlink(missing_ok=True)  # the scores hold them now
+        if self._log and table.complete():
+            self._log.unlink(missing_ok=True)
         if not table.complete():  # never measure what was not scored
             raise ModelError(
                 f"expected scores of all {len(table.grid)} cells, found {table.done()}; rerun the "

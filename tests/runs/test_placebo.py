@@ -1,0 +1,245 @@
+"""Irrelevant edits asked in an audit: planted, computed another way, killed and continued."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.present import present
+
+import clinometer as cm
+from clinometer.errors import ClinometerError
+from clinometer.runs import Run
+from clinometer.runs.placebo import EditedQuestions
+from clinometer.runs.protocol import Protocol, ProtocolFile
+from clinometer.runs.settings import resolve
+from clinometer.topics import Topic, load_topic, parse_topic
+from clinometer.topics.edits import irrelevant_edits
+
+OWN = """
+name = "screening"
+groups = ["Ann", "Bob", "Cal"]
+reference = "group-mean"
+[readout]
+kind = "json"
+field = "score"
+scale = [0, 10]
+[[messages]]
+content = "File {file}:\\n[X] applies. Reply as JSON."
+""" + "".join(f'[[cases]]\nid = "{i}"\nfile = "{i}"\n' for i in range(12))
+
+ASKED = """
+name = "told"
+groups = ["nurse", "pilot", "clerk"]
+reference = "group-mean"
+[attributes]
+male = ["he"]
+female = ["she"]
+[readout]
+kind = "choice"
+labels = "none"
+[contexts]
+wording = [
+  "It was late. The [X] said that [Y]", "We met. The [X] felt that [Y]", "So. A [X] knew that [Y]",
+]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    from clinometer.models.server import client
+
+    monkeypatch.setattr(client, "_FIRST_WAIT", 0.001)
+    return tmp_path
+
+
+def own() -> Topic:
+    return parse_topic(OWN)
+
+
+def application(folder: Path, name: str, score: str, before: str = "") -> str:
+    (folder / f"{name}.py").write_text(
+        "import random\nSEEN = []\nRANDOM = random.Random(5)\n"
+        "def reply(messages):\n"
+        "    text = messages[-1]['content']\n    SEEN.append(text)\n"
+        f"    {before or 'pass'}\n"
+        f"    return {{'score': {score}}}\n"
+    )
+    return f"app:{name}:reply"
+
+
+def moved(run: Run, path: Path) -> tuple[float, ...]:
+    """How far groups and edits move an answer, pair by pair: squares of the differences of two
+    cells, less the variance that dice leave in either."""
+    points = np.array(run.risks.criterion.points)
+    beside = Run.load(path / "placebo").preferences
+
+    def cells(p: cm.Preferences) -> dict[tuple[str, str], tuple[np.ndarray, float]]:
+        found = {}
+        for (x, group), (c, text) in itertools.product(enumerate(p.groups), enumerate(p.templates)):
+            share = p.values[x, c]
+            mean = np.array([share @ points]) if points.size else share / math.sqrt(2)
+            within = (
+                share @ points**2 - (share @ points) ** 2
+                if points.size
+                else (share * (1 - share)).sum() / 2
+            )
+            n = np.inf if p.answers is None else p.answers[x, c]
+            found[group, text] = (mean, within / (n - 1))
+        return found
+
+    plain, edited = cells(run.preferences), cells(beside)
+
+    def apart(some: list[tuple[np.ndarray, float]]) -> float:
+        pairs = itertools.combinations(some, 2)
+        return float(np.mean([((a - b) ** 2).sum() - v - w for (a, v), (b, w) in pairs]))
+
+    names, texts = run.preferences.groups, run.preferences.templates
+    groups = [apart([plain[group, text] for group in names]) for text in texts]
+    edits = [
+        apart(
+            [
+                plain[group, text],
+                *(edited[group, new] for new in irrelevant_edits(text, "en").values()),
+            ]
+        )
+        for group in beside.groups
+        for text in texts
+    ]
+    return tuple(math.sqrt(max(float(np.mean(z)), 0.0)) for z in (groups, edits))
+
+
+def test_an_edit_that_moves_nothing(folder: Path) -> None:
+    model = application(folder, "own_still", "7 if 'Bob' in text else 5")
+    run = cm.audit(model, topic=own(), replies=2, placebo=True, out=folder / "run")
+    found = present(run.record.placebo)
+    assert found.edits == ("as it was", "blank line", "weekday", "weather", "car colour", "synonym")
+    assert found.groups == pytest.approx(math.sqrt(2 * 4 / 3))  # two of three pairs differ by 2
+    assert found.ratio is None
+    assert found.edit == pytest.approx(0, abs=1e-9)
+    assert "an irrelevant edit by 0.00 points (no ratio: the edits move nothing" in str(
+        next(one for one in run.findings if one.kind == "placebo")
+    )
+    assert Run.load(folder / "run").record.placebo == found
+
+
+def test_an_edit_that_moves_as_much_as_a_name(folder: Path) -> None:
+    model = application(
+        folder, "own_moved", "5 + 2 * ('Bob' in text) - (2 if 'Tuesday' in text else 0)"
+    )
+    topic = own().select(["Ann", "Bob"])
+    run = cm.audit(model, topic=topic, replies=2, placebo=True, out=folder / "run")
+    found = present(run.record.placebo)
+    assert found.groups == pytest.approx(2)
+    # 6 versions of each text, of which one is 2 away: 5 of 15 pairs.
+    assert found.edit == pytest.approx(math.sqrt(4 * 5 / 15))
+    assert found.ratio == pytest.approx(math.sqrt(3))
+    assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit))
+
+
+def test_dice_are_taken_out_as_another_computation_does(folder: Path) -> None:
+    score = "5 + ('Bob' in text) + ('rain' in text) + RANDOM.choice([-1, 0, 1])"
+    model = application(folder, "own_dice", score)
+    run = cm.audit(model, topic=own(), replies=5, placebo=True, out=folder / "run")
+    found = present(run.record.placebo)
+    assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit), abs=1e-6)
+    assert found.edit < 1.0  # two means of five such replies differ by 0.5 if nothing is there
+    assert present(found.low) < present(found.ratio) < (found.high or math.inf)
+
+
+def test_exact_probabilities_of_questions(folder: Path) -> None:
+    topic = parse_topic(ASKED)
+    options: dict[str, Any] = {"topic": topic, "placebo": True, "cache": False}
+    run = cm.audit("pocket:gpt2-s", **options, out=folder / "run")
+    found = present(run.record.placebo)
+    assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit), rel=1e-4)
+    assert "percentage points" in next(f.text for f in run.findings if f.kind == "placebo")
+    again = cm.audit("pocket:gpt2-s", **options, out=folder / "run", replay=True)
+    assert again.record.placebo == found
+
+
+def test_a_broken_off_run_is_continued_and_asks_nothing_twice(folder: Path) -> None:
+    stop = "if len(SEEN) > 80 and 'rain' in text and STOP: raise KeyError"
+    model = application(folder, "own_broken", "5 + ('Bob' in text)", stop)
+    (folder / "own_broken.py").write_text("STOP = [1]\n" + (folder / "own_broken.py").read_text())
+    options: dict[str, Any] = {"topic": own(), "replies": 2, "placebo": True, "out": folder / "run"}
+    with pytest.raises(ClinometerError):
+        cm.audit(model, **options, concurrency=4, patience=1)
+    module = sys.modules["own_broken"]
+    with pytest.raises(ClinometerError, match="not finished"):  # without its edits
+        Run.load(folder / "run")
+    failed = [text for text in module.SEEN if "rain" in text]
+    module.STOP.clear()
+    run = cm.audit(model, **options)
+    assert present(run.record.placebo).edit == pytest.approx(0, abs=1e-9)
+    times = Counter(module.SEEN)
+    assert all(n == 2 for text, n in times.items() if text not in failed)
+    assert len(times) == 3 * 12 * 6
+
+
+@pytest.mark.parametrize(
+    ("model", "topic", "said"),
+    [
+        ("pocket:gpt2-s", "gender", "shuffled words are the floor of word topics"),
+        ("reference:random", "hiring", "found a reference model"),
+    ],
+)
+def test_what_has_no_placebo_is_one_line(model: str, topic: str, said: str) -> None:
+    with pytest.raises(ClinometerError, match=said) as caught:
+        cm.audit(model, topic=topic, placebo=True)
+    assert "\n" not in str(caught.value)
+
+
+def test_cost_and_budget_count_the_edited_questions() -> None:
+    topic = load_topic("hiring")
+    given = {"replies": 10, "price": "1/1", "max_contexts": 20}
+    plain, both = (
+        present(
+            resolve({**given, **more}, topic, None, model="openai/gpt-4o").cost("openai/gpt-4o")
+        )
+        for more in ({}, {"placebo": True})
+    )
+    assert plain.cells == 24 * 20
+    assert both.cells == 24 * 20 + 4 * 20 * 5
+    assert both.replies == both.cells * 10
+    budget = {"price": "1/1", "budget": 0.5, "replies": 10}
+    contexts = [
+        resolve({**budget, **more}, topic, None, model="openai/gpt-4o").contexts
+        for more in ({}, {"placebo": True})
+    ]
+    assert len(contexts[1]) == pytest.approx(len(contexts[0]) * 24 / 44, abs=1)
+
+
+def test_groups_are_spread_over_the_list_and_every_edit_meets_every_context() -> None:
+    topic = load_topic("triage")
+    contexts = resolve({}, topic, None).contexts
+    edited = EditedQuestions.of(topic, contexts)
+    assert edited.groups == (0, 6, 12, 18)
+    assert len(edited.contexts) == len(edited.places) == len(set(edited.contexts.templates))
+    for edit, c, number in edited.places:
+        made = irrelevant_edits(contexts.templates[c], "en")
+        assert made[edited.edits[edit]] == edited.contexts.templates[number]
+
+
+def test_a_protocol_plans_it(folder: Path) -> None:
+    model = application(folder, "own_planned", "5 + ('Bob' in text)")
+    (folder / "own.toml").write_text(OWN)
+    settings = resolve({"placebo": True, "replies": 2}, own(), None).settings
+    plan = Protocol.new(
+        [model], ("own.toml", own()), (None, resolve({}, own(), None).source), settings
+    )
+    plan.write(folder / "plan.toml")
+    assert ProtocolFile.read(folder / "plan.toml").protocol.settings["placebo"] is True
+    run = cm.audit(model, protocol=folder / "plan.toml", out=folder / "run")
+    assert run.record.placebo is not None
+    assert not [one for one in present(run.record.protocol).deviations if "placebo" in one]
+    without = cm.audit(model, protocol=folder / "plan.toml", out=folder / "other", placebo=False)
+    assert "placebo False, planned True" in present(without.record.protocol).deviations
