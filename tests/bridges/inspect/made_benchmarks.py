@@ -9,7 +9,7 @@ from typing import Any
 from inspect_ai import Task, task
 from inspect_ai import eval as evaluate
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, choice, scorer
 from inspect_ai.solver import TaskState, multiple_choice, system_message
 
@@ -109,7 +109,9 @@ def stereoset_scorer() -> Scorer:
 
 def _reply(messages: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
     number = int(messages[-1].text.split("Item ")[1].split(".")[0])
-    return ModelOutput.from_content("mockllm/made", f"ANSWER: {LETTERS[number]}")
+    output = ModelOutput.from_content("mockllm/made", f"ANSWER: {LETTERS[number]}")
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return output
 
 
 def main(name: str, folder: str) -> None:
