@@ -131,6 +131,7 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "level": (0.9, ("--level", "0.95")),
     "max_contexts": (5, ("--max-contexts", "4")),
     "precision": (0.2, ("--precision", "0.1")),
+    "placebo": (False, ("--placebo",)),
     "seed": (7, ("--seed", "0")),
     "norm": (2.0, ("--norm", "inf")),
     "normalize": (True, ("--raw",)),
