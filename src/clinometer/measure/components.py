@@ -301,7 +301,7 @@ def compare_placebo(
     edited = np.bincount(contexts, share * edited, len(moved)) / np.where(known > 0, known, 1.0)
     weights = np.where(known > 0, weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
-    pairs = [np.bincount(groups.units, weights * z) for z in (moved, edited)]
+    pairs = [np.bincount(groups.units, weights * z).astype(float) for z in (moved, edited)]
     top, bottom = (float(z.sum()) for z in pairs)
     split = split_replies(edits, list(names), level=level)
     low: float | None = None

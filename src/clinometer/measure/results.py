@@ -106,7 +106,7 @@ class RiskReport:
 
     def without_intervals(self, note: str) -> RiskReport:
         """The same risks without intervals; `note` says why."""
-        bare = {
+        bare: dict[str, Any] = {
             name: Estimate(one.value, method=one.method, note=note)
             for name, one in self.summary.items()
         }

@@ -17,7 +17,7 @@ from inspect_ai.solver import TaskState, multiple_choice, system_message
 LETTERS = "ABCAAB"
 
 
-@task
+@task  # type: ignore[untyped-decorator]  # where Inspect is not installed
 def bbq() -> Task:
     return Task(
         dataset=MemoryDataset(list(bbq_samples())), solver=[multiple_choice()], scorer=choice()
@@ -54,7 +54,7 @@ def bbq_samples() -> Any:
                 )
 
 
-@task
+@task  # type: ignore[untyped-decorator]  # where Inspect is not installed
 def stereoset() -> Task:
     samples = [
         Sample(
@@ -79,7 +79,7 @@ def stereoset() -> Task:
     )
 
 
-@scorer(metrics=[accuracy()])
+@scorer(metrics=[accuracy()])  # type: ignore[untyped-decorator]  # where Inspect is not installed
 def multiple_choice_scorer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion.split("ANSWER: ")[-1].strip()
@@ -92,7 +92,7 @@ def multiple_choice_scorer() -> Scorer:
     return score
 
 
-@scorer(metrics={"*": [accuracy()]})
+@scorer(metrics={"*": [accuracy()]})  # type: ignore[untyped-decorator]  # where Inspect is not installed
 def stereoset_scorer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion.split("ANSWER: ")[-1].strip()
