@@ -127,7 +127,7 @@ def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
         provider = row.get("provider") or {}
         named = provider if isinstance(provider, str) else provider.get("label") or provider["id"]
         tested = (row.get("testCase") or {}).get("vars") or {}
-        failed = row.get("failureReason") == 2  # of the provider: its score 0 is none
+        failed = row.get("failureReason") == 2  # of the provider, whose score of 0 does not count
         yield {
             "promptIdx": 0,
             **row,

@@ -961,8 +961,9 @@ def groups_of_pair(found: Comparison, pair: Difference, noun: str) -> Finding | 
     if not clear:
         return Finding("groups", f"No single {one} differs clearly.", "unclear", numbers=numbers)
     top = max(clear, key=lambda d: abs(d.corrected or 0.0))
+    verb = "differs" if len(clear) == 1 else "differ"
     text = (
-        f"{len(clear)} of {len(rows)} {noun} differ clearly, {brief(top.group or '', 40)} most "
+        f"{len(clear)} of {len(rows)} {noun} {verb} clearly, {brief(top.group or '', 40)} most "
         f"(p {p_relation(top.p_corrected)})."
     )
     return Finding("groups", text, "clear", numbers=numbers)
