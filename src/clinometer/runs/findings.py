@@ -976,7 +976,9 @@ def _of_all(found: Comparison, pairs: Sequence[Difference]) -> Finding:
     what = IN_SENTENCES[pairs[0].measure]
     clear = [d for d in pairs if d.clear_sign(found.level)]
     span = f"{what} {risk(values[low])} to {risk(values[high])}"
-    count = f"{len(clear)} of {len(pairs)} pairs differ clearly"
+    count = (
+        f"{len(clear)} of {len(pairs)} pairs {'differs' if len(clear) == 1 else 'differ'} clearly"
+    )
     if not clear and all(d.low is None for d in pairs):
         text = f"{len(values)} models: {span}; these contexts cannot tell whether they differ."
         return Finding("models", text, "cannot tell")
