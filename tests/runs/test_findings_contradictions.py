@@ -218,7 +218,8 @@ def situation(seed: int) -> tuple[Facts, float]:
         f = replace(f, favourable=int(rng.integers(K)))
     words = tuple(f"“{name}”" for name in names) if rng.random() < 0.5 else tuple(names)
     unlikely = float(rng.choice([0.0, 0.3, 0.9], p=[0.92, 0.05, 0.03]))
-    return replace(f, words=words, improbable=unlikely), level
+    other = float(rng.choice([0.0, 0.05, 0.6], p=[0.6, 0.2, 0.2]))
+    return replace(f, words=words, improbable=unlikely, other=other), level
 
 
 def models(seed: int) -> Comparison:

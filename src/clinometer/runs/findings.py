@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 NO_PROBABILITY = 1e-3
 """Below this share of the probability, the words of the categories are not what a model writes."""
 
+UNDECIDED = 0.1
+"""Above this share of answers that fit no category, rates are said to be of the others."""
+
 CHANCE = 0.05
 """R is above its floor when at most this share of shuffles reaches it."""
 
@@ -133,6 +136,7 @@ class Facts:
     placebo         irrelevant edits, where some were asked
     noisy           whether replies are too few to take their dice out of R
     plain           R with the dice of replies in it
+    other           share of the answers, or of their probability, that fits no category
     """
 
     name: str
@@ -159,6 +163,7 @@ class Facts:
     placebo: Placebo | None = None
     noisy: bool = False
     plain: float = 0.0
+    other: float = 0.0
 
     @property
     def seen(self) -> list[int]:
@@ -232,6 +237,7 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
         finished=finished,
         split=record.components,
         placebo=record.placebo,
+        other=0.0 if record.other is None else record.other.share,
     )
 
 
@@ -433,15 +439,17 @@ def _rates(f: Facts) -> Finding:
     rates = f.shares[:, y]
     low, high = _ends(f, rates)
     apart, middle = float(rates[high] - rates[low]), _mean(f, rates)
-    verb = f"answers {f.words[y]}"
+    verb, cases = f"answers {f.words[y]}", "of cases"
+    if f.other > UNDECIDED:
+        cases = f"of the cases that it decides ({percent(1 - f.other)} of all)"
     if len(f.seen) == 1:
-        return _finding(f, "rates", f"{verb} in {percent(rates[high])} of cases", middle)
+        return _finding(f, "rates", f"{verb} in {percent(rates[high])} {cases}", middle)
     if percent(rates[low]) == percent(rates[high]):
         about = "about " if apart > ROUNDING else ""
-        what = f"{verb} in {about}{percent(rates[high])} of cases for every group"
+        what = f"{verb} in {about}{percent(rates[high])} {cases} for every group"
     else:
         what = (
-            f"{verb} in {percent(rates[high])} of cases for {_group(f, high)} and in "
+            f"{verb} in {percent(rates[high])} {cases} for {_group(f, high)} and in "
             f"{percent(rates[low])} for {_group(f, low)}, {_points(apart)} apart"
         )
     numbers = {"lowest": float(rates[low]), "highest": float(rates[high]), "mean": middle}
