@@ -233,11 +233,13 @@ def _ends(
     shown = f"{low:.6f} to {high:.6f}"
     match = re.search(pattern, first.text)
     same = _percent_is if "%" in pattern else _rounds_to
+    text = re.sub(rf" \({PERCENT} of all\)", "", first.text)
+    for decided in re.findall(rf"\(({PERCENT}) of all\)", first.text):
+        if not _percent_is(decided, 1 - f.other):
+            yield Contradiction("what is decided", first.text, str(f.other))
     if match is None:
-        for text in re.findall(
-            PERCENT if "%" in pattern else r"rates .*? (-?\d+\.\d\d) ", first.text
-        ):
-            if not (same(text, low) or same(text, high)) and "the mean (" + text not in first.text:
+        for number in re.findall(PERCENT if "%" in pattern else r"rates .*? (-?\d+\.\d\d) ", text):
+            if not (same(number, low) or same(number, high)) and "the mean (" + number not in text:
                 yield Contradiction("a number for all groups", first.text, shown)
         return
     given = match.groupdict()
