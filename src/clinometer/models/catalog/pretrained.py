@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +27,14 @@ ADAPTER = "adapter_config.json"
 #: Endings of what transformers opens.
 _FILES = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}
 #: The most that a setting of a configuration can be, by a part of its name.
-_LAYERS = ("layer", "block_count")
-_SIZES = {**dict.fromkeys(_LAYERS, 1000), "head": 100_000, "expert": 100_000, "hidden": 10**7,
+_SIZES = {"layer": 1000, "block_count": 1000, "head": 100_000, "expert": 100_000, "hidden": 10**7,
           "inner": 10**7, "intermediate": 10**7, "feed_forward": 10**7, "embd": 10**7,
           "embedding_length": 10**7, "embed": 10**9, "d_model": 10**7, "d_ff": 10**7,
           "vocab": 10**8, "n_positions": 10**9}  # fmt: skip
+#: Names of the number of layers, each of which has weights.
+_LAYERS = re.compile(
+    r"(num|n)_((hidden|encoder|decoder)_)?layers?|(en|de)coder_layers|\w+\.block_count"
+)
 #: Kinds of adapters that peft merges as they were trained.
 _MERGED = ("LORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "ADALORA", "LN_TUNING")
 #: Starts of LoRA that are subtracted from the base model, and computed from it again.
@@ -129,7 +133,7 @@ def _check_sizes(config: Any, tensors: int | None) -> None:
         if isinstance(value, dict):
             _check_sizes(value, tensors)
         limit = next((most for part, most in _SIZES.items() if part in name), None)
-        if tensors is not None and any(part in name for part in _LAYERS):
+        if tensors is not None and _LAYERS.fullmatch(name):
             limit = tensors
         if isinstance(value, int) and limit is not None and not -1 <= value <= limit:
             raise ValueError(f"expected {name} of at most {limit:,}, found {value:,}")
