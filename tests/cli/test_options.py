@@ -229,6 +229,7 @@ OTHER = {
     "--patience": "7",
     "--max-requests": "7",
     "--max-tokens": "7",
+    "--placebo": None,
     "--price": "7",
     "--budget": "7",
     "--trust-remote-code": None,
