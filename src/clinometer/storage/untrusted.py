@@ -9,6 +9,7 @@ Data, never code or addresses, unless the user said so on the command line: `All
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
 import gzip
 import importlib
@@ -36,6 +37,7 @@ from clinometer.errors import SettingsError
 from clinometer.extras import require
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -140,6 +142,22 @@ def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> T
     file = open_binary(path)
     bounded = io.BufferedReader(_Bounded(_unpacked(file, path), file, path, most), 1 << 16)
     return io.TextIOWrapper(bounded, encoding="utf-8-sig", errors=errors, newline="")
+
+
+def read_frame(path: Path, **how: Any) -> pd.DataFrame:
+    """A CSV file as pandas reads it; ValueError for more columns than a table has."""
+    import pandas as pd
+
+    with open_text(path) as stream:
+        try:
+            columns = len(next(csv.reader(stream), []))
+        except csv.Error as error:
+            raise ValueError(f"not valid CSV: {error}") from error
+    if columns > MOST_COLUMNS:
+        raise ValueError(f"expected at most {MOST_COLUMNS:,} columns, found {columns:,}")
+    with open_text(path) as stream:
+        frame: pd.DataFrame = pd.read_csv(stream, **how)
+    return frame
 
 
 def _unpacked(file: BinaryIO, path: Path) -> Any:

@@ -16,7 +16,7 @@ from clinometer.display.text import Plain
 from clinometer.errors import TableError
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
-from clinometer.storage.untrusted import open_text
+from clinometer.storage.untrusted import read_frame
 from clinometer.topics import load_list
 
 WEIGHT = "employment_thousands"
@@ -116,8 +116,7 @@ def read_factors(path: str | Path) -> pd.DataFrame:
     """Read your own table: a column `group`, then one column per factor."""
     path = Path(path)
     try:
-        with open_text(path) as stream:
-            frame = pd.read_csv(stream, dtype={"group": str})
+        frame = read_frame(path, dtype={"group": str})
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file") from error
     except (ValueError, OSError, UnicodeDecodeError) as error:

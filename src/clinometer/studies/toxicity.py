@@ -33,7 +33,7 @@ from clinometer.settings import (
     option,
 )
 from clinometer.storage.resumable import Progress
-from clinometer.storage.untrusted import open_text, parse_json, read_bytes, read_json
+from clinometer.storage.untrusted import parse_json, read_bytes, read_frame, read_json
 from clinometer.studies.framework import (
     Findings,
     Plan,
@@ -313,8 +313,7 @@ def _of_file(path: Path, column: str | None, where: list[tuple[str, set[str]]]) 
             lines = read_bytes(path).decode("utf-8").splitlines()
             frame = pd.DataFrame([parse_json(line) for line in lines if line.strip()])
         elif path.name.endswith((".csv", ".csv.gz")):
-            with open_text(path) as stream:
-                frame = pd.read_csv(stream, dtype=str, keep_default_na=False)
+            frame = read_frame(path, dtype=str, keep_default_na=False)
         else:
             raise TableError(f"{path}: expected a .csv, .jsonl or .txt file")
     except FileNotFoundError as error:
