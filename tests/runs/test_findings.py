@@ -256,7 +256,7 @@ CASES: dict[str, Case] = {
         NOT_NONE),
     "90 against 30 % of the few that are decided": Case(
         lambda: replace(rates(pair(around([0.9, 0.3], 40, 0.0)))(), other=0.73), "rates", "clear",
-        ("answers “Yes” in 90 % of the cases that it decides (27 % of all) for g0 and in 30 %",),
+        ("answers “Yes” in 90 % of decided cases (27 % of all) for g0 and in 30 %",),
         ("of cases",)),
     "2 against 0.5 %": Case(
         rates(pair(around([0.02, 0.005], 40, 0.001))), "rates", "clear",

@@ -441,7 +441,7 @@ def _rates(f: Facts) -> Finding:
     apart, middle = float(rates[high] - rates[low]), _mean(f, rates)
     verb, cases = f"answers {f.words[y]}", "of cases"
     if f.other > UNDECIDED:
-        cases = f"of the cases that it decides ({percent(1 - f.other)} of all)"
+        cases = f"of decided cases ({percent(1 - f.other)} of all)"
     if len(f.seen) == 1:
         return _finding(f, "rates", f"{verb} in {percent(rates[high])} {cases}", middle)
     if percent(rates[low]) == percent(rates[high]):
