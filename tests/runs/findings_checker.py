@@ -215,7 +215,8 @@ def _furthest(f: Facts, first: Finding) -> Iterator[Contradiction]:
 
 
 _RATES = (
-    rf"in (?P<high>{PERCENT}) of (?:decided )?cases.*? for (?P<top>.+?) and in (?P<low>{PERCENT}) for "
+    rf"in (?P<high>{PERCENT}) of (?:decided )?cases.*? for (?P<top>.+?) and in "
+    rf"(?P<low>{PERCENT}) for "
     r"(?P<bottom>.+?), (?P<apart>(?:< )?[\d.]+) percentage points apart"
 )
 _POINTS = (

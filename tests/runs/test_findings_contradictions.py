@@ -6,6 +6,7 @@ same one again.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import Any
@@ -28,10 +29,13 @@ from clinometer.runs.findings import (
 )
 from clinometer.statistics.arrays import FloatArray
 
-RUNS, MORE_RUNS = 220, 4400
+SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))
+"""Runs and comparisons in all; the search for a release has 5,000."""
+
+RUNS, MORE_RUNS = 220, round(0.88 * SITUATIONS)
 """Situations of one run, in every test and in the long one."""
 
-COMPARISONS, MORE_COMPARISONS = 30, 600
+COMPARISONS, MORE_COMPARISONS = 30, round(0.12 * SITUATIONS)
 """Comparisons, likewise."""
 
 MEASURES = ("R", "R_bias", "R_volatility", "R_between")
