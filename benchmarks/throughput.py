@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import tempfile
 import time
 from collections import Counter
@@ -111,9 +112,11 @@ def main() -> None:
         daemon=True,
     )
     server.start()
+    os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{here.recv()}/v1"
+    os.environ["OPENAI_API_KEY"] = "none"
     with tempfile.TemporaryDirectory() as folder:
         run = audit(
-            f"openai:http://127.0.0.1:{here.recv()}#stand-in",
+            "openai/stand-in",
             topic="hiring",
             max_contexts=options.contexts,
             chat=True,
