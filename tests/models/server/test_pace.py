@@ -142,14 +142,9 @@ def test_refusals_that_are_no_limit_do_not_slow_it_to_a_halt(clock: Clock) -> No
 
 def test_a_local_server_has_no_rate_but_its_pauses_are_kept(clock: Clock) -> None:
     pace = Pace(8, steady=True)
-    for request in range(100):
-        clock.now += 0.05
+    for _ in range(20):
         pace.answered(0.05, {}, 10)
-        if request % 10 == 0:
-            pace.refused(None)
+        pace.refused(None)
     assert (pace.rate(), pace.window) == (None, 8.0)
     pace.refused(2.0)
     assert pace._next == clock.now + 2.0
-    for _ in range(20):  # a gateway: it has a limit after all
-        pace.refused(None)
-    assert pace.rate() is not None

@@ -26,8 +26,6 @@ _GROWTH = 0.1
 _BELOW, _BACK_S = 0.97, 8.0
 #: How far past what gets through the rate may grow, and a rate that may always be tried again.
 _PAST, _SEEN = 1.1, 0.5
-#: Of so many last requests, the share refused that is a limit of a server said to have none.
-_RECENT, _MANY = 50, 0.2
 #: Seconds in which refusals are one event: the limit is what gets through meanwhile.
 _EVENT_S = 1.0
 #: Seconds over which the first rate is measured, and the share of a known rate to use.
@@ -40,10 +38,9 @@ class Pace:
     """When the next request may begin."""
 
     def __init__(self, most: int, *, steady: bool = False) -> None:
-        """`steady`: all of `most` from the first, and a refusal now and then is only waited out:
-        for a server that sets no limit on the rate, as far as is known."""
+        """`steady`: all of `most` from the first, and refusals are only waited out: for a server
+        that sets no limit on the rate."""
         self.most, self._steady = most, steady
-        self._refusals: deque[bool] = deque(maxlen=_RECENT)
         self.window = float(most) if steady else min(_FIRST_WINDOW, float(most))
         self._flying = 0
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
@@ -91,7 +88,6 @@ class Pace:
     def answered(self, seconds: float, headers: Mapping[str, str], tokens: int) -> None:
         """A request was answered, after so long."""
         now = time.monotonic()
-        self._refusals.append(False)
         self._answers.append(now)
         while self._answers and now - self._answers[0] > _MEASURED_S:
             self._answers.popleft()
@@ -117,10 +113,8 @@ class Pace:
         now = time.monotonic()
         if pause:
             self._next = max(self._next, now + min(pause, 60.0))
-        self._refusals.append(True)
-        if self._steady and sum(self._refusals) < _MANY * _RECENT:
+        if self._steady:
             return
-        self._steady = False
         if self._event is None or now - self._event[1] > _EVENT_S:
             rate = self.rate()
             if rate is None:
