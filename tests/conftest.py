@@ -112,8 +112,8 @@ def smollm2() -> Scorer:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The machine's Chromium, started once a module: while Playwright is open, its event loop counts
-    as running in this thread, and no other may."""
+    """The machine's Chromium, started once a module: while Playwright is open, its event loop
+    counts as running in this thread, and no other may."""
     program = require("browser")
     from playwright.sync_api import sync_playwright
 
