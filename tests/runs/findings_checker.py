@@ -37,7 +37,7 @@ NAMES = {
     "R": "R",
     "R_bias": "bias risk",
     "R_volatility": "volatility risk",
-    "R_between": "the risk between groups",
+    "R_between": "risk between groups",
 }
 
 

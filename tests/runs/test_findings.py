@@ -363,7 +363,7 @@ COMPARED: dict[str, tuple[list[FloatArray], str, str, str, tuple[str, ...], tupl
     "volatility": (models(0.8, 0.7), "R_volatility", "difference", "unclear",
                    ("volatility risk",), ()),
     "between groups": (models(0.8, 0.7), "R_between", "difference", "unclear",
-                       ("the risk between groups",), ()),
+                       ("differ in risk between groups",), ()),
     "one group": (ONE_GROUP, "R", "difference", "clear", ("1 of 6 groups", "g2"), ()),
     "no single group": (models(0.7, 0.7), "R", "difference", "unclear",
                         ("no single group differs clearly",), ()),

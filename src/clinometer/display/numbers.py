@@ -153,7 +153,7 @@ IN_SENTENCES = {
     "R": "R",
     "R_bias": "bias risk",
     "R_volatility": "volatility risk",
-    "R_between": "the risk between groups",
+    "R_between": "risk between groups",
 }
 #: On the axis of a chart of groups.
 AXES = {

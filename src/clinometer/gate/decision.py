@@ -129,7 +129,7 @@ def decide(
     names = run_names(pair)
     found = compare(
         *pair,
-        names=["run", "baseline"],
+        names=["the run", "the baseline"],
         align=align,
         clusters=clusters,
         level=MARGIN_LEVEL,
@@ -151,6 +151,9 @@ def decide(
     else:
         decisive = [silence.counted(_bearable(one, pair), margin) for one in decisive]
     verdict = _verdict(decisive)
+    first, *_ = comparison_findings(
+        found, measure=decisive[0].measure, noun=noun_of(pair[0])[0]
+    )
     return GateDecision(
         run=names[0],
         baseline=names[1],
@@ -158,9 +161,7 @@ def decide(
         reason="The answers are the same in every cell."
         if same
         else _reason(verdict, decisive, margin=margin, found=found, silence=silence),
-        finding=comparison_findings(found, measure=decisive[0].measure, noun=noun_of(pair[0])[0])[
-            0
-        ].text,
+        finding=_capital(first.text),
         margin=float(margin),
         level=MARGIN_LEVEL,
         risks=tuple(decisive),
@@ -248,8 +249,8 @@ def _gated(found: Comparison, said: MarginVerdict) -> GatedRisk:
     (difference,) = (d.corrected for d in found.overall if d.measure == said.measure)
     return GatedRisk(
         said.measure,
-        values["run"],
-        values["baseline"],
+        values["the run"],
+        values["the baseline"],
         difference,
         said.low,
         said.high,
@@ -287,10 +288,10 @@ def _reason(
     if verdict == "worse":
         rows = [one for one in decisive if one.verdict == "worse"]
         said = "; ".join(f"{_risen(one)}, all of it above {margin:g}" for one in rows)
-        return f"{said}."
+        return f"{_capital(said)}."
     if verdict == "not worse":
         said = "; ".join(f"{_risen(one)}, all of it below {margin:g}" for one in decisive)
-        return f"{said}."
+        return f"{_capital(said)}."
     rows = [one for one in decisive if one.verdict == "cannot tell"]
     if any(one.because == "silence" for one in rows):
         return (
@@ -307,7 +308,11 @@ def _reason(
             f"{found.n_eff:.1f} effective contexts give no interval: audit both with more contexts."
         )
     said = "; ".join(f"{_risen(one)}, on both sides of {margin:g}" for one in rows)
-    return f"{said}. {_how_many(rows, margin, found)}"
+    return f"{_capital(said)}. {_how_many(rows, margin, found)}"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _risen(one: GatedRisk) -> str:

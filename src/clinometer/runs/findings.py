@@ -25,7 +25,7 @@ import numpy as np
 
 from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relation, percent, risk
 from clinometer.display.text import brief
-from clinometer.measure import Comparison, Preferences, RiskReport
+from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
 from clinometer.measure.components import Components, Placebo
 from clinometer.measure.correction import POPULATIONS, in_words
@@ -809,8 +809,10 @@ def shared(f: Facts) -> Finding | None:
         return None
     chance = ""
     if f.floor is not None and f.floor.R_between is not None and not _flat(f.floor):
-        more = "more" if groups_above_floor(f.floor) else "no more"
-        chance = f", {more} than with shuffled words ({risk(f.floor.R_between.value)})"
+        given = f.floor.R_between
+        chance = f" ({risk(given.value)} with shuffled words, {_shuffles(given)})"
+        if groups_above_floor(f.floor):
+            chance = f", more than with shuffled words ({risk(given.value)})"
     least, most = (e.value if e.low is None else e.low for e in (same, apart))
     of_groups = f"{f.noun} differ by {risk(apart.value)} in the same {f.context}{chance}"
     if least > (apart.value if apart.high is None else apart.high):
@@ -838,17 +840,21 @@ def floor(f: Facts) -> Finding | None:
             "how much of its size comes from how common the words are."
         )
         return Finding("floor", text, "cannot tell", given.value, unit="R")
-    ends = f"{risk(given.value)}; the middle 95 % of shuffles {between(given.low, given.high)}"
+    ends = f"{risk(given.value)}; {_shuffles(given)}"
     if f.floor.p <= CHANCE:
         text = f"R {risk(R)} is above what the same words give when shuffled ({ends})."
     else:
         text = (
-            "For comparison: the same words, shuffled between the categories, give R as large "
-            f"({risk(given.value)}), so its size comes from how common the words are, not from "
-            "which way the model leans."
+            "For comparison: the same words, shuffled between the categories, give an R of this "
+            f"size ({ends}), so it comes from how common the words are, not from which way the "
+            "model leans."
         )
     sure = "clear" if f.floor.p <= CHANCE else "unclear"
     return Finding("floor", text, sure, given.value, given.low, given.high, "R")
+
+
+def _shuffles(given: Estimate) -> str:
+    return f"the middle 95 % of shuffles {between(given.low, given.high)}"
 
 
 def above_floor(run: Run) -> bool | None:
