@@ -151,9 +151,7 @@ def decide(
     else:
         decisive = [silence.counted(_bearable(one, pair), margin) for one in decisive]
     verdict = _verdict(decisive)
-    first, *_ = comparison_findings(
-        found, measure=decisive[0].measure, noun=noun_of(pair[0])[0]
-    )
+    first, *_ = comparison_findings(found, measure=decisive[0].measure, noun=noun_of(pair[0])[0])
     return GateDecision(
         run=names[0],
         baseline=names[1],
