@@ -1,4 +1,4 @@
-"""Verdict, planned precision and the stopping rule."""
+"""Planned precision and the stopping rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from clinometer.measure import (
     contexts_needed,
     decompose,
     estimate_risks,
-    verdict,
 )
 from clinometer.measure.components import Components, GroupPart
 from clinometer.measure.planning import enough, half_widths, next_size, replies_to_detect
@@ -83,22 +82,9 @@ def test_a_half_width_must_be_positive(half_width: Any) -> None:
         enough(report, half_width)
 
 
-def test_verdicts_need_intervals() -> None:
+def test_a_plan_needs_intervals() -> None:
     with pytest.raises(SettingsError, match="estimate_risks"):
         contexts_needed(decompose([[0.6, 0.4], [0.3, 0.7]]), 0.1)
-
-
-def test_verdicts() -> None:
-    wide = report_of((0.4, 0.3, 0.5), (0.3, 0.2, 0.4), (0.1, 0.0, 0.2), n_eff=27.2, n=1000)
-    assert verdict(wide) == (
-        "27 effective contexts (of 1000): the interval of R^v is wider than its value."
-    )
-    fair = report_of((0.4, 0.39, 0.41), (0.01, 0.0, 0.05), (0.39, 0.35, 0.41))
-    assert verdict(fair) == "50 effective contexts: the interval of R^b is wider than its value."
-    good = report_of((0.4, 0.39, 0.41), (0.3, 0.29, 0.31), (0.1, 0.09, 0.11))
-    assert verdict(good) == "50 effective contexts: R to ±0.010, R^b to ±0.010, R^v to ±0.010."
-    assert "have not been computed" in verdict(decompose([[0.6, 0.4], [0.3, 0.7]]))
-    assert "no interval" in verdict(estimate_risks([[0.6, 0.4]]))
 
 
 def test_the_planned_number_is_about_right_and_stopping_keeps_coverage() -> None:

@@ -172,6 +172,10 @@ def _headline_numbers(f: Facts, first: Finding) -> Iterator[Contradiction]:
         if f"answers {f.words[f.favourable]} in" not in first.text:
             yield Contradiction("the favourable answer", first.text, f.words[f.favourable])
         yield from _ends(f, first, f.shares[seen, f.favourable], _RATES, seen.tolist())
+    elif first.kind == "words" and "prefers neither" in first.text:
+        if np.abs(f.report.mean_stereotype[seen]).max() > SAME:
+            leans = f.report.mean_stereotype[seen].round(4)
+            yield Contradiction("no preference on average", first.text, str(leans))
     elif first.kind == "words":
         match = re.search(
             rf"prefers (.+?)(?: more than the reference)? for .*({PERCENT})", first.text

@@ -191,6 +191,13 @@ CASES: dict[str, Case] = {
     "swing alone": Case(
         facts(pair(SWING)), "words", "unclear",
         ("which way changes with the context", "no single group leans steadily"), NOT_NONE),
+    "parity on average, of one group": Case(
+        facts(pair(np.tile([0.9, 0.1], 20)[None])), "words", "unclear",
+        ("prefers neither male nor female on average for g0; which way changes with the context",),
+        ("clearly",)),
+    "parity on average, of three": Case(
+        facts(pair(np.tile([0.8, 0.2], (3, 20)))), "words", "unclear",
+        ("prefers neither male nor female on average for any of 3 groups",), ("clearly",)),
     "parity everywhere": Case(
         facts(np.full((3, 40, 2), 0.5)), "alike", "exact", ("as the reference in every context",),
         ("lean to",), 1),

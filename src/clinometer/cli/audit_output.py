@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.cli.printing import TerminalTable, console, risk_table
+from clinometer.cli.printing import TerminalTable, console, risk_table, sentence
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.display.numbers import percent, risk
@@ -16,6 +16,7 @@ from clinometer.measure.factors import factor_notes, factor_sentence
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.calibration import judge_sentence
 from clinometer.runs.nouns import label
+from clinometer.runs.precision import precision_sentence
 from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
 
 #: Replies without an answer that are listed; run.json has all of them.
 _MOST_LISTED = 20
+#: Findings under the table, after the headline above it.
+_MOST_FINDINGS = 3
+#: The share of cells with little probability that is worth a line.
+_MANY = 0.01
 
 
 def print_runs(runs: list[Run], *, title: str | None = None) -> None:
     """What was found, the risks of all runs in one table, and notes on each."""
     topic = runs[0].record.topic
-    given = topic.reference
-    reference = list(given) if isinstance(given, list) else len(topic.attributes)
     named = title or f"{topic.title or topic.name}: {topic.groups} groups"
     title = f"{named}, contexts {runs[0].record.contexts.name}; {_population(runs)}"
     table = [(label(run.model), run.risks) for run in runs]
@@ -37,12 +40,14 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
     floors = {label(run.model): run.record.floor for run in runs}
     for run in runs:
         if run.record.model.kind != "reference":
-            console().print(run.findings[0].text, markup=False, soft_wrap=True)
-    shown = risk_table(table, title=title, reference=reference, bounds=bounds, floors=floors)
-    shown.print(console())
+            sentence(run.findings[0].text)
+    risk_table(table, title=title, bounds=bounds, floors=floors).print(console())
     for run in runs:
-        for line in notes(run):
-            console().print(line, soft_wrap=True)
+        lines = notes(run)
+        if len(runs) > 1 and lines:
+            sentence(label(run.model), style="bold")
+        for line in lines:
+            sentence(line, indent="  " if len(runs) > 1 else "")
 
 
 def print_bbq(runs: list[Run]) -> None:
@@ -81,68 +86,71 @@ def _population(runs: list[Run]) -> str:
 
 
 def notes(run: Run) -> list[str]:
-    """Notes that a reader of the three numbers must know."""
+    """What stands under the table: at most three findings after the headline, then what a reader
+    of the numbers must know besides. The rest is in run.json."""
     record, counts = run.record, run.record.counts
     lines = []
     if record.model.kind != "reference":
-        lines = [f"{run.model}: {one.text}" for one in run.findings[1:] if one.kind != "size"]
-        lines += [_verdict(run), *_size_note(run)]
+        lines = _said(run)
     if judged := judge_sentence(record):
-        lines.append(f"{run.model}: {judged}")
+        lines.append(judged)
     if record.factors is not None and (said := factor_sentence(record.factors)):
-        also = factor_notes(record.factors, clusters=record.settings.clusters)
-        lines += [f"{run.model}: {line}" for line in (said, *also)]
-    if found := record.cache.found:
-        lines.append(f"{run.model}: {found} of {counts['cells']} cells were cached")
-    if counts.get("cells_missing") and record.benchmark is None:
-        lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
-    if counts.get("cells_low_coverage"):
+        lines += [said, *factor_notes(record.factors, clusters=record.settings.clusters)]
+    if record.precision is not None:
+        lines.append(precision_sentence(record.precision))
+    if run.risks.missing_groups:
         lines.append(
-            f"{run.model}: {counts['cells_low_coverage']} of {counts['cells']} cells rest on less "
-            f"than {record.settings.coverage_threshold:g} of the probability"
+            f"{len(run.risks.missing_groups)} of {len(run.risks.groups)} groups have no answer."
+        )
+    if counts.get("cells_missing") and record.benchmark is None:
+        lines.append(f"{counts['cells_missing']:,} of {counts['cells']:,} cells are missing.")
+    if counts.get("cells_low_coverage", 0) > _MANY * counts["cells"]:
+        lines.append(
+            f"{counts['cells_low_coverage']:,} of {counts['cells']:,} cells rest on less than "
+            f"{record.settings.coverage_threshold:g} of the probability."
         )
     if record.words and record.words.unwritable:
-        lines.append(f"{run.model}: not in its vocabulary: {', '.join(record.words.unwritable)}")
+        lines.append(f"Not in its vocabulary: {', '.join(record.words.unwritable)}.")
     if record.words and record.words.restricted:
-        lines.append(
-            f"{run.model}: {len(record.words.restricted)} words of several tokens left out"
-        )
+        lines.append(f"{len(record.words.restricted)} words of several tokens left out.")
     if record.protocol is not None:
-        lines += [f"{run.model}: {said}" for said in protocol_sentences(record.protocol)]
-    lines += _server_notes(run) + _import_notes(run)
-    bound = record.preference_bound
-    if bound and record.bounds is None:
-        overall = record.risk_bound
-        risks = "" if overall is None else f", R and R^b by no more than {overall:.1e}"
-        lines.append(
-            f"{run.model}: no preference is off by more than {bound:.1e}{risks} (--tolerance)"
-        )
-    return lines
+        lines += protocol_sentences(record.protocol)
+    return lines + _server_notes(run) + _import_notes(run)
+
+
+def _said(run: Run) -> list[str]:
+    """Not what groups share, which the table has, nor the size of R, unless R counts something
+    else than the paper's or has no interval."""
+    size = [one.text for one in run.findings if one.kind == "size"]
+    said = run.risks.criterion.name == "ratio" and not run.risks.R.note
+    sure = _size_note(run) or ([] if said else size)
+    others = [one.text for one in run.findings[1:] if one.kind not in ("size", "shared")]
+    return others[: _MOST_FINDINGS - len(sure)] + sure
 
 
 def _server_notes(run: Run) -> list[str]:
     """How the model was scored, if that is not obvious."""
     record = run.record
-    lines = [f"{run.model}: {note}" for note in record.model.notes]
+    lines = list(record.model.notes)
     if record.bounds is not None:
         lines.append(
-            f"{run.model}: rare words are only bounded; no preference is wider than "
-            f"{record.bounds.widest_cell:.3f}, on average {record.bounds.mean_cell:.3f}"
+            "Rare words are only bounded; no preference is wider than "
+            f"{record.bounds.widest_cell:.3f}, on average {record.bounds.mean_cell:.3f}."
         )
     if n := record.replies:
         lines.append(
-            f"{run.model}: of {n['replies']} replies {n['replies_words']} {_read(run)}, "
+            f"Of {n['replies']} replies {n['replies_words']} {_read(run)}, "
             f"{n['replies_refusals']} were refusals, {n['replies_other']} something else"
             + (f", {n['replies_empty']} empty" if n.get("replies_empty") else "")
+            + "."
         )
     if usage := record.usage:
         again = usage.get("retried")  # not known of a provider behind Inspect
         failed = "" if again is None else f" {again} of them failed and were repeated,"
         paid = "" if record.cost is None else record.cost.paid_sentence
-        used = f"{usage['requests']} requests,{failed} {usage['tokens']} tokens{paid}"
-        lines.append(f"{run.model}: {used}")
+        lines.append(f"{usage['requests']} requests,{failed} {usage['tokens']} tokens{paid}.")
     if refused := record.model.request.get("left_out"):
-        lines.append(f"{run.model}: refused by the server and left out: {', '.join(refused)}")
+        lines.append(f"Refused by the server and left out: {', '.join(refused)}.")
     return lines
 
 
@@ -152,13 +160,11 @@ def _import_notes(run: Run) -> list[str]:
     if source is None:
         return []
     used = f"{source.tool} {source.version}".rstrip()
-    lines = [f"{run.model}: {source.samples} samples of {source.task or source.file} ({used})"]
-    lines += [f"{run.model}: left out: {n} {why}" for why, n in source.left_out.items()]
+    lines = [f"{source.samples} samples of {source.task or source.file} ({used})."]
+    lines += [f"Left out: {n} {why}." for why, n in source.left_out.items()]
     for name, metric in source.metrics.items():
         stated = "not reported" if metric.reported is None else f"{metric.reported:.6g}"
-        lines.append(
-            f"{run.model}: {name} {metric.recomputed:.6g}, recomputed ({source.tool}: {stated})"
-        )
+        lines.append(f"{name} {metric.recomputed:.6g}, recomputed ({source.tool}: {stated}).")
     return lines
 
 
@@ -166,16 +172,6 @@ def _read(run: Run) -> str:
     if run.record.topic.readout is None:
         return "began with a listed word"
     return "were one of the categories"
-
-
-def _verdict(run: Run) -> str:
-    better = run.record.corrected
-    if better is None:
-        return f"{run.model}: {run.record.verdict}"
-    return (
-        f"{run.model}: {run.record.verdict} Corrected for the number of contexts: "
-        f"Rᵇ {better.R_bias:.3f}, Rᵛ {better.R_volatility:.3f}."
-    )
 
 
 def _size_note(run: Run) -> list[str]:
@@ -236,7 +232,6 @@ def _one_json(run: Run) -> dict[str, Any]:
         "protocol",
         "imported",
         "corrected",
-        "verdict",
         "counts",
         "bounds",
         "replies",

@@ -13,7 +13,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
-from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.cli.printing import TerminalTable, console, print_json, sentence
 from clinometer.display.numbers import p_value
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
@@ -105,7 +105,7 @@ def compare_command(
     if not found.own_contexts:
         sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
     intervals = f"{100 * found.level:g} % intervals for {POPULATIONS[population]}"
-    console().print(findings[0].text, markup=False, soft_wrap=True)
+    sentence(findings[0].text)
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for i, (model, letter) in enumerate(letters.items()):
         own = found.own_contexts[i] if found.own_contexts else None
@@ -128,7 +128,7 @@ def compare_command(
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
         _differences(shown, letters, title=title, group=True).print(console())
     for note in notes:
-        console().print(note, soft_wrap=True)
+        sentence(note)
 
 
 def _notes(found: Comparison, resampling: str, clusters: str | None) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS
-from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.printing import TerminalTable, console, print_json, say, sentence
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
 
@@ -78,7 +78,7 @@ def _print(found: GateDecision) -> None:
     table.add_text(f"margin {found.margin:g}")
     for one in found.risks:
         table.add_row(*gated_row(one))
-    console().print(found.finding, markup=False, soft_wrap=True)
+    sentence(found.finding)
     table.print(console())
     for line in (found.reason, *found.notes):
-        console().print(line, soft_wrap=True)
+        sentence(line)

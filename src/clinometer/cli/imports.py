@@ -6,17 +6,15 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import grouped
-from clinometer.cli.printing import TerminalTable, console, print_json, risk_table
+from clinometer.cli.printing import TerminalTable, console, print_json, risk_table, sentence
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
-from clinometer.measure import verdict
 from clinometer.measure.correction import in_words
 from clinometer.runs import AuditSettings, Run, read_table
 from clinometer.runs.findings import facts_of_table, statements
@@ -85,18 +83,15 @@ def table_command(
         )
     )
     if json_output:
-        about = {"population": settings.population, "verdict": verdict(report)}
-        print_json({**report.to_dict(), **about, "findings": [one.to_dict() for one in findings]})
+        said = {"population": settings.population, "findings": [f.to_dict() for f in findings]}
+        print_json({**report.to_dict(), **said})
     else:
-        reference = preferences.reference
-        shared = isinstance(reference, np.ndarray) and reference.ndim == 1
-        known = reference if shared else len(preferences.categories)
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
             f"{in_words(report.R, settings.population)}"
         )
-        console().print(findings[0].text, markup=False, soft_wrap=True)
-        risk_table([(table.stem, report)], title=title, reference=known).print(console())
+        sentence(findings[0].text)
+        risk_table([(table.stem, report)], title=title).print(console())
         groups = TerminalTable().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")
         for row in report.groups_table():
             risks = (row[k] for k in ("r", "r_bias", "r_volatility"))
@@ -104,8 +99,7 @@ def table_command(
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
         groups.print(console())
         for one in findings[1:]:
-            console().print(one.text, markup=False, soft_wrap=True)
-        console().print(verdict(report), soft_wrap=True)
+            sentence(one.text)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")
     fail(exceeded(table.name, report, limits, fail_on))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -126,13 +127,6 @@ class TerminalTable:
         return [*lines, Text()]
 
 
-REFERENCE_ROWS = (
-    ("ideally unbiased", "unbiased"),
-    ("stereotyped", "stereotyped"),
-    ("randomly stereotyped", "random"),
-)
-
-
 class _Output(Console):
     """Prints other people's text: names of models, groups, files. None of it is markup, and none
     of it moves the cursor."""
@@ -148,6 +142,15 @@ class _Output(Console):
 def console() -> Console:
     """Where results go; colours only on a terminal."""
     return _Output(highlight=False, markup=False, emoji=False)
+
+
+def sentence(text: str, *, indent: str = "", style: str | None = None) -> None:
+    """A sentence of the results: wrapped between words on a terminal, one line elsewhere."""
+    out = console()
+    if out.is_terminal:
+        out.print(Padding(Text(visible(text)), (0, 0, 0, len(indent))), style=style)
+    else:
+        out.print(indent + text, soft_wrap=True)
 
 
 def say(text: object, *, prefix: str = "clinometer: ") -> None:
@@ -170,24 +173,16 @@ def risk_table(
     rows: list[tuple[str, RiskReport]],
     *,
     title: str,
-    reference: Any,
     bounds: Mapping[str, Any] | None = None,
     floors: Mapping[str, Any] | None = None,
 ) -> TerminalTable:
-    """The reference models, then the models: R, its two components, and the number of contexts.
+    """The models: R, its two components, and the number of contexts.
 
     Under a model: how much of R its groups share and how much differs between them; by label, the
     `floors` from shuffled words and the `bounds` of models whose rare words are only bounded.
     """
-    from clinometer.measure import reference_risks
-
     table = TerminalTable(title).add_text("model")
     table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
-    for label, name in REFERENCE_ROWS:
-        criterion = rows[0][1].criterion
-        risks = reference_risks(name, categories=reference, criterion=criterion)  # type: ignore[arg-type]
-        table.add_row(label, *map(risk, risks), "", "", dim=True)
-    table.add_section()
     for label, report in rows:
         table.add_row(
             label,
@@ -198,7 +193,7 @@ def risk_table(
             f"{report.n_eff:.1f}",
         )
         if report.R_shared is not None and report.R_between is not None:
-            table.add_row("  same for all groups", number(report.R_shared), "", "", "", "")
+            table.add_row("  same for all", number(report.R_shared), "", "", "", "")
             table.add_row("  between groups", number(report.R_between), "", "", "", "")
         if floors and (floor := floors.get(label)) is not None:
             by_chance = [number(getattr(floor, name)) for name in MEASURES]

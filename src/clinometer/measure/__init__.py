@@ -12,7 +12,7 @@ from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.intervals import estimate_risks
 from clinometer.measure.knowledge import KnowledgeReport, knowledge
-from clinometer.measure.planning import contexts_needed, verdict
+from clinometer.measure.planning import contexts_needed
 from clinometer.measure.preference import membership, preference
 from clinometer.measure.preferences import Preferences
 from clinometer.measure.reference_models import reference_risks
@@ -41,5 +41,4 @@ __all__ = [
     "read_preferences",
     "reference_risks",
     "stereotype",
-    "verdict",
 ]

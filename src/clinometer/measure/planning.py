@@ -109,50 +109,6 @@ def next_size(n: int, report: RiskReport, half_width: float) -> int:
     return max(FIRST_LOOK, n + 1, math.ceil(wanted))
 
 
-def verdict(report: RiskReport) -> str:
-    """One or two plain sentences: how many effective contexts, and what they can show.
-
-    >>> from clinometer.measure import decompose
-    >>> verdict(decompose([[0.6, 0.4]]))
-    '1 effective context: no interval; the risks describe what was asked and nothing beyond.'
-    """
-    count = f"{report.n_eff:.0f} effective context" + ("" if round(report.n_eff) == 1 else "s")
-    if report.n_eff < report.n_contexts - 0.5 and round(report.n_eff) != 1:
-        count += f" (of {report.n_contexts})"
-    estimates: dict[str, Estimate] = {NAMES[name]: getattr(report, name) for name in NAMES}
-    known = {name: e for name, e in estimates.items() if e.low is not None}
-    noted = [name for name, e in estimates.items() if e.note is not None]
-    if not known and not noted:
-        if report.n_eff > 1 + 1e-9:
-            return f"{count}: intervals have not been computed."
-        return f"{count}: no interval; the risks describe what was asked and nothing beyond."
-    wide = [n for n, e in known.items() if (e.high or 0.0) - (e.low or 0.0) > e.value > 0]
-    parts = []
-    if wide:
-        verb = (
-            "interval of {} is wider than its value"
-            if len(wide) == 1
-            else ("intervals of {} are wider than their values")
-        )
-        parts.append(f"{count}: the " + verb.format(_listed(wide)) + ".")
-    elif known:
-        arms = half_widths(report)
-        within = (f"{NAMES[n]} to ±{max(v, 0.001):.3f}" for n, v in arms.items())
-        parts.append(f"{count}: {', '.join(within)}.")
-    else:
-        parts.append(f"{count}.")
-    for note in dict.fromkeys(estimates[name].note for name in noted):
-        alike = [name for name in noted if estimates[name].note == note]
-        parts.append(f"No interval of {_listed(alike)}: {note}.")
-    if report.missing_groups:
-        parts.append(f"{len(report.missing_groups)} of {len(report.groups)} groups have no answer.")
-    return " ".join(parts)
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _positive(half_width: float) -> float:
     value = as_number(half_width)
     if not 0 < value < math.inf:

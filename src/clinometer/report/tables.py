@@ -189,7 +189,7 @@ def settings_table(content: Mapping[str, Any]) -> Table:
         "corrected",
         "counts",
         "words",
-        "verdict",
+        "unmeasurable",
         "factors",
         "calibration",
         "benchmark",

@@ -379,8 +379,8 @@ def _require_measurable(
         require_answers(record, preferences)
     except Unmeasurable as error:
         if folder:
-            verdict = record.model_copy(update={"verdict": str(error)})
-            folder.write_record(verdict, status=UNMEASURABLE)
+            why = record.model_copy(update={"unmeasurable": str(error)})
+            folder.write_record(why, status=UNMEASURABLE)
         raise
 
 

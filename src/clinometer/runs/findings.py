@@ -461,11 +461,20 @@ def _rates(f: Facts) -> Finding:
 
 def _words(f: Facts) -> Finding:
     """Two categories: direction, count and extremes."""
-    ahead = Counter(f.report.categories.index(f.leans[x].favoured or "") for x in f.seen)
-    y = min(ahead, key=lambda k: (-ahead[k], k))
+    leaning = [x for x in f.seen if f.report.mean_stereotype[x].max() > ROUNDING]
+    ahead = Counter(f.report.categories.index(f.leans[x].favoured or "") for x in leaning)
+    y = min(ahead, key=lambda k: (-ahead[k], k), default=0)
     low, high = _ends(f, f.shares[:, y])
     ends = f.shares[low, y], f.shares[high, y]
     than = "" if f.even else " more than the reference"
+    if not ahead:
+        whom = _group(f, high) if len(f.seen) == 1 else f"any of {len(f.seen)} {f.noun}"
+        text = (
+            f"{f.who} prefers neither {f.words[0]} nor {f.words[1]}{than} on average for {whom}; "
+            f"which way changes with the {f.context}."
+        )
+        sure, _, overturn = _sure(f, "")
+        return Finding("words", text, sure, 0.0, unit="share of groups", overturn=overturn)
     if len(f.seen) == 1:
         what = f"prefers {f.words[y]}{than} for {_group(f, high)} ({percent(ends[1])})"
     else:

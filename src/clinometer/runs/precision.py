@@ -112,23 +112,21 @@ class SequentialSample:
         )
 
 
-def precision_sentence(precision: PrecisionRecord | None) -> list[str]:
-    """The verdict on the requested precision, if any."""
-    if precision is None:
-        return []
+def precision_sentence(precision: PrecisionRecord) -> str:
+    """Whether the requested precision was reached, and with what."""
     n = precision.contexts
     contexts = f"{n} context" + ("" if n == 1 else "s")
     where = contexts
     if precision.whole_set:
         where = f"the whole set ({contexts})"
     if precision.reached:
-        return [f"Precision ±{precision.target:g} reached with {where}."]
+        return f"Precision ±{precision.target:g} reached with {where}."
     more = (
         "--population set or corpus asks for less than contexts of this kind"
         if precision.whole_set
         else "raise --max-contexts"
     )
-    return [f"Precision ±{precision.target:g} not reached with {where}; {more}."]
+    return f"Precision ±{precision.target:g} not reached with {where}; {more}."
 
 
 def _look(draws: int) -> RoundRecord:

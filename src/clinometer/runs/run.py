@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport, verdict
+from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components, risk_of_dice
 from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
@@ -29,7 +29,6 @@ from clinometer.runs.folder.record import (
     RunRecord,
     SummaryRecord,
 )
-from clinometer.runs.precision import precision_sentence
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.runs.settings import AuditSettings
@@ -75,7 +74,6 @@ class Run:
             "status": "finished",
             "summary": SummaryRecord(**report.summary),
             "criterion": report.criterion.to_dict(),
-            "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.replies},
         }

@@ -121,7 +121,7 @@ def test_top_k_is_recorded_in_run_and_table(
     assert cli(*command, "--out", str(tmp_path / "run")) == 0
     out = capsys.readouterr().out
     assert "between" in out
-    assert "rare words are only bounded" in out
+    assert "Rare words are only bounded" in out
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     low, high = record["bounds"]["R"]
     assert low <= record["summary"]["R"]["value"] <= high

@@ -349,7 +349,7 @@ class RunRecord(FolderRecord):
     components: Components | None = None
     placebo: Placebo | None = None
     corrected: CorrectedRecord | None = None
-    verdict: str = ""
+    unmeasurable: str = ""
     bounds: BoundsRecord | None = None
     calibration: CalibrationRecord | None = None
     benchmark: BenchmarkRecord | None = None

@@ -116,7 +116,9 @@ def open_run(path: str | Path) -> LoadedRun:
     try:
         record = RunFolder(path).read_record()
         if record.status == UNMEASURABLE:
-            return LoadedRun(path, record.model.id, "unmeasurable", record.verdict, content=content)
+            return LoadedRun(
+                path, record.model.id, "unmeasurable", record.unmeasurable, content=content
+            )
         if not record.finished:
             return _half(path, record, content)
         run = Run.load(path)
