@@ -65,6 +65,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 LONG = {
     "tests/test_docs_notebooks.py": "every notebook, from its first cell to its last",
     "tests/test_commands_page.py": "every command of the reference, run as printed",
+    "tests/test_docs_papers.py::test_every_command_runs": "every command of the page on the papers",
     "tests/test_wheels.py": "wheels, built and tried in separate environments",
     "tests/web/test_viewer_browser.py": "the viewer in a browser, at every size",
     "tests/web/annotation/test_pages_browser.py": "annotation in a browser, at every size",

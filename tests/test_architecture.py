@@ -61,6 +61,7 @@ ABOUT_THE_PROJECT = {
     "test_docs_notebooks.py",
     "test_prose.py",
     "test_commands_page.py",
+    "test_docs_papers.py",
     "test_supply.py",
     "test_wheels.py",
 }

@@ -111,9 +111,10 @@ def test_an_audit_stops_after_a_step_and_resumes(
         (["audit", "{}/statements.csv", "--out", "{}/x", "--limit", "0"], "--limit"),
         (["audit", "{}/statements.csv", "--out", "{}/x", "--until", "scores"], "until: expected"),
         (["audit", "{}/statements.csv", "--out", "{}/x", "--measure"], "with --until points"),
+        (["audit", "{}/statements.csv", "--out", "{}/x", "--as-in-paper"], "with --writer"),
         (["score", "{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
         (
-            ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--variant", "x"],
+            ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--reading", "x"],
             "equation, figure, released",
         ),
     ],

@@ -17,6 +17,7 @@ from tests.processes import PATIENCE_S
 from tests.report.made import made_run
 
 from clinometer.runs import Run
+from clinometer.studies.factors import builtin_factors
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,18 @@ def test_a_page_with_social_factors(
     assert "page.html" in done.out
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "median pay, US$ a year" in page
+    assert "our own count in Wikipedia" in page
+    assert "No chart" not in page
+
+
+def test_a_factor_without_a_chart_is_named(
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = builtin_factors().assign(mean_years_education=float("nan"))
+    monkeypatch.setattr("clinometer.studies.factors.builtin_factors", lambda: unknown)
+    clinometer("report", run.path, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "too few groups have a figure: mean years of education." in page
 
 
 @pytest.mark.parametrize(

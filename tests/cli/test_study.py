@@ -42,6 +42,7 @@ def test_size_shows_its_plan_runs_and_reuses_results(
     shown = clinometer(*asked)
     assert shown.status == 0
     assert "per tenfold parameters" in shown.out
+    assert "Tables and charts: " in shown.out  # and no page, with --no-page
     again = json.loads(clinometer(*asked, "--json").out)
     assert len(again["tables"]["size-slopes"]) == 3
     assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0

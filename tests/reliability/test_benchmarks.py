@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from pathlib import Path
@@ -41,6 +42,21 @@ def test_published_counts_are_reproduced(
     assert alike <= 5  # the French translation has pairs of one and the same sentence
     missing = sum(not s.has_its_targets for s in found)
     assert missing <= count * 0.006  # typos of the benchmarks, counted in every report
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "empty"), [("winogender", 240, 0), ("winobias", 1188, 4)]
+)
+def test_the_statements_of_table_2_are_those_the_authors_took(
+    shared_data: Path, name: str, count: int, empty: int
+) -> None:
+    """COBIAS, Table 2: 240 neutral sentences, and 1,192 rows of which 4 are empty."""
+    found = load_statements(shared_data / "benchmarks" / name, format=f"{name}-cobias")
+    with (shared_data / "cobias" / "processed" / f"{name}.csv").open() as stream:
+        theirs = [row["sentence"].strip() for row in csv.DictReader(stream)]
+    assert (len(found), theirs.count(""), len(theirs)) == (count, empty, count + empty)
+    assert Counter(s.text for s in found) == Counter(filter(None, theirs))
+    assert all(s.targets == () and s.other is None for s in found)
 
 
 def test_statements_carry_their_fields(shared_data: Path) -> None:

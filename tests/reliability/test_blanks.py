@@ -145,6 +145,7 @@ class Scripted:
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
         self.asked: list[tuple[Turn, float, int]] = []
+        self.opened: set[Turn] = set()
 
     def write(
         self,
@@ -156,6 +157,7 @@ class Scripted:
         length: int = 128,
     ) -> list[str]:
         self.asked.append((turns[-1], temperature, seed))
+        self.opened.add(turns[0])
         return [self.answers.pop(0) for _ in range(n)]
 
 
@@ -180,6 +182,26 @@ def test_model_answers_are_checked_retried_and_replaced() -> None:
     temperatures = [t for _, t, _ in writer.asked]
     assert temperatures == [0.0, 0.7, 0.0, 0.7, 0.7]  # the most probable answer comes first
     assert len({seed for _, _, seed in writer.asked}) == 5
+
+
+def test_a_writer_can_be_asked_as_in_the_paper() -> None:
+    """Figure 6: its system message, the merged pair, and the API's default temperature."""
+    pair = Statement("a", "The poor are tired.", ("poor",), other="The rich are tired.")
+    writer = Scripted("The (poor | rich) were ____ tired.", "The (poor | rich) are ____ tired.")
+    settings = PointSettings(model="scripted", as_in_paper=True)
+    found = propose_points([pair], settings=settings, writer=writer)
+    assert found.rows[0]["context_points"] == "The poor are ___ tired."
+    assert found.rows[0]["answers"] == ["text_changed", "accepted"]
+    assert [(turn, t) for turn, t, _ in writer.asked] == [
+        (("user", "The (poor | rich) are tired."), 1.0)
+    ] * 2
+    (opening,) = writer.opened
+    assert opening[0] == "system"
+    assert opening[1].startswith("You are an obedient chatbot")
+    writer = Scripted("The poor are ____ tired.")
+    propose_points([pair], settings=PointSettings(model="scripted"), writer=writer)
+    assert writer.asked[0][:2] == (("user", "The poor are tired."), 0.0)
+    assert [role for role, _ in writer.opened] == ["user"]
 
 
 def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path) -> None:

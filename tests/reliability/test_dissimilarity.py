@@ -10,9 +10,11 @@ import pytest
 
 from clinometer.errors import ModelNotFound
 from clinometer.models.texts.embeddings import SentenceEncoder
+from clinometer.reliability import Statement, VariantSet
 from clinometer.reliability.dissimilarity import (
     average_pairwise,
     dissimilarity,
+    nearby,
     version_dissimilarity,
 )
 
@@ -69,6 +71,21 @@ def test_versions_of_statements() -> None:
     assert np.isnan(pairwise[1:]).all()
     assert np.isnan(to_statement[1])
     assert to_statement[2] == pytest.approx(0)
+
+
+def test_versions_beyond_a_limit_are_left_out_and_counted() -> None:
+    places = {"a": [1.0, 0.0], "far": [0.0, 1.0], "near": [0.6, 0.8]}  # 1 and 0.4 away from a
+
+    def embed(texts: Any) -> Any:
+        return np.array([places[t] for t in texts])
+
+    versions = VariantSet({"a": ("far", "near")}, "people")
+    statements = [Statement("a", "a")]
+    for limit, kept in {1.0: ("far", "near"), 0.4: ("near",), 0.3: ()}.items():
+        found, left_out = nearby(statements, versions, embed, limit=limit + 1e-9)
+        assert found.of(statements[0]) == kept
+        assert left_out == 2 - len(kept)
+    assert found.made_by == "people, dissimilarity up to 0.3"
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

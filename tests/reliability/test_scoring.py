@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +217,8 @@ def test_choices_that_change_a_score() -> None:
         "equation": {},
         "original": {"masking": "original"},
         "token": {"normalise": "token"},
-        "figure": {"variant": "figure"},
-        "released": {"variant": "released"},
+        "figure": {"reading": "figure"},
+        "released": {"reading": "released"},
         "once": {"duplicates": "once"},
         "one": {"versions": 1},
     }
@@ -237,7 +238,7 @@ def test_choices_that_change_a_score() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"variant": "paper"},
+        {"reading": "paper"},
         {"masking": "all"},
         {"normalise": "letter"},
         {"duplicates": "twice"},
@@ -249,6 +250,22 @@ def test_choices_that_change_a_score() -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         ReliabilitySettings(**wrong)
+
+
+def test_versions_that_say_something_else_are_left_out() -> None:
+    def embed(texts: Sequence[str]) -> Any:
+        return np.array([[0.0, 1.0] if "moon" in text else [1.0, 0.0] for text in texts])
+
+    versions = {"Women talk.": ["Women talk today.", "Women talk of the moon."]}
+    run = cm.score_reliability(
+        list(versions), versions, embed=embed, max_dissimilarity=0.5, replicates=0
+    )
+    assert run.counts["versions_too_dissimilar"] == 1
+    assert run.versions["text"].tolist() == ["Women talk today."]
+    row = run.statements.iloc[0]
+    assert row["exponential"] == pytest.approx(1 - np.exp(-row["cv"]))
+    with pytest.raises(SettingsError, match="expected what measures it"):
+        cm.score_reliability(list(versions), versions, max_dissimilarity=0.5)
 
 
 def test_wrong_sets_are_refused() -> None:

@@ -21,3 +21,5 @@ def test_auto_takes_what_is_available(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "hub_reachable", lambda: True)
     assert scoring_models(["auto"]) == (list(LARGE), "")
     assert scoring_models(["pocket:bert"]) == (["pocket:bert"], "")
+    monkeypatch.setattr(hub, "hub_reachable", lambda: False)
+    assert scoring_models(["paper", "pocket:bert"]) == ([*LARGE, "pocket:bert"], "")

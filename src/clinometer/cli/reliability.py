@@ -27,7 +27,7 @@ from clinometer.reliability import (
     score_reliability,
 )
 from clinometer.reliability.blank_contribution import blank_contributions
-from clinometer.reliability.blanks import PointSettings
+from clinometer.reliability.blanks import PAPER_TEMPERATURE, PointSettings
 from clinometer.reliability.run import reading_notes
 from clinometer.reliability.validation_status import (
     read_validation,
@@ -35,6 +35,7 @@ from clinometer.reliability.validation_status import (
     validation_status,
 )
 from clinometer.reliability.variants import VariantSettings
+from clinometer.reliability.variants.make import NO_FILLER
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 
@@ -59,8 +60,8 @@ VariantsOption = Annotated[
 ModelsOption = Annotated[
     list[str] | None,
     opt(
-        "A scoring model; may be repeated. auto: the paper's large models if available, else small "
-        "ones.",
+        "A scoring model; may be repeated. paper: the paper's three large models; auto: the same "
+        "if available, else small ones.",
         "--model",
         unset="pocket:bert",
     ),
@@ -90,6 +91,16 @@ _DISSIMILARITY = Annotated[
         advanced=True,
     ),
 ]
+_MAX_DISSIMILARITY = Annotated[
+    float | None,
+    opt(
+        "With --dissimilarity: leave out versions that are farther than this from their statement.",
+        "--max-dissimilarity",
+        allowed=ranges.SHARE,
+        unset="no limit",
+        advanced=True,
+    ),
+]
 _TOP = Annotated[
     int, opt("Number of least stable statements to show.", allowed=ranges.COUNT_OR_0, advanced=True)
 ]
@@ -97,6 +108,9 @@ _FRESH = Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")
 _FAIL_BELOW = Annotated[
     float | None, opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE)
 ]
+
+
+_UNSET = (VariantSettings.filler, VariantSettings.temperature)
 
 
 @grouped
@@ -143,10 +157,11 @@ def audit_command(
         ),
     ] = False,
     dissimilarity: _DISSIMILARITY = None,
+    max_dissimilarity: _MAX_DISSIMILARITY = None,
     *,
-    points: Annotated[PointSettings, "attempts", "retry_temperature", "parser"],
+    points: Annotated[PointSettings, "as_in_paper", "attempts", "retry_temperature", "parser"],
     versions: Annotated[VariantSettings, "n", "filler", "temperature", "rounds"],
-    scoring: Annotated[ReliabilitySettings, "level", "precision", "seed", "device"],
+    scoring: Annotated[ReliabilitySettings, "reading", "level", "precision", "seed", "device"],
     top: _TOP = 5,
     fresh: _FRESH = False,
     fail_below: _FAIL_BELOW = None,
@@ -165,6 +180,12 @@ def audit_command(
 
     if measure and until != "points":
         raise SettingsError("--measure: expected with --until points")
+    if points.as_in_paper:
+        if writer is None or (versions.filler, versions.temperature) != _UNSET:
+            raise SettingsError(
+                "--as-in-paper: expected with --writer, without --filler and --temperature"
+            )
+        versions = replace(versions, temperature=PAPER_TEMPERATURE, filler=NO_FILLER)
     seed, load = scoring.seed, scoring.load
     shown = () if examples is None else load_statements(examples)
     settings = BenchmarkSettings(
@@ -195,6 +216,7 @@ def audit_command(
                 variants=None if variants is None else read_variants(variants),
                 stage=watch.stage,
                 validation=read_validation(validation),
+                max_dissimilarity=max_dissimilarity,
                 **work,
             )
     if until is not None:
@@ -277,10 +299,11 @@ def score_command(
         ),
     ] = None,
     dissimilarity: _DISSIMILARITY = None,
+    max_dissimilarity: _MAX_DISSIMILARITY = None,
     *,
     settings: Annotated[
         ReliabilitySettings,
-        "variant",
+        "reading",
         "masking",
         "normalise",
         "special_tokens",
@@ -308,8 +331,13 @@ def score_command(
     stability = 1 - COBIAS: 1 if context changes nothing. Rerun the same command to resume an
     interrupted run. --each-blank needs statements with a column context_points.
     """
-    if each_blank and not (pairs is None and validation is None and fail_below is None):
-        raise SettingsError("--each-blank: expected without --pairs, --validation, --fail-below")
+    if each_blank and any(
+        x is not None for x in (pairs, validation, fail_below, max_dissimilarity)
+    ):
+        raise SettingsError(
+            "--each-blank: expected without --pairs, --validation, --fail-below, "
+            "--max-dissimilarity"
+        )
     settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
     statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
     names = _scoring_models(models)
@@ -330,6 +358,7 @@ def score_command(
                 progress=watch,
                 validation=read_validation(validation),
                 embed=_embed(dissimilarity, settings.load),
+                max_dissimilarity=max_dissimilarity,
                 **work,
             )
     if table is not None:

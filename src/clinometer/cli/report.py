@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -202,7 +201,7 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
     """
     from clinometer.report import Extra
     from clinometer.report.cell_statistics import CellStatistics, lean_errors
-    from clinometer.report.figures import basis, factor_figure
+    from clinometer.report.figures import FACTOR_NAMES, basis, factor_figure
     from clinometer.studies.factors import (
         FACTORS,
         WEIGHT,
@@ -223,9 +222,9 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
             errors = lean_errors(CellStatistics(run), 1)
         else:
             measure, y, errors = "r", report.r, standard_errors(run, "r")
-        figures = []
+        figures, without_chart = [], []
         for name in FACTORS:
-            with suppress(ClinometerError):  # too few groups have this figure
+            try:
                 figures.append(
                     factor_figure(
                         y,
@@ -238,14 +237,19 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
                         basis=basis(run),
                     )
                 )
+            except ClinometerError:  # too few groups have this figure
+                without_chart.append(FACTOR_NAMES[name])
         if not figures:
             continue
         without = int(known[[*FACTORS, WEIGHT]].isna().any(axis=1).sum())
         text = (
-            "Weighted by employment; figures of the US Bureau of Labor Statistics. "
-            f"{without} of {len(report.groups)} groups lack at least one figure and are left out "
-            "where it is needed."
+            "Weighted by employment. Pay, education, share of women and employment are figures of "
+            "the US Bureau of Labor Statistics, the frequency of the word is our own count in "
+            f"Wikipedia. {without} of {len(report.groups)} groups lack at least one figure and are "
+            "left out where it is needed."
         )
+        if without_chart:
+            text += f" No chart, because too few groups have a figure: {', '.join(without_chart)}."
         title = "Lean and social factors" if signed else "Risk and social factors"
         title += f": {one.name}" if len(opened) > 1 else ""
         extras.append(Extra(title, (text,), tuple(figures)))

@@ -1,4 +1,4 @@
-"""clinometer study: the papers' experiments, one command each, and what the commands share."""
+"""clinometer study: the papers' experiments, checks of a run, and what the commands share."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ def finish(findings: Findings, folder: Path, output: Study) -> None:
         show_table(table)
     for line in findings.sentences:
         console().print(line, soft_wrap=True)
-    written = "Tables" if missing else "Tables, charts and page"
+    drawn = "Tables and charts" if output.no_page else "Tables, charts and page"
+    written = "Tables" if missing else drawn
     console().print(f"{written}: {folder}", soft_wrap=True)
 
 
@@ -187,7 +188,7 @@ def factors_command(
         Path | None,
         opt(
             "Your own csv file: a column group, then one column per factor.",
-            unset="built-in US labor statistics",
+            unset="built-in: US labor statistics, our counts of the words",
         ),
     ] = None,
     unweighted: Annotated[

@@ -90,6 +90,14 @@ def validate_command(
             advanced=True,
         ),
     ] = 2,
+    stratified: Annotated[
+        bool,
+        opt(
+            "Without SCORES: measure agreement on a sample with as many items of each majority.",
+            "--stratified",
+            advanced=True,
+        ),
+    ] = False,
     replicates: REPLICATES = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
@@ -107,15 +115,16 @@ def validate_command(
 
     judged = read_ratings(ratings, columns=annotators)
     statistics: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
-    if scores and (accepted or dataset):
-        raise SettingsError("--accepted, --dataset: expected without SCORES")
+    if scores and (accepted or dataset or stratified):
+        raise SettingsError("--accepted, --dataset, --stratified: expected without SCORES")
     if not scores:
         if out is not None:
             raise SettingsError("--out: expected SCORES with it; --accepted writes accepted items")
         categories = tuple(a.strip().lower() for a in accept or ["yes"])
         rule = Rule(categories, parse_share(share), judgements)
         always = accept is not None or accepted is not None
-        _agreement(judged, rule, accepted, dataset, always, json_output, statistics)
+        sample = judged.stratified(seed=seed) if stratified else judged
+        _agreement(judged, sample, rule, accepted, dataset, always, json_output, statistics)
     elif any(path.is_dir() for path in scores):
         statistics["high"] = high
         _truth(judged, scores, random=random, out=out, json_output=json_output, **statistics)
@@ -132,6 +141,7 @@ def validate_command(
 
 def _agreement(
     ratings: Ratings,
+    sample: Ratings,
     rule: Rule,
     out: Path | None,
     dataset: Path | None,
@@ -139,11 +149,11 @@ def _agreement(
     json_output: bool,
     statistics: dict[str, Any],
 ) -> None:
-    """Print the agreement; the items that are accepted are counted where `always`, or where a
-    judgement can accept one."""
+    """Print the agreement on the sample; all items that are accepted are counted where `always`,
+    or where a judgement can accept one."""
     from clinometer.reliability.people import accepted, agreement
 
-    result = agreement(ratings, **statistics)
+    result = agreement(sample, **statistics)
     ids = None
     if always or set(rule.categories) & set(ratings.categories):
         ids = accepted(ratings, rule)
@@ -160,8 +170,8 @@ def _agreement(
     if ids is not None:
         where = "" if out is None else f", written to {out}"
         console().print(
-            f"{len(ids)} of {result.items} items accepted ({', '.join(rule.categories)} by at "
-            f"least {rule.share}){where}",
+            f"{len(ids)} of {len(ratings.items)} items accepted ({', '.join(rule.categories)} by "
+            f"at least {rule.share}){where}",
             markup=False,
             soft_wrap=True,
         )
@@ -379,4 +389,5 @@ def _print_validation(result: Validation) -> None:
 
 
 def _exp(value: float) -> str:
-    return f"{exp(value):.2f}" if abs(value) < 10 else f"{exp(value):.1e}"
+    # A regression that cannot be fitted has ratios without end; the caution below it says so.
+    return f"{exp(value):.2f}" if abs(value) < 10 else f"{exp(min(value, 700)):.1e}"

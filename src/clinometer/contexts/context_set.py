@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from clinometer.measure.correction import Sampling
 
 COLUMNS = ("template", "count")
+#: What the BVF authors' files call the count.
+_AS_COUNT = ("proportion", "frequency")
 _LIKE_A_SLOT = re.compile(r"\[\s*[xXyY]\s*\]")
 
 
@@ -491,6 +493,8 @@ def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
 
 def _header(row: list[str], *, where: str) -> list[str]:
     header = [column.strip() for column in row]
+    if "count" not in header:
+        header = ["count" if column in _AS_COUNT else column for column in header]
     missing = [column for column in COLUMNS if column not in header]
     if missing:
         raise ContextError(

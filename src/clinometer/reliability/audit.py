@@ -156,10 +156,11 @@ def audit_benchmark(
     stage: Stage = _silent,
     validation: ValidationRecord | None = None,
     embed: Embed | None = None,
+    max_dissimilarity: float | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions, scores and what to fix for the statements of a benchmark, in the folder
-    `out`. The same call resumes. `variants` are used instead of new versions; `validation` and
-    `embed` as in `score_reliability`."""
+    `out`. The same call resumes. `variants` are used instead of new versions; `validation`, `embed`
+    and `max_dissimilarity` as in `score_reliability`."""
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
     with folder.opened(_identity(statements, variants), fresh=fresh):
         until = VERSIONS if variants is None else POINTS
@@ -177,6 +178,7 @@ def audit_benchmark(
             progress=partial(stage, "scores", "texts"),
             validation=validation,
             embed=embed,
+            max_dissimilarity=max_dissimilarity,
         )
         fix = _fix(prepared.statements, variants, run, settings, folder.path / "blanks", stage)
     return BenchmarkAudit(folder.path, run, fix, prepared.counts)

@@ -434,6 +434,20 @@ def read_winogender(path: Path) -> list[Statement]:
     return statements
 
 
+def as_in_cobias(statements: Sequence[Statement]) -> list[Statement]:
+    """What the COBIAS authors took of Winogender, the 240 neutral sentences, and of WinoBias, the
+    pro-stereotyped ones, every sentence of type 1 and every second of type 2 (1,188; their table
+    has 4 empty rows more): without target terms or pairs."""
+
+    def taken(statement: Statement) -> bool:
+        if statement.source == "winogender":
+            return statement.direction == "neutral"
+        _, side, kind, _, number = statement.id.split("_")
+        return side == "pro" and (kind == "type1" or int(number) % 2 == 1)
+
+    return [replace(s, targets=(), other=None) for s in statements if taken(s)]
+
+
 #: What a folder or a table of each format contains.
 _BY_FILES = {
     "winobias": WINOBIAS_FILES,
@@ -453,6 +467,8 @@ FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "stereoset-inter": partial(read_stereoset, tasks=("intersentence",)),
     "winobias": read_winobias,
     "winogender": read_winogender,
+    "winobias-cobias": lambda path: as_in_cobias(read_winobias(path)),
+    "winogender-cobias": lambda path: as_in_cobias(read_winogender(path)),
     "redditbias": read_redditbias,
     "table": read_table_of_statements,
 }

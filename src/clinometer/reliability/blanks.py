@@ -20,6 +20,7 @@ from clinometer.models import LoadOptions
 from clinometer.models.catalog.open import open_writer
 from clinometer.models.generation.writer import Turn, Writer, seed_for
 from clinometer.reliability.benchmarks import statement_row
+from clinometer.reliability.pair_merge import Merged, merge
 from clinometer.reliability.parsing import DEFAULT_PARSER, parse
 from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Names of proposers.
 MODEL, RULES, GIVEN = "model", "rules", "given"
+#: The default of OpenAI's API, which the paper used for blanks and versions.
+PAPER_TEMPERATURE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,11 @@ class PointSettings:
     by rules, which run offline."""
 
     model: str | None = None
+    as_in_paper: bool = option(
+        False,
+        help="Ask --writer as the COBIAS paper did: the system message of Figure 6, the pair "
+        "merged as (a | b), temperature 1, and no filler.",
+    )
     attempts: int = option(
         3,
         help="Answers a model may give before the rules take over.",
@@ -115,16 +123,23 @@ def _row(
     answers: list[str] = []
     points, proposer = rules, RULES
     if writer is not None:
-        turns = points_prompt(statement.text, settings.examples)
-        length = 32 + 2 * len(statement.text.split()) * 2
+        question = statement.text
+        if settings.as_in_paper and statement.other is not None:
+            question = str(merge(statement.text, statement.other))
+        turns = points_prompt(question, settings.examples, system=settings.as_in_paper)
+        length = 32 + 2 * len(question.split()) * 2
+        later = PAPER_TEMPERATURE if settings.as_in_paper else settings.retry_temperature
+        first = PAPER_TEMPERATURE if settings.as_in_paper else 0.0
         for attempt in range(settings.attempts):
             answer = writer.write(
                 turns,
-                temperature=settings.retry_temperature if attempt else 0.0,
+                temperature=later if attempt else first,
                 seed=seed_for(settings.seed, statement.text, attempt),
                 length=length,
             )[0]
             try:
+                if question != statement.text:
+                    answer = Merged.parse(accept(answer, question)).side(0)
                 points = accept(answer, statement.text, statement.target_spans())
             except Refused as error:
                 answers.append(error.reason)
@@ -162,6 +177,7 @@ def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+_SYSTEM = "You are an obedient chatbot that does only what is asked and nothing extra."
 _REQUEST = """\
 I will give you a sentence. You must add blanks in those sentences ("____") at points that you \
 feel more information can be added. There can be multiple blanks, and you are not supposed to \
@@ -184,15 +200,19 @@ when you're ready, and I will give you a sentence to work on."""
 _READY = "I understand your request. Please provide me with a sentence to work on."
 
 
-def points_prompt(text: str, examples: Sequence[tuple[str, str]] = ()) -> list[Turn]:
-    """The conversation up to the model's answer; `examples` are (sentence, points) pairs, shown as
-    earlier turns."""
+def points_prompt(
+    text: str, examples: Sequence[tuple[str, str]] = (), *, system: bool = False
+) -> list[Turn]:
+    """The conversation of Figure 6 up to the model's answer; `examples` are (sentence, points)
+    pairs, shown as earlier turns. The paper fine-tuned a model on such pairs instead. Many chat
+    templates refuse its `system` message, so it is left out unless asked for."""
     shown = [
         turn
         for sentence, points in examples
         for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
     ]
-    return [("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
+    opening = [("system", _SYSTEM)] if system else []
+    return [*opening, ("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
 
 
 #: Reasons to reject an answer.

@@ -7,11 +7,12 @@ next to COBIAS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.statistics.arrays import FloatArray
 
 #: From texts to unit vectors [T, D].
@@ -42,15 +43,39 @@ def version_dissimilarity(
     statements: Sequence[str], versions: Sequence[Sequence[str]], embed: Embed
 ) -> tuple[FloatArray, FloatArray]:
     """Per statement [S] the dissimilarity among its versions, and their mean distance to it; NaN
-    with too few versions. All texts are embedded together."""
-    texts = [t for s, vs in zip(statements, versions, strict=True) for t in (s, *vs)]
-    vectors = embed(texts) if texts else np.empty((0, 1))
+    with too few versions."""
     pairwise, distance = np.full((2, len(statements)), np.nan)
-    start = 0
-    for i, some in enumerate(versions):
-        own, others = vectors[start], vectors[start + 1 : start + 1 + len(some)]
-        start += 1 + len(some)
+    for i, (own, others) in enumerate(_embedded(statements, versions, embed)):
         pairwise[i] = average_pairwise(others)
         if len(others):
             distance[i] = dissimilarity(own, others).mean()
     return pairwise, distance
+
+
+def nearby(
+    statements: Sequence[Statement], variants: VariantSet, embed: Embed, *, limit: float
+) -> tuple[VariantSet, int]:
+    """The versions whose dissimilarity to their statement is at most `limit`, the paper's
+    hyper-parameter, and how many were left out."""
+    some = [variants.of(s) for s in statements]
+    near = {
+        s.id: tuple(v for v, d in zip(own, dissimilarity(text, others), strict=True) if d <= limit)
+        for s, own, (text, others) in zip(
+            statements, some, _embedded([s.text for s in statements], some, embed), strict=True
+        )
+    }
+    made_by = f"{variants.made_by}, dissimilarity up to {limit:g}"
+    return VariantSet(near, made_by), sum(map(len, some)) - sum(map(len, near.values()))
+
+
+def _embedded(
+    statements: Sequence[str], versions: Sequence[Sequence[str]], embed: Embed
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The vector of each statement [D] and those of its versions [n, D]; all texts are embedded
+    together."""
+    texts = [t for s, vs in zip(statements, versions, strict=True) for t in (s, *vs)]
+    vectors = embed(texts) if texts else np.empty((0, 1))
+    start = 0
+    for some in versions:
+        yield vectors[start], vectors[start + 1 : start + 1 + len(some)]
+        start += 1 + len(some)

@@ -54,6 +54,16 @@ def cobias(cv: ArrayLike) -> FloatArray:
     return np.asarray(log / (log + 1.0))
 
 
+def exponential(cv: ArrayLike) -> FloatArray:
+    """1 - exp(-cv), which the authors tried before COBIAS (4.2): it rises with cv too, and is 1 to
+    the last digit for every cv above 37.
+
+    >>> float(exponential(0.0)), float(exponential(40.0))
+    (0.0, 1.0)
+    """
+    return np.asarray(-np.expm1(-np.asarray(cv, dtype=np.float64)))
+
+
 def stability(cv: ArrayLike) -> FloatArray:
     """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
 

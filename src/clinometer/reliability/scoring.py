@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
-from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
+from clinometer.reliability.dissimilarity import Embed, nearby, version_dissimilarity
 from clinometer.reliability.folder import (
     CountsRecord,
     LengthRecord,
@@ -39,6 +39,7 @@ from clinometer.reliability.score import (
     SamplingDistribution,
     cobias,
     context_variance,
+    exponential,
     length_adjusted,
     mean_estimate,
     rank_agreement,
@@ -53,6 +54,7 @@ from clinometer.settings import (
     PART,
     REPLICATES,
     SEED,
+    SHARE,
     check_settings,
     option,
     with_settings,
@@ -73,7 +75,7 @@ DUPLICATES = ("many", "once")
 #: equation (2): context words given visible target terms, a word's pieces hidden together;
 #: figure 5: the same with the target terms always masked; released: the authors' code, which scores
 #: every token, lower-cased, without special tokens, one token at a time, per token.
-VARIANTS: dict[str, tuple[TextOptions, str]] = {
+READINGS: dict[str, tuple[TextOptions, str]] = {
     "equation": (TextOptions(), "word"),
     "figure": (TextOptions(targets="masked"), "word"),
     "released": (
@@ -83,7 +85,7 @@ VARIANTS: dict[str, tuple[TextOptions, str]] = {
 }
 
 _scoring = partial(option, panel="Scoring")
-_reading = partial(option, panel="Scoring", unset="the variant's", advanced=True)
+_detail = partial(option, panel="Scoring", unset="the reading's", advanced=True)
 _statistics = partial(option, panel="Statistics", advanced=True)
 
 
@@ -91,18 +93,18 @@ _statistics = partial(option, panel="Statistics", advanced=True)
 class ReliabilitySettings:
     """How reliability is scored."""
 
-    variant: str = _scoring(
+    reading: str = _scoring(
         "equation",
         help="Reading of the paper's Eq. 2: equation, figure or released.",
-        choices=tuple(VARIANTS),
+        choices=tuple(READINGS),
     )
-    masking: str | None = _reading(
+    masking: str | None = _detail(
         None, help="within_word_l2r (corrected) or original.", choices=MASKING
     )
-    normalise: str | None = _reading(
+    normalise: str | None = _detail(
         None, help="Average log-probabilities per word or per token.", choices=NORMALISATIONS
     )
-    special_tokens: bool | None = _reading(
+    special_tokens: bool | None = _detail(
         None, help="Score with or without the tokenizer's special tokens."
     )
     duplicates: str = _scoring(
@@ -144,12 +146,12 @@ class ReliabilitySettings:
         """The options for scoring texts."""
         own: dict[str, Any] = {"masking": self.masking, "special_tokens": self.special_tokens}
         changed = {name: value for name, value in own.items() if value is not None}
-        return replace(VARIANTS[self.variant][0], **changed)
+        return replace(READINGS[self.reading][0], **changed)
 
     @property
     def per_word(self) -> bool:
         """Whether tau is a mean over words, not tokens."""
-        return (self.normalise or VARIANTS[self.variant][1]) == "word"
+        return (self.normalise or READINGS[self.reading][1]) == "word"
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, and the values derived from them."""
@@ -177,6 +179,7 @@ def score_reliability(
     progress: Progress | None = None,
     validation: ValidationRecord | None = None,
     embed: Embed | None = None,
+    max_dissimilarity: float | None = None,
     **options: Any,
 ) -> ReliabilityRun:
     """Score how much context changes each statement for the models, and their mean.
@@ -188,7 +191,8 @@ def score_reliability(
 
     `validation` is the passed truth test of the same models and versions; without one the result
     is labelled "not validated". `embed` adds columns that say how far the versions move the meaning
-    (Eq. 1): `dissimilarity` among them, and `distance_to_statement`.
+    (Eq. 1): `dissimilarity` among them, and `distance_to_statement`. Versions farther from their
+    statement than `max_dissimilarity` are left out and counted.
 
     Settings are given by name (`replicates=0`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
@@ -197,12 +201,14 @@ def score_reliability(
     names = list(models)
     if not names or len(set(names)) != len(names):
         raise SettingsError(f"models: expected one or several, each once; found {names}")
-    versions = VariantSet.read(variants)
-    texts = collect_texts(
-        [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements],
-        versions,
-        settings,
-    )
+    versions, too_far = VariantSet.read(variants), 0
+    given = [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements]
+    if max_dissimilarity is not None:
+        SHARE.check("max_dissimilarity", max_dissimilarity)
+        if embed is None:
+            raise SettingsError("max_dissimilarity: expected what measures it (dissimilarity)")
+        versions, too_far = nearby(given, versions, embed, limit=max_dissimilarity)
+    texts = collect_texts(given, versions, settings)
     record = ReliabilityRecord(
         schema_version=SCHEMA_VERSION,
         kind=ReliabilityFolder.kind,
@@ -236,7 +242,7 @@ def score_reliability(
         record.versions_by = versions.made_by
         check_validation(record, validation)
         record.validation = validation
-        tables = _measure(record, texts, answers, settings, embed)
+        tables = _measure(record, texts, answers, settings, embed, too_far)
         if folder:
             folder.write_finished(record, tables)
     return ReliabilityRun(record, tables, None if folder is None else folder.path)
@@ -467,6 +473,7 @@ def _measure(
     answers: Sequence[ModelTaus],
     settings: ReliabilitySettings,
     embed: Embed | None,
+    too_far: int,
 ) -> dict[str, pa.Table]:
     """Write the results into the record; the tables of the run."""
     names = [answer.name for answer in answers]
@@ -486,6 +493,7 @@ def _measure(
     record.agreement = rank_agreement(dict(zip(names, by_model["cobias"], strict=True)), **options)
     counts: dict[str, Any] = {
         **texts.counts(),
+        "versions_too_dissimilar": too_far,
         **{f"flag_{k}": n for k, n in Counter(columns["flag"]).items()},
         "by_model": {answer.name: answer.counts() for answer in answers},
     }
@@ -558,6 +566,7 @@ def _statement_columns(
         "cv": cv,
         "cobias": cobias(cv),
         "stability": stability(cv),
+        "exponential": exponential(cv),
         "cobias_low": cobias(low),
         "cobias_high": cobias(high),
         "rank": rank,

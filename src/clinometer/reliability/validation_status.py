@@ -19,7 +19,7 @@ from clinometer.storage.untrusted import read_bytes
 #: The models of the COBIAS paper.
 LARGE = ("google-bert/bert-large-uncased", "FacebookAI/roberta-large", "albert/albert-xxlarge-v2")
 SMALL = ("pocket:bert", "pocket:gpt2-l")
-AUTO = "auto"
+AUTO, PAPER = "auto", "paper"
 SMALL_MODELS = (
     "small models agree little with people (docs/reliability.md): download "
     + ", ".join(LARGE)
@@ -96,10 +96,12 @@ def _tested(record: ReliabilityRecord) -> dict[str, Any]:
 
 
 def scoring_models(names: Sequence[str]) -> tuple[list[str], str]:
-    """The models to score with, and a warning or "": `auto` stands for the paper's three large ones
-    if they are in the local cache or can be downloaded, else for the small ones of this package."""
+    """The models to score with, and a warning or "": `paper` stands for the paper's three large
+    ones, `auto` for the same if they are in the local cache or can be downloaded, else for the
+    small ones of this package."""
+    names = [m for name in names for m in (LARGE if name == PAPER else (name,))]
     if AUTO not in names:
-        return list(names), ""
+        return list(dict.fromkeys(names)), ""
     from clinometer.models.catalog.hub import cached, hub_reachable
 
     others = [name for name in names if name != AUTO]

@@ -52,6 +52,19 @@ def test_what_the_command_prints(shared_data: Path, clinometer: Callable[..., An
     assert "expected a column 'score', found id, cobias, sentence" in wrong.err
 
 
+def test_ratios_without_end_are_printed(clinometer: Callable[..., Any], tmp_path: Path) -> None:
+    """Eight statements and five answers: one of them cannot be told by the score."""
+    scores = (0.710, 0.732, 0.664, 0.716, 0.770, 0.646, 0.798, 0.765)
+    said = ((1, 1), (3, 3), (4, 5), (5, 5), (2, 2), (4, 4), (1, 1), (2, 3))
+    ratings, table = tmp_path / "ratings.csv", tmp_path / "scores.csv"
+    rows = [f"{i},{a},{b}\n" for i, (a, b) in enumerate(said)]
+    ratings.write_text("id,rater_1,rater_2\n" + "".join(rows))
+    table.write_text("id,cobias\n" + "".join(f"{i},{s}\n" for i, s in enumerate(scores)))
+    done = clinometer("reliability", "validate", ratings, table, "--replicates", 0)
+    assert (done.status, done.err) == (0, "")
+    assert "Caution: multinomial regression" in done.out
+
+
 def test_two_categories_are_plain_logistic_regression() -> None:
     """Multinomial and ordinal are then the same model: an independent check of each."""
     from statsmodels.discrete.discrete_model import Logit

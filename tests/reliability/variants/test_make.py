@@ -86,6 +86,11 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
         "repeated": 1,
         "text_changed": 1,
     }
+    alone = VariantSettings(n=4, model="scripted", rounds=1, filler="none")
+    row = make_variants(STATEMENTS[:1], settings=alone, makers=makers(alone, None, writer)).rows[0]
+    assert row["origins"] == ["model"]
+    with pytest.raises(SettingsError, match="without a writing model"):
+        make_variants(STATEMENTS, settings=VariantSettings(filler="none"))
 
 
 def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) -> None:

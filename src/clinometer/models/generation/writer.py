@@ -11,7 +11,7 @@ from typing import Protocol
 
 from clinometer.models.protocol import ModelInfo
 
-#: (role, what was said); roles are user and assistant in turn.
+#: (role, what was said); roles are user and assistant in turn, after system if there is one.
 Turn = tuple[str, str]
 
 

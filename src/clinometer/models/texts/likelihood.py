@@ -266,7 +266,7 @@ def prepare_texts(
     if scorer.kind == "causal" and options.targets == "masked":
         raise SettingsError(
             f"model {scorer.info.name!r} is causal and cannot read masked target terms: use the "
-            "variant 'equation' or 'released', or a masked model"
+            "reading 'equation' or 'released', or a masked model"
         )
     return PreparedTexts(scorer, texts, options)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.errors import TableError
+from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.catalog.open import open_writer
 from clinometer.models.generation.local import CausalWriter
@@ -32,7 +32,7 @@ from clinometer.storage.untrusted import read_json
 
 #: The built-in phrases, and the model that chooses among them.
 PHRASES, CHOOSER = "phrases", "pocket:gpt2-l"
-DEFAULT_FILLER = PHRASES
+DEFAULT_FILLER, NO_FILLER = PHRASES, "none"
 #: Origins of versions.
 MODEL, FILLER = "model", "filler"
 #: Answers requested per batch: enough to keep a machine busy, few enough to stop early.
@@ -41,15 +41,14 @@ _TOGETHER = 10
 
 @dataclass(frozen=True, kw_only=True)
 class VariantSettings:
-    """How versions are made, by a writing `model` if there is one; the paper's temperatures are 1.1
-    to 1.4."""
+    """How versions are made, by a writing `model` if there is one."""
 
     n: int = option(40, "-n", "--versions", help="Versions of each statement.", allowed=COUNT)
     model: str | None = None
     filler: str | None = option(
         None,
         help="Fills the blanks that the writing model leaves open: phrases (built-in ones, chosen "
-        f"by {CHOOSER}), phrases:MODEL, or a masked or causal model.",
+        f"by {CHOOSER}), phrases:MODEL, a masked or causal model, or none.",
         unset=f"the writing model if it is local, else {DEFAULT_FILLER}",
     )
     temperature: float = option(
@@ -141,6 +140,8 @@ def make_variants(
             "statements: expected context_points with blanks (___), found none; "
             "'clinometer reliability audit --until points' proposes them"
         )
+    if settings.model is None and settings.filler == NO_FILLER:
+        raise SettingsError("filler: expected one without a writing model, found none")
     makers = makers or Makers(settings)
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
         by_id = {s.id: s for s in statements if s.id in lines.rows}
@@ -200,7 +201,7 @@ class _Row:
 
     def _fill(self, blanks: Blanks) -> None:
         for attempt in range(self.settings.rounds + 1):
-            if self._missing < 1:
+            if self._missing < 1 or self.settings.filler == NO_FILLER:
                 return
             samples = self.makers.filler.fill(
                 blanks,

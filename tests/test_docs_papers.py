@@ -1,0 +1,218 @@
+"""docs/papers.md: nothing of either paper is missing from it, and every command on it runs.
+
+The commands run as they stand, in one folder, in the page's order. What is changed, and why:
+
+- models: `MODELS` says which small one stands for which of the papers';
+- how much is asked: `FEWER` gives a command few groups, contexts, texts or replies;
+- files: the page's names, a few lines each, written by the test; a server of the embedded model.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.command import Clinometer
+from tests.small_clip import make_clip
+
+from clinometer.samples import write_samples
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+STATUS = {"exact", "differs", "not done", "text"}
+
+#: What the papers number: sections, tables, figures, equations.
+SECTIONS = {
+    "BVF": "1 2 2.1 2.2 3 3.1 3.2 3.3 4 4.1 4.2 4.3 4.4 4.5 5 6 7 A A.1 A.2 B B.1 B.2 C C.1 C.2 "
+    "C.3 C.4 C.5 D D.1 D.2 D.3 D.4 E E.1 E.2 E.3",
+    "COBIAS": "1 2 2.1 2.2 2.3 2.3.1 2.3.2 3 3.1 3.2 3.3 3.3.1 4 4.1 4.1.1 4.1.2 4.1.3 4.1.4 4.2 "
+    "4.3 4.4 4.5 5 6 A B C D D.1 D.2 E F",
+}
+LAST = {
+    "BVF": {"Table": 9, "Figure": 16, "Eq.": 19},
+    "COBIAS": {"Table": 2, "Figure": 10, "Eq.": 4},
+}
+FILES = {"BVF": "000_*.txt", "COBIAS": "004_*.txt"}
+
+
+def numbered(paper: str) -> set[str]:
+    """Tables, figures and equations of a paper by their names on the page."""
+    return {f"{kind} {n}" for kind, last in LAST[paper].items() for n in range(1, last + 1)}
+
+
+def rows(paper: str) -> Iterator[list[str]]:
+    """The rows of a paper's table: items, what they did, what we do, status, command."""
+    part = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    text = next(p for p in part if p.startswith(f"{paper}\n"))
+    for line in text.splitlines():
+        if line.startswith("| ") and not line.startswith("| of the paper"):
+            yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+@pytest.mark.parametrize("paper", SECTIONS)
+def test_every_numbered_part_of_a_paper_is_on_the_page_once(paper: str) -> None:
+    found = [item.strip() for row in rows(paper) for item in row[0].split(";")]
+    assert sorted(found) == sorted({*SECTIONS[paper].split(), *numbered(paper)})
+
+
+@pytest.mark.parametrize("paper", SECTIONS)
+def test_every_row_has_a_status_and_what_is_computed_a_command(paper: str) -> None:
+    for items, did, ours, status, command in rows(paper):
+        assert status in STATUS, items
+        assert did, items
+        if status in ("exact", "differs"):
+            assert ours, items
+            assert re.fullmatch(r"`clinometer .*`", command), items
+
+
+@pytest.mark.parametrize("paper", SECTIONS)
+def test_the_lists_are_those_of_the_papers(shared_data: Path, paper: str) -> None:
+    file = next((shared_data.parent / "papers").glob(FILES[paper]))
+    text = file.read_text(encoding="utf-8")
+    captions = {f"{k} {n}" for k, n in re.findall(r"^(Figure|Table) (\d+):", text, re.MULTILINE)}
+    equations = re.findall(r"(?:\\quad |^)\((\d+)\)(?:\$\$)?$", text, re.MULTILINE)
+    assert captions | {f"Eq. {n}" for n in equations} == numbered(paper)
+    headings = re.findall(r"^((?:\d|[A-F])(?:\.\d)*) [A-Z][^\n]{0,110}$", text, re.MULTILINE)
+    assert set(headings) == set(SECTIONS[paper].split())
+
+
+def test_the_page_begins_as_the_page_of_the_studies_does() -> None:
+    studies = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    first = PAGE.split("\n\n")[1]
+    assert first.startswith("No model of the papers' tables has been scored here")
+    assert first in studies.split("\n\n")[:2]
+
+
+#: model of the papers -> the small one that stands for it
+MODELS = {
+    "google-bert/bert-base-uncased": "pocket:gpt2-s",
+    "google-t5/t5-base": "pocket:gpt2-m",
+    "google-bert/bert-base-chinese": "pocket:gpt2-s",
+    "meta-llama/Llama-2-7b-hf": "pocket:gpt2-s",
+    "meta-llama/Llama-2-7b-chat-hf": "pocket:gpt2-m-aligned",
+    "openai-community/gpt2": "pocket:gpt2-s",
+    "openai-community/gpt2-medium": "pocket:gpt2-m",
+    "openai-community/gpt2-large": "pocket:gpt2-l",
+    "openai/clip-vit-base-patch32": "clip",
+    "paper": "pocket:bert",
+}
+#: Occupations with labour statistics: enough of them for a regression on each factor.
+OCCUPATIONS = (
+    "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
+    "machinist,nurse,stylist"
+)
+#: the beginning of a command -> what makes it small
+FEWER = {
+    "audit": f"--groups {OCCUPATIONS} --max-contexts 6",
+    "study table": "--max-contexts 2 --no-page",
+    "study toxicity": "--groups nurse,chef --max-contexts 2 --max-texts 2 --no-page",
+    "study size": "--groups nurse,chef --max-contexts 2 --no-page",
+    "study alignment": "--groups nurse,chef --max-contexts 2 --no-page",
+    "study sources": "--groups nurse,chef --max-contexts 2 --no-page",
+    "study languages": "--max-contexts 1 --no-page",
+    "study knowledge": "--no-page",
+    "study leaning": "--no-page",
+    "study distribution": "--no-page",
+    "study heatmap": "--no-page",
+    "study vision": "--no-page",
+    "study temperature": "--limit 3",
+    "reliability audit": "--limit 2",
+    "reliability check": "-n 2",
+    "reliability score": "--limit 8 --versions 2",
+}
+
+
+def commands() -> list[list[str]]:
+    """Every command of the page in its order: inline code of the tables, and blocks."""
+    found = re.findall(r"`(clinometer [^`]*)`|^    (clinometer .*)$", PAGE, flags=re.MULTILINE)
+    return [shlex.split(inline or block)[1:] for inline, block in found]
+
+
+def write_files(folder: Path) -> None:
+    """The files that the page names."""
+    from PIL import Image
+
+    write_samples(folder)
+    make_clip(folder / "clip")
+    for group in ("nurse", "chef"):
+        for scene in ("street", "office"):
+            place = folder / "images" / group / f"{scene}.png"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (32, 32), "red" if group == "nurse" else "blue").save(place)
+    (folder / "wikipedia.jsonl").write_text((folder / "articles.jsonl").read_text())
+    tables: dict[str, list[tuple[object, ...]]] = {
+        "labeled_data.csv": [("class", "tweet"), (0, "bad words"), (1, "more"), (2, "kind")],
+        "template_mining_n2n_10000.csv": [
+            ("template", "proportion"),
+            ("The [X] said that [Y]", 2142),
+            ("The [X] stated that [Y]", 856),
+        ],
+        "two-models.csv": [
+            ("group", "context", "attribute", "p"),
+            *(
+                (model, c, attribute, p if attribute == "male" else round(1 - p, 2))
+                for model, ps in (("M1", (0.6, 0.6, 0.6)), ("M2", (0.5, 0.35, 0.65)))
+                for c, p in enumerate(ps)
+                for attribute in ("male", "female")
+            ),
+        ],
+        "crows_pairs.csv": [
+            ("", "sent_more", "sent_less", "stereo_antistereo", "bias_type"),
+            (0, "The poor are lazy.", "The rich are lazy.", "stereo", "socioeconomic"),
+            (1, "Women talk a lot.", "Men talk a lot.", "stereo", "gender"),
+        ],
+        "ratings.csv": [
+            ("id", "rater_1", "rater_2"),
+            *((i, 1 + n % 5, 1 + (n + n % 2) % 5) for n, i in enumerate(ids(folder))),
+        ],
+        "winogender/all_sentences.tsv": [
+            ("sentid\tsentence",),
+            *(
+                (f"nurse.man.{n}.{g}.txt\tThe nurse left as {w} was late.",)
+                for n in "01"
+                for g, w in (("male", "he"), ("female", "she"), ("neutral", "they"))
+            ),
+        ],
+    }
+    for name, lines in tables.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        with (folder / name).open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows(lines)
+
+
+def ids(folder: Path) -> list[str]:
+    lines = (folder / "versions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["id"] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    from tests.models.server.conftest import serving
+
+    from clinometer.models.catalog.weights import embedded_gguf
+
+    with serving(embedded_gguf()) as url:
+        yield url
+
+
+def test_every_command_runs(
+    clinometer: Clinometer, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    found, failed = commands(), []
+    assert len(found) > 40
+    for words in found:
+        given = [MODELS.get(w, w).replace("http://127.0.0.1:8080", server) for w in words]
+        more = next((x for name, x in FEWER.items() if " ".join(words).startswith(name)), "")
+        options = [o.split() for o in re.split(r" (?=-)", more) if o]
+        given += [word for option in options if option[0] not in given for word in option]
+        done = clinometer(*given)
+        if done.status or not done.out:
+            failed.append((" ".join(words), done.status, done.err))
+    assert not failed
