@@ -81,6 +81,21 @@ def test_models_and_axes_are_runs_that_can_be_loaded(tmp_path: Path) -> None:
     assert again.record.components == runs[0].record.components
 
 
+def test_replies_are_a_sample_of_any_population(tmp_path: Path) -> None:
+    """R of nine points is not exact for a set, nor inflated by dice where it has no interval."""
+    table = written(tmp_path / "t.csv", rows(n=20))
+    mapping = load_mapping("replies", None)
+    known, bare = (
+        import_replies(table, mapping, AuditSettings(**given), out=None)[0].risks.R
+        for given in ({"population": "set"}, {"population": "set", "replicates": 0})
+    )
+    assert known.low is not None
+    assert known.high is not None
+    assert 0 < known.low < known.value < known.high
+    assert (bare.value, bare.low) == (known.value, None)
+    assert "--replicates 0" in (bare.note or "")
+
+
 def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> None:
     """A made-up table of its shape: a name adds a point, no edit does anything."""
     rng = np.random.default_rng(1)

@@ -288,7 +288,9 @@ def _size(f: Facts, found: Sequence[Finding]) -> Iterator[Contradiction]:
         if match is None or not _rounds_to(match[1], R.value):
             yield Contradiction("R in its sentence", one.text, repr(R))
         shown = re.sub(r"\(above 0, up to", "(0.000 to", one.text)
-        ends = re.search(r"\((\d+\.\d+)(?: to (\d+\.\d+))?\), the distance", shown)
+        ends = re.search(
+            r"\((\d+\.\d+)(?: to (\d+\.\d+))?(?:; [\d.]+ points)?\), the distance", shown
+        )
         if (ends is None) != (R.low is None):
             yield Contradiction("an interval in words", one.text, repr(R))
         elif ends is not None:

@@ -25,7 +25,6 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import TableError
 from clinometer.measure import Preferences
-from clinometer.measure.intervals import LONG_SCALE
 from clinometer.models import ModelInfo
 from clinometer.models.scoring.word_scorer import shorten
 from clinometer.runs import AuditSettings, Run
@@ -35,13 +34,9 @@ from clinometer.settings import with_settings
 from clinometer.storage.untrusted import open_text, parse_json, read_json, read_parquet
 
 MOST_SCORES = 201
-#: Beyond it the square of a score has no room for the digits of others.
-LARGEST_SCORE = 1e12
 """Different scores that a scale may have."""
-
-SHORT_SCALE = 5
-"""Points of a scale up to which R has an interval, as it has beyond `LONG_SCALE`, where another
-method is used; in between it takes longer than all else. Lean, swing and dice always have one."""
+LARGEST_SCORE = 1e12
+"""Beyond it the square of a score has no room for the digits of others."""
 
 MOST_BYTES = 4 << 30
 """Of a text table, unpacked; rows are not kept."""
@@ -363,10 +358,7 @@ def import_replies(
     table = ReplyTable.read(read_rows(path), mapping, where=where)
     categories = table.categories(where)
     if categories:
-        long = SHORT_SCALE < len(categories) <= LONG_SCALE
-        settings = with_settings(
-            settings, {"criterion": "points", **({"replicates": 0} if long else {})}
-        )
+        settings = with_settings(settings, {"criterion": "points"})
         mapping = mapping.model_copy(update={"reference": "group-mean"})
     runs = []
     keys = dict.fromkeys((p.model, p.axis) for p in table.counts if not p.edit and not p.baseline)

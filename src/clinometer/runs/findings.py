@@ -713,21 +713,23 @@ def _sure(f: Facts, middle: str) -> tuple[str, str, str]:
 def size(f: Facts) -> Finding:
     """R and its interval, and what the interval is about."""
     R, criterion = f.report.R, f.report.criterion
-    unit = ""
+    unit = points = ""
     if criterion.points:
-        unit = f" of the scale ({R.value * criterion.length:.2f} points)"
+        unit, points = " of the scale", f"{R.value * criterion.length:.2f} points"
     elif criterion.name == "share":
         unit = ", the share of answers that would have to change"
-    ends = "" if R.low is None else f" ({between(R.low, R.high, to=' to ')})"
+    ends = "" if R.low is None else between(R.low, R.high, to=" to ")
     if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
-        ends = f" (above 0, up to {risk(R.high)})"
+        ends = f"above 0, up to {risk(R.high)}"
+    shown = "; ".join(part for part in (ends, points) if part)
+    shown = f" ({shown})" if shown else ""
     worth = ""
     if f.report.n_eff < f.report.n_contexts - 0.5:
         worth = f", worth about {max(round(f.report.n_eff), 1)}"
     about = f"no interval: {R.note}" if R.note else in_words(R, f.population)
     return Finding(
         "size",
-        f"R is {risk(R.value)}{unit}{ends}, the distance from {_reference(f)}; "
+        f"R is {risk(R.value)}{unit}{shown}, the distance from {_reference(f)}; "
         f"{counted(f.report.n_contexts, f.context)}{worth}; {about}.",
         "exact"
         if f.exact

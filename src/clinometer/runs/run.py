@@ -228,9 +228,16 @@ class Run:
         return cls(record, preferences, report, folder.path)
 
 
+_TURNED_OFF = "turned off (--replicates 0)"
+
+
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
     """The risks with their intervals; a reference model is known, not estimated, and what its
-    groups share depends only on how it is represented."""
+    groups share depends only on how it is represented. Shares of replies are no estimate of R, so
+    its value comes with the intervals, wanted or not."""
+    if settings.replicates == 0 and preferences.answers is not None:
+        report = preferences.estimate(**settings.inference())
+        return report if preferences.noisy else report.without_intervals(_TURNED_OFF)
     if known or settings.replicates == 0:
         report = preferences.decompose()
         return replace(report, R_shared=None, R_between=None) if known else report
