@@ -138,17 +138,20 @@ def _server_notes(run: Run) -> list[str]:
             f"{record.bounds.widest_cell:.3f}, on average {record.bounds.mean_cell:.3f}."
         )
     if n := record.replies:
-        lines.append(
-            f"Of {n['replies']} replies {n['replies_words']} {_read(run)}, "
-            f"{n['replies_refusals']} were refusals, {n['replies_other']} something else"
-            + (f", {n['replies_empty']} empty" if n.get("replies_empty") else "")
-            + "."
-        )
+        kinds = {"refusals": "were refusals", "other": "something else", "empty": "empty"}
+        rest = [
+            f"{n[key]:,} {what}" for name, what in kinds.items() if n.get(key := f"replies_{name}")
+        ]
+        if rest:
+            words = f"{n['replies_words']:,} {_read(run)}"
+            lines.append(f"Of {n['replies']:,} replies {', '.join([words, *rest])}.")
     if usage := record.usage:
         again = usage.get("retried")  # not known of a provider behind Inspect
-        failed = "" if again is None else f" {again} of them failed and were repeated,"
+        used = [f"{usage['requests']:,} requests"]
+        used += [f"{again:,} of them failed and were repeated"] if again else []
+        used += [f"{usage['tokens']:,} tokens"] if usage["tokens"] else []
         paid = "" if record.cost is None else record.cost.paid_sentence
-        lines.append(f"{usage['requests']} requests,{failed} {usage['tokens']} tokens{paid}.")
+        lines.append(f"{', '.join(used)}{paid}.")
     if refused := record.model.request.get("left_out"):
         lines.append(f"Refused by the server and left out: {', '.join(refused)}.")
     return lines

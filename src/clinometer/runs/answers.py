@@ -101,9 +101,9 @@ def _why(record: RunRecord, share: float) -> str:
 
 
 def other_sentence(record: RunRecord) -> str:
-    """The share of `other`, and the bounds where it is large; "" for a topic of words."""
+    """The share of `other`, and the bounds where it is large; "" for none, as of words."""
     found = record.other
-    if found is None:
+    if found is None or percent(found.share) == "0 %":
         return ""
     what = "replies" if record.replies else "probability"
     said = f"{percent(found.share)} of the {what} is other (none of the categories)"
@@ -173,6 +173,6 @@ def ratio_sentence(run: Run) -> str:
         return ""
     below = int((ratios < FOUR_FIFTHS).sum())
     return (
-        f"lowest impact ratio {np.nanmin(ratios):.3f}, {below} of {len(ratios)} groups below "
-        f"{FOUR_FIFTHS:g}."
+        f"Lowest impact ratio {np.nanmin(ratios):.3f}, {below} of {len(ratios)} groups below "
+        f"{FOUR_FIFTHS:g}"
     )

@@ -301,10 +301,14 @@ def run_findings(
     found = statements(f)
     if found[0].kind == "improbable":
         return found
-    about = [("other", other_sentence(run.record)), ("impact", ratio_sentence(run))]
-    said = [Finding(kind, f"{text[0].upper()}{text[1:]}") for kind, text in about if text]
-    kinds = shown(run, f)
-    return (found[0], *said, *(() if kinds is None else (kinds,)), *found[1:])
+    said = [Finding("other", text)] if (text := other_sentence(run.record)) else []
+    if (kinds := shown(run, f)) is not None:
+        said.append(kinds)
+    if text := ratio_sentence(run):
+        chance = "" if f.clear or f.exact else "; no difference is clear, so chance may explain it"
+        sure = "described" if not chance else "unclear"
+        said.append(Finding("impact", f"{text}{chance}.", sure))
+    return (found[0], *said, *found[1:])
 
 
 def shown(run: Run, f: Facts) -> Finding | None:
