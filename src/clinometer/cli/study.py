@@ -698,6 +698,9 @@ def temperature_command(
         Path | None, opt("Folder for versions and scores; written as it goes, and resumed.")
     ] = None,
     score_with: ModelsOption = None,
+    writer: Annotated[
+        str | None, opt("A model that writes the versions.", unset="the filler alone")
+    ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
     *,
@@ -718,7 +721,7 @@ def temperature_command(
             statements,
             temperatures=temperature or TEMPERATURES,
             models=score_with or ("pocket:bert",),
-            versions=settings,
+            versions=replace(settings, model=writer),
             settings=ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load),
             out=out,
             fresh=fresh,

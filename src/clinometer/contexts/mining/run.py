@@ -256,7 +256,7 @@ def _confidence(
         return {}
     means = zip(context_ids(tuple(templates)), templates.values(), strict=True)
     return {
-        "min_confidence": settings.min_confidence,
+        "min_confidence": settings.least_confidence,
         "confidence": {id: t.confidence for id, t in means if t.confidence is not None},
         "confidences": dict(sorted(total.confidences.items())),
     }
@@ -266,6 +266,7 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
     """The command that repeats this run, without local folders."""
     words = ["clinometer mine", *(source.name for source in sources)]
     words.append(f"--topic {settings.topic.name}")
+    words += ["--as-in-paper"] if settings.as_in_paper else []
     words.append(f"--sample {settings.sample or 'all'} --seed {settings.seed}")
     default = MineSettings(topic=settings.topic)
     for option in (

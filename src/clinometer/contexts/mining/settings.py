@@ -81,6 +81,12 @@ class MineSettings:
         "the language knows words for them; any: any person.",
         choices=ABOUT,
     )
+    as_in_paper: bool = option(
+        False,
+        help="Mine as the BVF paper says: [Y] may also be or modify the subject (the female "
+        "engineer explained), predicates have any length, every link counts; for race and the like "
+        "the subjects are occupations.",
+    )
     links: tuple[str, ...] = _templates(
         LINKS,
         help="What [Y] may be: clause, reflexive, possessive, separated by commas.",
@@ -107,11 +113,18 @@ class MineSettings:
         names = [topic.name for topic in (self.topic, *self.also)]
         if len(set(names)) < len(names):
             raise SettingsError(f"also: expected other topics than {self.topic.name}, each once")
+        if self.as_in_paper and self.topic.language != "en":
+            raise SettingsError("as_in_paper: expected a topic in English, as the paper's are")
         unknown = [link for link in self.links if link not in LINKS]
         if unknown or not self.links:
             raise SettingsError(
                 f"links: expected some of {', '.join(LINKS)}, found {', '.join(unknown) or 'none'}"
             )
+
+    @property
+    def least_confidence(self) -> float:
+        """The paper takes every link."""
+        return 0.0 if self.as_in_paper else self.min_confidence
 
     def each_topic(self) -> list[MineSettings]:
         """The settings of every topic by itself, the first one first."""

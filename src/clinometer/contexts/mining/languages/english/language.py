@@ -28,6 +28,7 @@ from clinometer.contexts.mining.languages.english.grammar import (
     open_parser,
     opening_word,
     subject_of,
+    verb_group,
     word_link,
 )
 from clinometer.contexts.mining.languages.english.people import (
@@ -38,6 +39,9 @@ from clinometer.contexts.mining.languages.english.people import (
     is_described,
     mentioned_in,
     names_people,
+)
+from clinometer.contexts.mining.languages.english.skeleton import (
+    LONGEST as LONGEST_TEMPLATE,
 )
 from clinometer.contexts.mining.languages.english.skeleton import (
     Skeleton,
@@ -65,6 +69,8 @@ from clinometer.errors import SettingsError
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
+#: Labels of words that modify a noun: "the female engineer", "actress Smith", "Smith, the heir,".
+_MODIFIES = frozenset(["amod", "compound", "appos", "nmod"])
 TOPIC_CUE = "cue of the topic in the skeleton"
 UNSURE = "confidence below the minimum"
 
@@ -101,7 +107,9 @@ class English:
         self.persons = frozenset(group.text.lower() for group in topic.groups)
         self.cues = frozenset(word.lower() for word in topic.words)
         self.links = settings.links
-        self.min_confidence = settings.min_confidence
+        self.as_in_paper = settings.as_in_paper
+        self.min_confidence = settings.least_confidence
+        self.longest = None if self.as_in_paper else LONGEST_TEMPLATE
         pronouns = set(SUBJECT_PRONOUNS) <= self.cues
         self.strategy = settings.strategy
         if self.strategy == "auto":
@@ -111,7 +119,7 @@ class English:
                 f"strategy: coreference needs he and she among the words of topic {topic.name!r}; "
                 "use --strategy predicate"
             )
-        own = self.strategy == "predicate" and settings.about == "own"
+        own = self.strategy == "predicate" and settings.about == "own" and not self.as_in_paper
         self.own = own and has_people(topic.name)
         self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
@@ -119,7 +127,10 @@ class English:
         self._reads = (self.strategy, self.links, self.persons, self.parser_name, self.own)
         if self.strategy == "coreference":
             words = {word for link in self.links for word in LINK_WORDS[link]} & self.cues
-            counts = later_word
+            words |= self.cues if self.as_in_paper else set()
+            counts = _anywhere if self.as_in_paper else later_word
+        elif self.as_in_paper:
+            words, counts = set(self.persons), possible_subject
         else:
             people = listed("male_persons") | listed("female_persons")
             words = {*listed("persons"), *people, *self.persons, "who"}
@@ -175,6 +186,32 @@ class English:
                 wanted = token.i > 0 and token.lower_ in LINK_WORDS[kind]
                 if wanted and (kind != "possessive" or token.dep_ == "poss"):
                     yield self._link(token, kind, parsed, resolver)
+        if self.as_in_paper:
+            yield from self._described(parsed)
+
+    def _described(self, parsed: Parsed) -> Iterator[Decision]:
+        """A noun or adjective of Y that is or modifies the subject: "The female engineer explained
+        it" gives "The [X] explained that [Y]". As the authors do, "that" follows a single word."""
+        skeleton = Skeleton(parsed.entity, self.persons)
+        for verb, subject in _clauses(parsed):
+            near = (subject, *(c for c in subject.children if c.dep_ in _MODIFIES))
+            if not any(t.lower_ in self.cues and t.pos_ != "PRON" for t in near):
+                continue
+            evidence = f"[X]={subject.text}@{subject.i} < {verb.text}@{verb.i}"
+            try:
+                check_sentence(parsed.doc, verb)
+                drop_if(subject.tag_ not in ("NN", "NNP"), "subject is not one person")
+                person_kind(subject, parsed, self.persons)
+                reports = has_dep(verb.rights, "ccomp")
+                said = verb_group(verb).past() if reports else skeleton.predicate((verb,))
+                joint = ["that"] if reports or len(said) == 1 else []
+                words = ["The", "[X]", *said, *joint, "[Y]"]
+                cues = self.cues | listed("cues_by_meaning")
+                template = finish(words, cues=cues, longest=self.longest)
+            except Dropped as no:
+                yield Decision(parsed.doc.text, None, no.rule, evidence)
+            else:
+                yield Decision(parsed.doc.text, template, "", evidence)
 
     def _link(self, token: Token, kind: str, parsed: Parsed, resolver: Resolver) -> Decision:
         """ "The [X] said that [Y]": the decision on one word of Y."""
@@ -189,7 +226,8 @@ class English:
             evidence += f"; subject is a {reference.kind}; confidence {reference.confidence:.2f}"
             words = _template(link, kind, Skeleton(parsed.entity, self.persons))
             check_words(words)
-            template = finish(words, cues=self.cues | listed("cues_by_meaning"))
+            cues = self.cues | listed("cues_by_meaning")
+            template = finish(words, cues=cues, longest=self.longest)
         except Dropped as no:
             return Decision(sentence, None, no.rule, evidence)
         if reference.confidence < self.min_confidence:
@@ -199,20 +237,17 @@ class English:
     def _predicates(self, parsed: Parsed, subject: Mention) -> Iterator[Decision]:
         """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
         skeleton = Skeleton(parsed.entity, self.persons, alone=True)
-        for verb in parsed.doc:
-            subjects = [c for c in verb.lefts if c.dep_ in SUBJECTS]
-            auxiliary = verb.dep_ in ("aux", "auxpass")
-            if verb.pos_ not in ("VERB", "AUX") or auxiliary or not subjects:
-                continue
-            evidence = f"{subjects[-1].text}@{subjects[-1].i} < {verb.text}@{verb.i}"
+        for verb, clause_subject in _clauses(parsed):
+            evidence = f"{clause_subject.text}@{clause_subject.i} < {verb.text}@{verb.i}"
             try:
                 check_sentence(parsed.doc, verb)
-                self._check_person(verb, subjects[-1], parsed, subject)
+                self._check_person(verb, clause_subject, parsed, subject)
                 fronted = has_dep(verb.lefts, "dobj", "attr", "acomp", "oprd")
                 drop_if(fronted, "object before its verb")
                 words = ["The", "[X],", "who", *skeleton.whole(verb)]
                 cues = self.cues | listed("identity_cues")
-                template = finish(words, cues=cues, rule=TOPIC_CUE) + ", is [Y]"
+                template = finish(words, cues=cues, rule=TOPIC_CUE, longest=self.longest)
+                template += ", is [Y]"
             except Dropped as no:
                 yield Decision(parsed.doc.text, None, no.rule, evidence)
             else:
@@ -227,6 +262,8 @@ class English:
         subject, persons = subject_of(verb), self.persons
         if subject is None:
             raise Dropped("subject is not a person")
+        if self.as_in_paper:
+            drop_if(subject.lower_ not in persons, "subject is not an occupation")
         if self.own:
             if self.topic in of_article.topics and of_article.means(subject):
                 drop_if(relative, "predicate of a relative clause")
@@ -247,7 +284,7 @@ class English:
         about = {} if self.strategy != "predicate" else {"about": "own" if self.own else "any"}
         return {
             **about,
-            "strategy": self.strategy,
+            "strategy": self.strategy + (", as in the paper" if self.as_in_paper else ""),
             "parser": self.parser_name,
             "parser_version": self.parser.version,
             "resolver": self.resolver_name if self.strategy == "coreference" else "none",
@@ -255,6 +292,20 @@ class English:
 
 
 open_language = English
+
+
+def _clauses(parsed: Parsed) -> Iterator[tuple[Token, Token]]:
+    """Every verb that has a subject, with it."""
+    for verb in parsed.doc:
+        subjects = [c for c in verb.lefts if c.dep_ in SUBJECTS]
+        auxiliary = verb.dep_ in ("aux", "auxpass")
+        if verb.pos_ in ("VERB", "AUX") and not auxiliary and subjects:
+            yield verb, subjects[-1]
+
+
+def _anywhere(sentence: str, at: int, word: str) -> bool:
+    """A word that modifies the subject may be the first of its sentence."""
+    return True
 
 
 def _template(link: Link, kind: str, skeleton: Skeleton) -> list[str]:

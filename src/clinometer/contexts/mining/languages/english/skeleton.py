@@ -795,8 +795,15 @@ def check_sentence(doc: Doc, token: Token) -> None:
     drop_if(sum(t.text in _QUOTES for t in doc[: token.i]) % 2, "inside a quotation")
 
 
-def finish(words: list[str], *, cues: Set[str], rule: str = "gender cue in the skeleton") -> str:
-    """The template as text; raises Dropped with the rule that it breaks, `rule` for a cue."""
+def finish(
+    words: list[str],
+    *,
+    cues: Set[str],
+    rule: str = "gender cue in the skeleton",
+    longest: int | None = LONGEST,
+) -> str:
+    """The template as text, of at most `longest` words; raises Dropped with the rule that it
+    breaks, `rule` for a cue."""
     words = _articles([w for w in words if w])
     for i, word in enumerate(words):
         word = word.removesuffix(",")
@@ -806,7 +813,7 @@ def finish(words: list[str], *, cues: Set[str], rule: str = "gender cue in the s
         drop_if(not _WORD.fullmatch(word), "number or sign in the skeleton")
         drop_if(gives_gender_away(word), "gender cue in the skeleton")
         drop_if(word in cues, rule)
-    drop_if(len(words) > LONGEST, "too long")
+    drop_if(longest is not None and len(words) > longest, "too long")
     for one, two in pairwise(words):
         drop_if(one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS), "broken grammar")
         if one == "to" and two in listed("coordinators") | listed("subordinators") | {"[Y]"}:
