@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import wasserstein_distance
 
 from clinometer.errors import SettingsError
-from clinometer.measure import criterion, decompose
+from clinometer.measure import criterion, decompose, reference_risks
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import read_preferences
 from clinometer.statistics.arrays import FloatArray
@@ -85,6 +85,7 @@ def test_is_convex_and_homogeneous(a: FloatArray, b: FloatArray, norm: float, t:
 EVERY = [
     *(Criterion(norm=k) for k in (1, 1.5, 2, 3, np.inf)),
     Criterion("share"),
+    Criterion("released"),
     Criterion("points", points=(1, 2, 4, 8)),
 ]
 
@@ -111,6 +112,22 @@ def test_shares_and_points_are_known_distances(seed: int) -> None:
     assert scale(scale.stereotypes(p, star)) == pytest.approx(distance, abs=1e-12)
 
 
+@pytest.mark.parametrize("K", [2, 5, 7])
+def test_released_is_the_function_of_the_authors_code(K: int, rng: np.random.Generator) -> None:
+    """Each category against the mean of the others, the positive ones added up, divided by 5."""
+    p = rng.dirichlet(np.full(K, 0.5), size=(3, 20))
+
+    def risk(q: FloatArray) -> float:
+        against = [q[y] - np.delete(q, y).mean() for y in range(K)]
+        return sum(max(a, 0.0) for a in against) / 5
+
+    found = decompose(p, criterion="released")
+    assert found.R.value == pytest.approx(np.mean([[risk(q) for q in x] for x in p]))
+    assert found.R_bias.value == pytest.approx(np.mean([risk(x.mean(axis=0)) for x in p]))
+    assert reference_risks("stereotyped", categories=K, criterion=Criterion("released")).R == 0.2
+    assert Criterion("released").top == 0.2
+
+
 def test_the_criterion_fits_the_question() -> None:
     p = np.full((2, 3, 3), 1 / 3)
     numbers = {"categories": ["1", "2", "3"]}
@@ -128,8 +145,10 @@ def test_the_criterion_fits_the_question() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"criterion": "cosine"}, "criterion: expected ratio, share, points; found 'cosine'"),
+        ({"criterion": "cosine"}, "criterion: expected ratio, released, share, points; found"),
         ({"criterion": "share", "norm": 2}, "norm and raw equations belong to ratio"),
+        ({"criterion": "released", "norm": 2}, "norm and raw equations belong to ratio"),
+        ({"criterion": "released", "reference": [0.5, 0.3, 0.2]}, "released is measured from an"),
         ({"criterion": "points"}, "categories to be numbers in rising order"),
         ({"criterion": "points", "points": [3, 2, 1]}, "in rising order"),
         ({"points": [1, 2]}, "points: expected 3 numbers, found 2"),

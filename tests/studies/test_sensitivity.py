@@ -58,12 +58,12 @@ def test_each_line_matches_its_own_computation(run: Run) -> None:
     alone = decompose(values, context_weights=p.context_weights)
     line = rows["words: single-token words"]
     assert line.R_volatility == pytest.approx(alone.R_volatility.value, abs=1e-12)
-    # Two categories: every norm and the largest |s| agree; the mean over categories is half.
+    # Two categories: every norm and the largest |s| agree; the sum of s⁺ is divided by five.
     base = rows["criterion: largest |s| (released code)"]
     assert risks(base) == pytest.approx(risks(rows["criterion: k = 2"]), abs=1e-12)
-    half = rows["criterion: mean of s⁺ (released code)"]
-    assert pytest.approx(present(base.R) / 2) == half.R
-    assert not half.comparable
+    fifth = rows["criterion: sum of s⁺ / 5 (released code)"]
+    assert pytest.approx(present(base.R) / 5) == fifth.R
+    assert not fifth.comparable
     # Coverage as exclusion.
     low = present(p.coverage) < 0.1
     line = rows["coverage: from 0.1"]

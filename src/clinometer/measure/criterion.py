@@ -20,9 +20,16 @@ from clinometer.statistics.arrays import FloatArray, as_number, as_real
 #: What R is under each criterion, as a sentence says it.
 CRITERIA = {
     "ratio": "distance from the reference, from 0 to 1 (always the same answer)",
+    "released": "sum of s⁺ divided by 5, from 0 to 0.2, as the authors' code has it",
     "share": "share of answers that would have to change",
     "points": "share of the rating scale by which answers would have to move",
 }
+
+
+#: Those of s = p/p* - 1.
+_RATIOS = ("ratio", "released")
+#: What the authors' code divides the sum of s⁺ by: the categories of race.
+_RELEASED = 5.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,8 @@ class Criterion:
     """One way to count a departure from the reference as risk.
 
     name       "ratio": s = p/p* - 1 and J_k(s), the paper's, for an even reference.
+               "released": the same s, normalised, and J(s) = sum of s⁺ / 5, the function of the
+               authors' code (calculate.py), which ends at 0.2 instead of 1.
                "share": s = p - p* and J(s) = sum of s⁺, the total variation of p and p*: the share
                of answers that would have to change. A category that hardly occurs cannot dominate.
                "points": s = p - p*, and J(s) is the Wasserstein distance of p and p* on a scale of
@@ -39,7 +48,7 @@ class Criterion:
                category; of "ratio" only
     points     [K], the numbers of the categories in rising order; of "points" only
 
-    All three are convex in p and 0 at the reference, so that r >= r^b and R = R^b + R^v.
+    All are convex in p and 0 at the reference, so that r >= r^b and R = R^b + R^v.
 
     >>> Criterion("share")(np.array([0.3, -0.3])), Criterion("points", points=(1, 2, 5)).length
     (array(0.3), 4)
@@ -54,7 +63,10 @@ class Criterion:
         if self.name not in CRITERIA:
             raise SettingsError(f"criterion: expected {', '.join(CRITERIA)}; found {self.name!r}")
         object.__setattr__(self, "norm", checked_norm(self.norm))
-        if self.name != "ratio" and (self.norm != np.inf or not self.normalize):
+        if self.name == "released" and self.norm == np.inf:
+            object.__setattr__(self, "norm", 1.0)
+        fixed = 1.0 if self.name == "released" else np.inf
+        if self.name != "ratio" and (self.norm != fixed or not self.normalize):
             raise SettingsError(
                 f"criterion: norm and raw equations belong to ratio, found {self.name}; leave them "
                 "out, or ask for ratio"
@@ -75,7 +87,11 @@ class Criterion:
     @property
     def top(self) -> float:
         """What no risk exceeds."""
-        return 1.0 if self.normalize else np.inf
+        return 1.0 / self._divisor if self.normalize else np.inf
+
+    @property
+    def _divisor(self) -> float:
+        return _RELEASED if self.name == "released" else 1.0
 
     def stereotypes(self, p: FloatArray, star: FloatArray) -> FloatArray:
         """s [..,K] of preferences p [..,K] and a reference that broadcasts to them.
@@ -85,12 +101,12 @@ class Criterion:
         K = p.shape[-1]
         s = np.empty((K, *np.broadcast_shapes(p.shape, star.shape)[:-1]))
         for y in range(K):
-            if self.name != "ratio":
+            if self.name not in _RATIOS:
                 np.subtract(p[..., y], star[..., y], out=s[y, ...])
                 continue
             np.divide(p[..., y], star[..., y], out=s[y, ...])
             s[y] -= 1.0
-        if self.name == "ratio" and self.normalize:
+        if self.name in _RATIOS and self.normalize:
             s /= scale(star)
         return np.moveaxis(s, 0, -1)
 
@@ -104,12 +120,12 @@ class Criterion:
                 below = below + s[..., y]
                 total += gap * np.abs(below)
             return total
-        return criterion(s, 1.0 if self.name == "share" else self.norm)
+        return criterion(s, 1.0 if self.name == "share" else self.norm) / self._divisor
 
     def gradient(self, at: FloatArray) -> FloatArray:
         """The gradient of J at s, [..,K] -> [..,K]; 0 in a direction in which J has a kink."""
-        if self.name == "ratio":
-            return gradient(at, self.norm)
+        if self.name in _RATIOS:
+            return gradient(at, self.norm) / self._divisor
         if self.name == "share":
             return np.asarray((at > 0).astype(float))
         gaps = np.diff(self.points) / self.length
@@ -129,16 +145,17 @@ class Criterion:
 
     def error(self, off: FloatArray, star: FloatArray) -> FloatArray:
         """The most by which J can be off where no preference is off by more than `off` [..]."""
-        if self.name == "ratio":
+        if self.name in _RATIOS:
             d = off[..., None] / star
-            return criterion(d / scale(star)[..., None] if self.normalize else d, self.norm)
+            d = d / scale(star)[..., None] if self.normalize else d
+            return criterion(d, self.norm) / self._divisor
         # Preferences sum to one: what some gain, the others lose.
         return np.asarray(np.minimum(off * (star.shape[-1] / 2), 1.0))
 
     def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The least and the most that J can be for s between low and high, [..,K] -> [..]."""
-        if self.name == "ratio":
-            return criterion(low, self.norm), criterion(high, self.norm)
+        if self.name in _RATIOS:
+            return self(low), self(high)
         if self.name == "share":  # what is above the reference is missing below it
             least = np.maximum(criterion(low, 1.0), criterion(-high, 1.0))
             return least, np.minimum(criterion(high, 1.0), criterion(-low, 1.0))
@@ -154,7 +171,7 @@ class Criterion:
 
         With `c`, J = (1+c)/2 |s_1| + (1-c)/2 s_1.
         """
-        if star.shape[2] != 2:
+        if star.shape[2] != 2 or self.name == "released":
             return None
         if self.name != "ratio":
             return np.ones(groups)
@@ -195,6 +212,10 @@ def choose_criterion(
     if name is None:
         paper = even or checked_norm(norm) != np.inf or not normalize
         name = "points" if points is not None else "ratio" if paper else "share"
+    if name == "released" and not even:
+        raise SettingsError(
+            "criterion: released is measured from an even split, found another reference; use share"
+        )
     if name == "points" and points is None:
         try:
             points = [float(category) for category in categories]

@@ -95,8 +95,9 @@ class AuditSettings:
     seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
     criterion: str | None = _statistics(
         None,
-        help="What R measures: ratio (the paper's, against an even split), share (of answers that "
-        "would have to change) or points (of a rating scale).",
+        help="What R measures: ratio (the paper's, against an even split), released (the sum of s⁺ "
+        "over 5, as in the authors' code and Table 3), share (of answers that would have to "
+        "change) or points (of a rating scale).",
         choices=tuple(CRITERIA),
         unset="what fits the topic",
     )

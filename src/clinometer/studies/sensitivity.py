@@ -162,8 +162,8 @@ def _criteria(p: Preferences) -> Iterator[Choice]:
         yield row("criterion", "share of answers", Criterion("share"), same=False)
     s = replace(paper, normalize=mine.normalize).stereotypes(p.values, p.grid.reference)
     yield _other(p, s, "largest |s| (released code)", lambda s: np.abs(s).max(axis=-1), same=ratio)
-    mean = "mean of s⁺ (released code)"
-    yield _other(p, s, mean, lambda s: np.maximum(s, 0.0).mean(axis=-1), same=False)
+    if mine.name != "released" and ratio:
+        yield row("criterion", "sum of s⁺ / 5 (released code)", Criterion("released"), same=False)
 
 
 def _other(
