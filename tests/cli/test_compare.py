@@ -65,12 +65,25 @@ def test_one_model_in_two_context_sets_is_compared_by_group(
 
 
 def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: list[Path]) -> None:
-    found = json.loads(clinometer("study", "factors", runs[1], "--json").out)
-    assert len(found["each"]) == 4
-    assert all(50 < fit["n"] < 120 for fit in found["each"].values())
-    shown = clinometer("study", "factors", runs[1])
-    assert "percent_women" in shown.out
-    assert clinometer("study", "factors", runs[1], "--measure", "q").status == 2
+    out = runs[1].parent / "factors"
+    asked = ("study", "factors", runs[1], "--out", out, "--no-page")
+    found = json.loads(clinometer(*asked, "--json").out)
+    assert len(found["tables"]["factors"]) == 4
+    assert all(50 < row["n"] < 120 for row in found["tables"]["factors"])
+    shown = clinometer(*asked)
+    assert "share of women, %" in shown.out
+    assert "our count in 13,000 articles of the English Wikipedia" in shown.out
+    charts = sorted((out / "charts").glob("*.svg"))
+    assert [chart.stem for chart in charts] == [
+        "factor-log10-per-million-words",
+        "factor-mean-years-education",
+        "factor-median-annual-wage-usd",
+        "factor-percent-women",
+    ]
+    wages = charts[2].read_text(encoding="utf-8")
+    assert "OEWS" in wages
+    assert "Table 1.7" in wages
+    assert clinometer(*asked, "--measure", "q").status == 2
 
 
 def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) -> None:

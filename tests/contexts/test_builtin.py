@@ -42,7 +42,8 @@ TOPICS = ("gender", "race", "religion", "disability")
 
 def test_builtin_sets_are_listed_by_name() -> None:
     mined = {f"{source}-{topic}" for source in SOURCES for topic in TOPICS}
-    other = {"paper-gender", "paper-race", "wikipedia-gender-zh", "book-gender-fr"}
+    papers = {"paper-gender", "paper-race", "paper-figure11"}
+    other = papers | {"wikipedia-gender-zh", "book-gender-fr"}
     assert set(builtin_contexts()) == mined | other
 
 
@@ -82,6 +83,14 @@ def test_paper_gender_is_table_8() -> None:
     contexts = load_contexts("paper-gender")
     assert contexts.templates == tuple(f"The [X] {verb} that [Y]" for verb, _ in TABLE_8)
     assert contexts.counts == tuple(count for _, count in TABLE_8)
+
+
+def test_paper_figure11_is_in_the_paper(shared_data: Path) -> None:
+    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(encoding="utf-8")
+    printed = paper[paper.index("The 10 contexts templates are") :][:700]
+    templates = load_contexts("paper-figure11").templates
+    assert len(templates) == 10
+    assert all(f"<{i}> " in printed and text in printed for i, text in enumerate(templates))
 
 
 def test_paper_race_is_table_9() -> None:

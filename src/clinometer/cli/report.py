@@ -10,7 +10,7 @@ import typer
 
 from clinometer.cli.help import PORT, opt
 from clinometer.cli.printing import console, say
-from clinometer.errors import ClinometerError, SettingsError
+from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:
     from clinometer.display.table import Table
@@ -108,7 +108,8 @@ def report_command(
     if form == "html":
         write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
     elif form in ("svg", "png"):
-        figures = report_figures(opened)
+        extras = factor_extras(opened, risks=True)
+        figures = report_figures(opened, extras)
         files = {target / f"{f.key}.{form}": _drawing(f, form) for f in figures}
         write_files(files)
         written = f"{len(files)} charts in {target}"
@@ -193,19 +194,19 @@ def _write_tables(form: str, tables: Sequence[Table], target: Path) -> str:
     return str(target)
 
 
-def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
+def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra]:
     """The lean of the groups against the built-in social factors, for runs whose groups have them.
 
     With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat
-    through a lean that follows a factor from one side to the other.
+    through a lean that follows a factor from one side to the other. `risks` adds it, as the paper
+    has it.
     """
     from clinometer.report import Extra
     from clinometer.report.cell_statistics import CellStatistics, lean_errors
-    from clinometer.report.figures import FACTOR_NAMES, basis, factor_figure
     from clinometer.studies.factors import (
-        FACTORS,
-        WEIGHT,
         builtin_factors,
+        factor_figures,
+        sources_in_words,
         standard_errors,
     )
 
@@ -216,43 +217,26 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
             continue
         run, report = one.run, one.run.risks
         signed = len(report.categories) == 2
-        known = table.reindex(list(report.groups)).astype(float)
-        if signed:
-            measure, y = f"lean to {report.categories[1]}", report.mean_stereotype[:, 1]
-            errors = lean_errors(CellStatistics(run), 1)
-        else:
-            measure, y, errors = "r", report.r, standard_errors(run, "r")
-        figures, without_chart = [], []
-        for name in FACTORS:
-            try:
-                figures.append(
-                    factor_figure(
-                        y,
-                        known[name].to_numpy(),
-                        factor=name,
-                        groups=report.groups,
-                        weights=known[WEIGHT].to_numpy(),
-                        y_se=errors,
-                        measure=measure,
-                        basis=basis(run),
-                    )
-                )
-            except ClinometerError:  # too few groups have this figure
-                without_chart.append(FACTOR_NAMES[name])
-        if not figures:
+        known = table.reindex(list(report.groups))
+        if known.isna().all(axis=None):
             continue
-        without = int(known[[*FACTORS, WEIGHT]].isna().any(axis=1).sum())
+        figures, notes = [], []
+        if signed:
+            lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
+            figures, notes = factor_figures(
+                run, lean, errors, measure=f"lean to {report.categories[1]}"
+            )
+        if risks or not signed:
+            more, notes = factor_figures(run, report.r, standard_errors(run, "r"), measure="r")
+            figures += more
+        without = int(known.isna().any(axis=1).sum())
         text = (
-            "Weighted by employment. Pay, education, share of women and employment are figures of "
-            "the US Bureau of Labor Statistics, the frequency of the word is our own count in "
-            f"Wikipedia. {without} of {len(report.groups)} groups lack at least one figure and are "
-            "left out where it is needed."
+            f"Weighted by employment. {without} of {len(report.groups)} groups lack at least one "
+            f"figure and are left out where it is needed. {sources_in_words()}"
         )
-        if without_chart:
-            text += f" No chart, because too few groups have a figure: {', '.join(without_chart)}."
         title = "Lean and social factors" if signed else "Risk and social factors"
         title += f": {one.name}" if len(opened) > 1 else ""
-        extras.append(Extra(title, (text,), tuple(figures)))
+        extras.append(Extra(title, (text, *notes), tuple(figures)))
     return extras
 
 

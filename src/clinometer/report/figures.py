@@ -50,7 +50,7 @@ FACTOR_NAMES = {
 }
 
 #: The unit of a slope: (number of units, in words).
-_STEPS = {
+FACTOR_STEPS = {
     "median_annual_wage_usd": (10_000, "US$ 10,000 more a year"),
     "mean_years_education": (1, "year of education"),
     "percent_women": (10, "10 points more women"),
@@ -755,10 +755,12 @@ def factor_figure(
     weight_name: str = "people employed, thousands",
     measure: str = "r",
     basis: str = "",
+    source: str = "",
 ) -> Figure:
     """Groups as points (sized by weight), the fitted line and its interval band.
 
-    Arguments as for `measure.regress`, which makes the fit; `basis` describes the risks' basis.
+    Arguments as for `measure.regress`, which makes the fit; `basis` describes the risks' basis, and
+    `source` says where the factor and the weights come from.
     Fewer than four groups with both numbers, or a factor that does not vary, are errors.
     """
     name = FACTOR_NAMES.get(factor, factor.replace("_", " "))
@@ -770,7 +772,7 @@ def factor_figure(
     table = table[used]
     line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
     slope = fit[factor]
-    step, unit = _STEPS.get(factor, (1, "unit"))
+    step, unit = FACTOR_STEPS.get(factor, (1, "unit"))
     value, low, high = (show(step * v, "signed") for v in (slope.value, slope.low, slope.high))
     slope_text = (
         f"{value} per {unit} ({100 * fit.level:g} % interval {low} to {high}, p "
@@ -780,12 +782,12 @@ def factor_figure(
     title = f"{shown[:1].upper()}{shown[1:]} against {name}"
     sized = f", sized by {weight_name}" if weights is not None else ""
     return Figure(
-        key=f"factor-{factor.replace('_', '-')}",
+        key=f"{'factor' if measure in AXES else 'lean'}-{factor.replace('_', '-')}",
         title=title,
         caption=(
             f"One point per group{sized}; line: weighted least squares, shaded: its interval. "
             f"{slope_text}. n = {fit.n} groups{'; ' + basis if basis else ''}. A slope says that "
-            "the two go together, not why."
+            f"the two go together, not why.{' ' + source if source else ''}"
         ),
         alt=f"Scatter plot. {title}: {slope_text.lower()}; {fit.n} groups.",
         draw=lambda width: charts.regression(

@@ -72,7 +72,7 @@ def render_report(
     return _render(_opened(runs), extras, interactive=interactive)
 
 
-def report_figures(opened: Sequence[LoadedRun]) -> list[Figure]:
+def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) -> list[Figure]:
     """Every figure of a page, with unique keys: what --format svg and png write."""
     summaries = _summaries(opened)
     sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
@@ -84,6 +84,9 @@ def report_figures(opened: Sequence[LoadedRun]) -> list[Figure]:
         for s in sections
         for part in s.parts
         for f in (*part.figures, *part.folded_figures)
+    ]
+    named += [
+        (f"{i + 1}-" if len(extras) > 1 else "", f) for i, e in enumerate(extras) for f in e.figures
     ]
     return shared + [replace(f, key=prefix + f.key) for prefix, f in named]
 

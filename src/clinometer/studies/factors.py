@@ -12,11 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clinometer.display.numbers import counted, p_relation
 from clinometer.display.text import Plain
-from clinometer.errors import TableError
+from clinometer.errors import ClinometerError, TableError
+from clinometer.report import Figure, Table
+from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
 from clinometer.storage.untrusted import read_frame
+from clinometer.studies.framework import Findings
 from clinometer.topics import load_list
 
 WEIGHT = "employment_thousands"
@@ -28,6 +32,14 @@ FACTORS = (
     "log10_per_million_words",
 )
 MEASURES = ("r", "r_bias", "r_volatility")
+#: Where the built-in figures come from; topics/builtin/occupations.source.toml says more.
+SOURCES = {
+    WEIGHT: "BLS Employment Projections 2022-32, Table 1.7",
+    "median_annual_wage_usd": "BLS Employment Projections 2022-32 and OEWS, May 2022",
+    "mean_years_education": "BLS Employment Projections 2022-32, Table 5.3",
+    "percent_women": "Current Population Survey 2022, table 11",
+    "log10_per_million_words": "our count in 13,000 articles of the English Wikipedia",
+}
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,90 @@ def factor_study(
         without,
         with_errors=options["y_se"] is not None,
     )
+
+
+def factor_findings(
+    run: Run,
+    *,
+    table: pd.DataFrame | None = None,
+    measure: str = "r",
+    weighted: bool = True,
+    errors: bool = True,
+) -> Findings:
+    """The regressions of `factor_study` with a chart of each (Figures 9 and 12 to 15)."""
+    found = factor_study(run, table=table, measure=measure, weighted=weighted, errors=errors)
+    rows = []
+    for name, fit in found.each.items():
+        step, unit = FACTOR_STEPS.get(name, (1, "unit"))
+        c = fit[name]
+        slopes = {"slope": c.value, "slope_low": c.low, "slope_high": c.high}
+        rows.append(
+            {"factor": FACTOR_NAMES.get(name, name), "per": unit}
+            | {key: None if v is None else step * v for key, v in slopes.items()}
+            | {"p": c.p, "p_holm": c.p_holm, "r_squared": fit.r_squared, "n": fit.n}
+        )
+    y_se = standard_errors(run, measure) if errors else None
+    y = getattr(run.risks, measure)
+    figures, notes = factor_figures(
+        run, y, y_se, measure=measure, table=table, weighted=found.weight is not None
+    )
+    together = found.together
+    if together is not None:
+        each = [f"{FACTOR_NAMES.get(n, n)} p {p_relation(together[n].p)}" for n in found.each]
+        notes.append(f"All together ({together.n} groups): {', '.join(each)}.")
+    if found.without_figures:
+        names = ", ".join(found.without_figures)
+        notes.append(f"{counted(len(found.without_figures), 'group')} without any figure: {names}.")
+    return Findings(
+        "factors",
+        "Risk and social factors (Figures 9 and 12 to 15)",
+        [found.weights_in_words, *notes, *([sources_in_words()] if table is None else [])],
+        [Table("factors", f"{run.model}: {measure} on each factor alone", pd.DataFrame(rows))],
+        figures,
+        [run],
+    )
+
+
+def factor_figures(
+    run: Run,
+    y: NDArray[np.float64],
+    y_se: NDArray[np.float64] | None,
+    *,
+    measure: str,
+    table: pd.DataFrame | None = None,
+    weighted: bool = True,
+) -> tuple[list[Figure], list[str]]:
+    """A chart of y, a number of each group, against each factor, and why others are not drawn."""
+    known = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
+    figures, notes = [], []
+    for name in (c for c in (FACTORS if table is None else known.columns) if c != WEIGHT):
+        shown = FACTOR_NAMES.get(name, name)
+        source = ""
+        if table is None:
+            source = f"Sources: {shown}, {SOURCES[name]}; employment, {SOURCES[WEIGHT]}."
+        try:
+            figure = factor_figure(
+                y,
+                known[name].to_numpy(dtype=float),
+                factor=name,
+                groups=run.risks.groups,
+                weights=known[WEIGHT].to_numpy(dtype=float) if weighted else None,
+                y_se=y_se,
+                measure=measure,
+                basis=basis(run),
+                source=source,
+            )
+        except ClinometerError as error:  # too few groups have this figure
+            notes.append(f"No chart against {shown}: {error}.")
+        else:
+            figures.append(figure)
+    return figures, notes
+
+
+def sources_in_words() -> str:
+    """Where the built-in figures come from."""
+    each = [f"{FACTOR_NAMES[name]}: {SOURCES[name]}" for name in FACTORS]
+    return f"Sources: {'; '.join(each)}; employment: {SOURCES[WEIGHT]}."
 
 
 def builtin_factors() -> pd.DataFrame:

@@ -92,9 +92,9 @@ def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
 
 
 def heatmap_findings(
-    named: Sequence[tuple[str, Run]], *, groups: Sequence[str], contexts: int
+    named: Sequence[tuple[str, Run]], *, groups: Sequence[str], contexts: int | Sequence[str]
 ) -> Findings:
-    """Every answer of some groups in the heaviest contexts."""
+    """Every answer of some groups in the heaviest contexts, or in those of some templates."""
     figures, tables, said = [], [], []
     for name, run in named:
         figure, frame = _heat(name, run, groups, contexts)
@@ -117,22 +117,32 @@ def heatmap_findings(
     )
 
 
-def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Figure, pd.DataFrame]:
+def _heat(
+    name: str, run: Run, groups: Sequence[str], contexts: int | Sequence[str]
+) -> tuple[Figure, pd.DataFrame]:
     p, cells = run.preferences, CellStatistics(run)
     missing = [g for g in groups if g not in p.groups]
     if missing:
         raise SettingsError(f"--group: {name} has no group {missing[0]!r}")
     x = [p.groups.index(g) for g in groups] if groups else list(range(len(p.groups)))
     weights = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.sum(axis=0)
-    c = np.argsort(-weights, kind="stable")[:contexts].tolist()
+    templates = list(p.templates or p.contexts)
+    if isinstance(contexts, int):
+        c = np.argsort(-weights, kind="stable")[:contexts].tolist()
+    else:
+        missing = [text for text in contexts if text not in templates]
+        if missing:
+            raise SettingsError(f"--context: {name} has no context {missing[0]!r}")
+        c = [templates.index(text) for text in contexts]
+    two = len(p.categories) == 2
     rows = [
         {
             "name": name,
             "group": p.groups[i],
-            "template": p.templates[j] if p.templates else p.contexts[j],
+            "template": templates[j],
             "leans": p.categories[int(cells.favoured[i, j])],
             "strength": cells.strength[i, j],
-            "p": p.values[i, j, cells.favoured[i, j]],
+            "p": p.values[i, j, 0 if two else cells.favoured[i, j]],
             **{f"p({k})": p.values[i, j, n] for n, k in enumerate(p.categories)},
         }
         for i in x
@@ -149,8 +159,9 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
     figure = Figure(
         key=f"heatmap-{folder_name(name)}",
         title=f"{name}: each group in each context",
-        caption=f"n = {len(x)} groups × {len(c)} contexts, the heaviest first. Colour: the "
-        "favoured category; strength: how far from the reference; number: its probability.",
+        caption=f"n = {len(x)} groups × {len(c)} contexts. Colour: the favoured category; "
+        "strength: how far from the reference; number: "
+        f"{f'p({p.categories[0]})' if two else 'its probability'}.",
         alt=f"Heat map. {leans}",
         draw=lambda width: charts.answers(frame, categories=p.categories, width=width),
     )

@@ -346,7 +346,7 @@ MOST_GROUPS = 12
 def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WIDE) -> Any:
     """One cell per group and context: the favoured category, how strongly, and its probability.
 
-    table: group, template, leans (a category), strength (0 to 1), p (of the favoured category), in
+    table: group, template, leans (a category), strength (0 to 1), p (the number in the cell), in
     the display order of groups and contexts; a missing cell has no row.
     """
     alt = altair()
