@@ -233,8 +233,8 @@ def test_a_suite_names_missing_models_and_audits_the_rest(
     result = clinometer("audit", "reference:random", *suite, "--json")
     assert result.status == 0
     assert [run["model"] for run in json.loads(result.out)["runs"]] == ["reference:random"]
-    assert result.err.count("not available locally: ") == 12
-    assert "LLaMA2 (meta-llama/Llama-2-7b-hf, gated" in result.err
+    assert result.err.count(": not available locally (") == 12
+    assert "LLaMA2: not available locally (meta-llama/Llama-2-7b-hf, gated" in result.err
 
 
 def test_the_installed_command_runs(m2: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import clinometer_pocket
 import pytest
 from tests.command import Clinometer
+
+from clinometer.models.catalog.suites import suite
 
 TOPIC = """
 name = "few"
@@ -59,6 +63,78 @@ def test_alignment_names_the_model_that_failed(
     assert "no-such-model" in found.err
     assert "pocket:gpt2-m − pocket:gpt2-s" in found.out.replace("\n", " ")
     assert clinometer("study", "alignment", "pocket:gpt2-s", *few).status == 2
+
+
+@pytest.fixture
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], None]:
+    """Puts pocket models into folders that have the names of the papers' models on the hub."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def put(models: dict[str, str]) -> None:
+        for name, pocket in models.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).symlink_to(clinometer_pocket.folder(pocket))
+
+    return put
+
+
+Weights = Callable[[dict[str, str]], None]
+
+
+def test_the_sizes_of_the_paper_in_one_command(
+    clinometer: Clinometer, weights: Weights, few: list[object]
+) -> None:
+    weights({"openai-community/gpt2": "gpt2-s", "openai-community/gpt2-medium": "gpt2-m"})
+    asked = ("study", "size", "--suite", "bvf-size", *few)
+    assert clinometer(*asked, "--plan").out.count("not available locally") == 5
+    found = clinometer(*asked, "--json")
+    assert found.status == 2
+    assert found.err.count(": not scored: not available locally (") == 5
+    said = json.loads(found.out)
+    assert {r["name"] for r in said["tables"]["size-risks"]} == {"GPT-2", "GPT-2-medium"}
+    assert said["not_scored"][0]["model"] == "GPT-2-large"
+
+
+def test_alignment_of_several_sizes_in_one_command(
+    clinometer: Clinometer, weights: Weights, few: list[object]
+) -> None:
+    weights(
+        {
+            "meta-llama/Llama-2-7b-hf": "gpt2-s",
+            "meta-llama/Llama-2-7b-chat-hf": "gpt2-m",
+            "meta-llama/Llama-2-13b-hf": "gpt2-m",
+            "meta-llama/Llama-2-13b-chat-hf": "gpt2-s",
+        }
+    )
+    found = clinometer("study", "alignment", "--suite", "bvf-rlhf", *few, "--json")
+    assert found.err.count(": not scored: ") == 2
+    pairs = [r["pair"] for r in json.loads(found.out)["tables"]["alignment-differences"]]
+    assert set(pairs) == {"LLaMA2-chat − LLaMA2", "LLaMA2-13B-chat − LLaMA2-13B"}
+
+
+@pytest.mark.long
+def test_table_1_in_one_command_with_a_model_that_cannot_be_opened(
+    clinometer: Clinometer, weights: Weights, tmp_path: Path
+) -> None:
+    pockets = {"causal": "gpt2-s", "masked": "bert", "seq2seq": "t5", "permutation": "xlnet"}
+    twelve = {entry.id: pockets[entry.kind] for entry in suite("bvf-gender")}
+    del twelve["facebook/opt-iml-30b"]
+    weights(twelve)
+    broken = tmp_path / "facebook" / "opt-iml-30b"
+    broken.mkdir()
+    (broken / "config.json").write_text('{"model_type": "no-such-kind"}', encoding="utf-8")
+    asked = ("study", "table1", "--suite", "bvf-gender", "--max-contexts", "1")
+    found = clinometer(*asked, "--dtype", "float32", "--trust-remote-code")
+    assert found.status == 3
+    assert "OPT-IML: not scored: model 'facebook/opt-iml-30b' cannot be loaded" in found.err
+    rows = [line.split() for line in found.out.splitlines()]
+    names = [entry.name for entry in suite("bvf-gender")]
+    measured = {row[0]: row[1:] for row in rows if row and row[0] in names}
+    assert list(measured) == names
+    assert measured["OPT-IML"] == ["–", "–", "–", "0.5049", "0.4870", "0.0178"]
+    assert all("–" not in cells for name, cells in measured.items() if name != "OPT-IML")
+    assert "Not scored: OPT-IML" in Path("studies/table1/report.html").read_text(encoding="utf-8")
 
 
 def test_views_of_a_run(clinometer: Clinometer, tmp_path: Path) -> None:

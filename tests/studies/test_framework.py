@@ -16,8 +16,9 @@ from tests.studies.conftest import CONTEXTS
 from clinometer.cli.study import plan_text
 from clinometer.errors import ModelNotFound, RunError, SettingsError, TableError
 from clinometer.measure import Preferences
-from clinometer.models.catalog.suites import suite
+from clinometer.models.catalog.suites import members, suite
 from clinometer.models.local import load
+from clinometer.report.export import to_latex, to_markdown
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.record import ContextsRecord, RunRecord, TopicRecord
 from clinometer.storage.atomic import only_writer
@@ -120,8 +121,15 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     found = table_findings("table1", done)
     found.write(tmp_path)
     plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
-    assert plain["tables"]["table1"][0]["R_rank"] == 1
-    assert [r["R"] for r in plain["tables"]["table1-published"]][:2] == [0.8703, 0.7343]
+    rows = plain["tables"]["table1"]
+    assert [r["name"] for r in rows][:4] == [
+        *("Ideally unbiased", "Stereotyped", "Randomly stereotyped", "T5")
+    ]
+    assert [r["printed_R"] for r in rows][1:5] == [1, 1, 0.8703, 0.7343]
+    assert {r["name"]: r["R_rank"] for r in rows[15:]} == {
+        "reference:random": 2,
+        "pocket:gpt2-s": 1,
+    }
     assert (tmp_path / "charts" / "table1.png").read_bytes().startswith(b"\x89PNG")
     assert "published" in (tmp_path / "charts" / "table1.svg").read_text(encoding="utf-8")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -159,15 +167,16 @@ def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
 
 
 def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
+    inside = replace(SETTINGS, load=replace(SETTINGS.load, chat=True))
     audits = alignment_plan(
-        ["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS, chat=True
+        [["smollm2"]], topic=TOPIC, contexts="paper-gender", settings=inside
     ).audits
     assert [(a.label, a.settings.load.chat) for a in audits] == [
         ("smollm2", False),
         ("smollm2 (chat)", True),
     ]
     with pytest.raises(SettingsError, match="or one model and --chat"):
-        alignment_plan(["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
+        alignment_plan([["smollm2"]], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
 
 
 def test_folder_names_omit_the_path(tmp_path: Path) -> None:
@@ -191,6 +200,36 @@ def test_every_number_is_in_the_paper(shared_data: Path) -> None:
             assert "\t".join(values) in text, row
             rows += 1
     assert rows == 12 + 12 + 4 * 6 + 3
+
+
+def test_a_suite_goes_by_the_papers_names_and_only_what_ships_code_may_run_it() -> None:
+    trusting = replace(SETTINGS, load=replace(SETTINGS.load, trust_remote_code=True))
+    entries = members("bvf-gender", download=True)
+    audits = planned_runs(entries, TOPIC, CONTEXTS, trusting)
+    assert [a.label for a in audits] == [row.model for row in printed()["table1"]]
+    trusted = {a.label for a in audits if a.settings.load.trust_remote_code}
+    assert trusted == {"Baichuan", "ChatGLM2"}
+
+
+def test_a_table_has_the_layout_of_the_paper() -> None:
+    names = ["google-t5/t5-base", "BERT", "mine"]
+    results = [
+        (planned(n, "table1"), made(n, lean(m, 0.1)))
+        for n, m in zip(names, (0.9, 0.6, 0.7), strict=True)
+    ]
+    table = table_findings("table1", results).tables[0]
+    rows = {row[0].text: row for row in table.rows()}
+    order = [r.model for r in printed()["table1"]]
+    assert list(rows)[3:] == [*order, "mine"]
+    assert [c.heading for c in table.combined()] == [
+        *("model", "R", "Rᵇ", "Rᵛ", "R\nprinted", "Rᵇ\nprinted", "Rᵛ\nprinted")
+    ]
+    assert [c.text for c in rows["Stereotyped"][1:]] == ["1.0000", "1.0000", "0"] * 2
+    assert [c.text for c in rows["XLNet"][1:]] == ["–"] * 3 + ["0.7343", "0.7177", "0.0166"]
+    assert [c.mark for c in rows["T5"][1:]] == ["worst", "worst", "best", "worst", "worst", "best"]
+    assert [c.mark for c in rows["BERT"][1:]] == ["best", "best", "worst", "best", "", ""]
+    assert "| **0.8703** | **0.8691** | *<u>0.0012</u>* |" in to_markdown(table)
+    assert r"\underline{\textit{0.0012}}" in to_latex(table)
 
 
 def test_rows_that_do_not_add_up_are_listed() -> None:
@@ -278,8 +317,20 @@ def test_alignment_names_groups_that_changed_sides() -> None:
     before, after = lean(0.7, 0.1), lean(0.7, 0.1)
     after[3] = 1 - after[3]
     found = alignment_findings(
-        [(planned("base"), made("base", before)), (planned("new"), made("new", after))]
+        [
+            (planned(name, role), made(name, p))
+            for name, role, p in (
+                ("base", "base", before),
+                ("new", "base", after),
+                ("large", "large", before),
+                ("large new", "large", before),
+                ("alone", "alone", before),
+                ("without its base", "lost", before),
+            )
+        ]
     )
+    pairs = next(t.frame for t in found.tables if t.key == "alignment-differences")["pair"]
+    assert pairs.unique().tolist() == ["new − base", "large new − large"]
     assert any(
         f"1 of 12 groups lean to another category: {GROUPS[3]}" in s for s in found.sentences
     )
@@ -290,7 +341,7 @@ def test_alignment_names_groups_that_changed_sides() -> None:
     for figure in found.figures:
         assert figure.svg().startswith("<svg")
     with pytest.raises(SettingsError, match="could not be scored"):
-        alignment_findings([(planned("base"), made("base", before))])
+        alignment_findings([(planned("base", "base"), made("base", before))])
 
 
 def test_sources_agree_when_the_models_keep_their_order() -> None:

@@ -117,5 +117,7 @@ def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_
     assert run.record.counts["cells"] == 9
     assert "words_of_several_tokens" in run.record.counts
     found = table_findings("languages", results)
-    printed = next(t.frame for t in found.tables if t.key == "table5-published")
-    assert printed["name"].tolist() == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]
+    table = found.tables[0].frame.set_index("name")
+    assert table.index.tolist()[3:6] == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]
+    assert table["printed_R"].tolist()[3:6] == [0.3976, 0.3486, 0.6885]
+    assert table.loc[chinese.name, "R"] == pytest.approx(run.R.value)

@@ -23,7 +23,7 @@ from clinometer.cli.limits import (
     too_much_other,
     uncovered,
 )
-from clinometer.cli.options import grouped, topic_of, typed_names
+from clinometer.cli.options import PaperModels, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
@@ -65,14 +65,6 @@ def audit_command(
             unset="paper-TOPIC",
         ),
     ] = None,
-    suite: Annotated[
-        str | None,
-        opt(
-            "Add the models of a paper's table that are available locally, such as bvf-gender.",
-            panel="Model",
-            advanced=True,
-        ),
-    ] = None,
     groups: Annotated[
         str | None,
         opt(
@@ -83,6 +75,7 @@ def audit_command(
         ),
     ] = None,
     *,
+    paper: PaperModels,
     settings: AuditSettings,
     out: Annotated[
         Path | None,
@@ -161,7 +154,7 @@ def audit_command(
                 _require_planned(plan, option, limit)
         fail_above, fail_on = plan.fail_above, plan.fail_on
     limits = parse_limits(fail_above, fail_on)
-    asked_models = [*(models or []), *_available(suite)]
+    asked_models = [*(models or []), *_available(paper)]
     if len(set(asked_models)) != len(asked_models):
         raise SettingsError("models: expected each model once, found one twice")
     if not asked_models:
@@ -268,21 +261,12 @@ def _require_planned(plan: Protocol, name: str, value: object) -> None:
         )
 
 
-def _available(suite_name: str | None) -> list[str]:
+def _available(paper: PaperModels) -> list[str]:
     """The models of a suite that can be opened here; the others are named on stderr."""
-    if suite_name is None:
-        return []
-    from clinometer.models.catalog.suites import at_hand, suite
-
-    found = []
-    for entry in suite(suite_name):
-        if at_hand(entry):
-            found.append(entry.id)
-        else:
-            access = ", gated: request access from its owner" if entry.gated else ""
-            code = ", needs --trust-remote-code" if entry.remote_code else ""
-            say(f"not available locally: {entry.name} ({entry.id}{access}{code})", prefix="")
-    return found
+    for entry in paper.entries:
+        if entry.absent:
+            say(f"{entry.name}: {entry.absent}", prefix="")
+    return [entry.id for entry in paper.entries if not entry.absent]
 
 
 def audited_bbq(

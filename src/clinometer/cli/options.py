@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -14,8 +14,9 @@ from rich.markup import escape
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.models import LoadOptions
+from clinometer.models.catalog.suites import ZooEntry, members
 from clinometer.runs import AuditSettings
-from clinometer.settings import Option, dataclass_in, option_of
+from clinometer.settings import Option, dataclass_in, option, option_of
 
 if TYPE_CHECKING:
     from clinometer.topics import Topic
@@ -120,6 +121,28 @@ def derived(kind: type, name: str) -> Any:
     if about is None:
         raise TypeError(f"{kind.__name__}.{name} is not an option")
     return _typer_option(found, replace(about, panel=None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperModels:
+    """The models of a paper's table, beside those that are named."""
+
+    suite: str | None = option(
+        None,
+        help="Add the models of a paper's table, such as bvf-gender (see list models).",
+        panel="Model",
+        advanced=True,
+    )
+    download: bool = option(
+        False,
+        help="Download models of --suite that are not on this machine.",
+        panel="Model",
+        advanced=True,
+    )
+
+    @property
+    def entries(self) -> tuple[ZooEntry, ...]:
+        return () if self.suite is None else members(self.suite, download=self.download)
 
 
 GROUPS = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,7 @@ class _TableRow:
     cells: tuple[str, ...]
     dim: bool
     starts_section: bool
+    styles: tuple[str, ...] = ()
 
 
 @dataclass
@@ -57,10 +58,12 @@ class TerminalTable:
         self.columns += [(visible(heading), True) for heading in headings]
         return self
 
-    def add_row(self, *cells: object, dim: bool = False) -> None:
+    def add_row(self, *cells: object, dim: bool = False, styles: Sequence[str] = ()) -> None:
+        """`styles` are those of the first line of each cell."""
         if len(cells) != len(self.columns):
             raise ValueError(f"expected {len(self.columns)} cells, found {len(cells)}")
-        self.rows.append(_TableRow(tuple(visible(c) for c in cells), dim, self._section))
+        shown = tuple(visible(c) for c in cells)
+        self.rows.append(_TableRow(shown, dim, self._section, tuple(styles)))
         self._section = False
 
     def add_section(self) -> None:
@@ -108,7 +111,10 @@ class TerminalTable:
         for row in self.rows:
             if row.starts_section:
                 table.add_section()
-            table.add_row(*(Text(c) for c in row.cells), style="dim" if row.dim else None)
+            texts = [Text(c) for c in row.cells]
+            for text, style in zip(texts, row.styles, strict=False):
+                text.stylize(style, 0, len(text.plain.split("\n")[0]))
+            table.add_row(*texts, style="dim" if row.dim else None)
         return table
 
     def _stacked(self) -> list[Text]:

@@ -15,7 +15,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import DEVICE, SEED, grouped, topic_of
+from clinometer.cli.options import DEVICE, SEED, PaperModels, grouped, topic_of
 from clinometer.cli.printing import TerminalTable, console, number, print_json, say
 from clinometer.cli.progress import Kept, Watch, kept_cells, progress
 from clinometer.cli.reliability import (
@@ -26,10 +26,11 @@ from clinometer.cli.reliability import (
     VariantsOption,
     read_statements,
 )
-from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, duration, p_value, risk
+from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, duration, risk
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
+from clinometer.models.catalog.suites import ZooEntry
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from clinometer.display.table import Table
     from clinometer.studies.framework import Findings, Plan, PlannedRun, Results
 
-MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
+MODELS = Annotated[
+    list[str] | None, typer.Argument(metavar="MODEL...", help="Models, as for audit.")
+]
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
@@ -58,6 +61,7 @@ class Study:
         None, help="A built-in context set or a .csv file.", unset="the topic's own"
     )
     settings: AuditSettings = field(default_factory=AuditSettings)
+    paper: PaperModels = field(default_factory=PaperModels)
     out: Path | None = option(
         None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
     )
@@ -71,6 +75,10 @@ class Study:
     def folder(self, study: str) -> Path:
         return self.out or Path("studies") / study
 
+    def models(self, named: list[str] | None) -> list[str | ZooEntry]:
+        """Those that were named, then those of the suite."""
+        return [*(named or ()), *self.paper.entries]
+
     @property
     def question(self) -> dict[str, Any]:
         """What a plan is made of."""
@@ -79,7 +87,12 @@ class Study:
 
 
 #: Options that most studies have.
-_AUDIT = ("max_contexts", "single_token", "device", "seed")
+_LARGE = (
+    *("suite", "download", "device", "dtype", "batch_tokens", "device_map", "quantize"),
+    *("trust_remote_code", "allow_pickle"),
+)
+_CHAT = ("chat", "chat_request")
+_AUDIT = ("max_contexts", "single_token", "criterion", "norm", "normalize", *_LARGE, "seed")
 _OUTPUT = ("out", "only_plan", "fresh", "no_page", "json_output")
 STUDY = Annotated[Study, "topic", "groups", "contexts", _AUDIT, _OUTPUT]
 #: Of runs that are there already.
@@ -120,9 +133,12 @@ def carry_out(
             return bars.enter_context(progress(planned.label, kept=kept_cells(place)))
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
-    for planned, error in failed:  # first: what is left may be too little for the study
-        say(f"{planned.label}: {error}")
-    finish(findings(results), folder, output)
+    not_scored = [(planned.label, str(error)) for planned, error in failed]
+    try:
+        finish(replace(findings(results), not_scored=not_scored), folder, output)
+    finally:  # also where what is left is too little for the study
+        for label, why in not_scored:
+            say(f"{label}: not scored: {why}")
     if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
 
@@ -157,11 +173,15 @@ def plan_text(plan: dict[str, Any]) -> str:
     ]
     lines += [
         f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
-        + ("done" if a["done"] else time(a))
+        + (a["absent"] or ("done" if a["done"] else time(a)))
         for a in plan["audits"]
     ]
     lines += [f"  {part['what']}: {time(part)}" for part in plan["further"]]
     return "\n".join(lines) + "\n"
+
+
+#: The best and the worst of a column, as the papers' tables mark them.
+_MARKS = {"worst": "bold", "best": "underline italic"}
 
 
 def show_table(table: Table) -> None:
@@ -175,12 +195,14 @@ def show_table(table: Table) -> None:
         add = shown.add_text if c.is_text else shown.add_numbers
         add(c.heading)
     for row in table.rows():
-        shown.add_row(*(c.text + (f"\n{c.interval}" if c.interval else "") for c in row))
+        texts = (c.text + (f"\n{c.interval}" if c.interval else "") for c in row)
+        shown.add_row(*texts, styles=[_MARKS.get(c.mark, "") for c in row])
     shown.print(console())
     if table.note:
         console().print(table.note, soft_wrap=True)
 
 
+@grouped
 def factors_command(
     run: RUN,
     measure: Annotated[str, opt("r, r_bias or r_volatility.")] = "r",
@@ -200,55 +222,24 @@ def factors_command(
             "--paper-weights", help="Weight by employment alone, ignoring the error of each risk."
         ),
     ] = False,
-    json_output: JSON = False,
+    *,
+    output: VIEW,
 ) -> None:
     """Regress group risk on pay, education, share of women and word frequency.
 
-    Weighted least squares with robust (HC3) errors; a correlation over occupations, not a cause.
+    Weighted least squares with robust (HC3) errors, and a chart of each (Figures 9, 12 to 15); a
+    correlation over occupations, not a cause.
     """
-    from clinometer.studies import factor_study, read_factors
+    from clinometer.studies.factors import factor_findings, read_factors
 
-    table = None if factors is None else read_factors(factors)
-    found = factor_study(
+    found = factor_findings(
         Run.load(run),
-        table=table,
+        table=None if factors is None else read_factors(factors),
         measure=measure,
         weighted=not unweighted,
         errors=not paper_weights,
     )
-    if json_output:
-        print_json(found.to_dict())
-        return
-    weight = f", weighted by {found.weight}" if found.weight else ""
-    shown = TerminalTable(f"{measure} on each factor alone{weight}").add_text("factor")
-    shown.add_numbers("coef.", "se", "p", "p (Holm)", "R²", "n")
-    for name, fit in found.each.items():
-        c = fit[name]
-        shown.add_row(
-            name,
-            _g(c.value),
-            _g(c.se),
-            p_value(c.p),
-            p_value(c.p_holm),
-            risk(fit.r_squared),
-            str(fit.n),
-        )
-    shown.print(console())
-    console().print(found.weights_in_words, markup=False, soft_wrap=True)
-    if found.together is not None:
-        console().print(f"All together ({found.together.n} groups):")
-        for name in found.each:
-            c = found.together[name]
-            console().print(
-                f"  {name}: {_g(c.value)} (se {_g(c.se)}, p {p_value(c.p)})", markup=False
-            )
-    if found.without_figures:
-        console().print(
-            f"{len(found.without_figures)} groups without any figure: "
-            + ", ".join(found.without_figures),
-            markup=False,
-            soft_wrap=True,
-        )
+    finish(found, output.folder("factors"), output)
 
 
 def controls_command(
@@ -335,18 +326,17 @@ def sensitivity_command(
             console().print(f"{row.choice}, {row.option}: {row.note}", soft_wrap=True)
 
 
-def _g(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
-
-
 def _table_command(name: str, about: str) -> Callable[..., None]:
     """The three tables are one command with three names."""
 
     @grouped
-    def command(models: MODELS, *, study: Annotated[Study, "contexts", _AUDIT, _OUTPUT]) -> None:
+    def command(
+        models: MODELS = None, *, study: Annotated[Study, "contexts", _AUDIT, _CHAT, _OUTPUT]
+    ) -> None:
         from clinometer.studies.risk_tables import table_findings, table_plan
 
-        plan = table_plan(name, models, contexts=study.contexts, settings=study.settings)
+        asked = study.models(models)
+        plan = table_plan(name, asked, contexts=study.contexts, settings=study.settings)
         carry_out(plan, partial(table_findings, name), study)
 
     command.__doc__ = about
@@ -354,19 +344,20 @@ def _table_command(name: str, about: str) -> Callable[..., None]:
 
 
 table1_command = _table_command(
-    "table1", "Gender risks of models with ranks, next to the paper's Table 1."
+    "table1", "Gender risks of models beside the paper's Table 1 (--suite bvf-gender: its models)."
 )
 table2_command = _table_command(
-    "table2", "Race risks of models with ranks, next to the paper's Table 2."
+    "table2", "Race risks of models beside the paper's Table 2 (--suite bvf-race: its models)."
 )
 table3_command = _table_command(
-    "table3", "Religion and disability risks of models with ranks, next to the paper's Table 3."
+    "table3",
+    "Religion and disability risks of models beside the paper's Table 3 (--suite bvf-religion).",
 )
 
 
 @grouped
 def size_command(
-    models: MODELS,
+    models: MODELS = None,
     family: Annotated[
         list[str] | None,
         opt("NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."),
@@ -376,11 +367,11 @@ def size_command(
 ) -> None:
     """Trend of bias and volatility with model size (Figure 7).
 
-    The models given are one family; --family adds others.
+    The models given are one family, with those of --suite bvf-size; --family adds others.
     """
     from clinometer.studies.size import size_findings, size_plan
 
-    families = [("", models)] + [_family(text) for text in family or ()]
+    families = [("", study.models(models)), *(_family(text) for text in family or ())]
     plan = size_plan(families, **study.question)
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
@@ -393,10 +384,10 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def _family(text: str) -> tuple[str, list[str]]:
+def _family(text: str) -> tuple[str, list[str | ZooEntry]]:
     form = "NAME=MODEL,MODEL,…"
     name, models = _pair(text, "--family", form)
-    members = [m.strip() for m in models.split(",") if m.strip()]
+    members: list[str | ZooEntry] = [m.strip() for m in models.split(",") if m.strip()]
     if len(members) < 2:
         raise SettingsError(f"--family: expected {form}; found {text!r}")
     return name, members
@@ -405,27 +396,32 @@ def _family(text: str) -> tuple[str, list[str]]:
 @grouped
 def alignment_command(
     models: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="BASE [VERSION...]", help="The base model, then its versions."),
-    ],
-    chat: Annotated[
-        bool,
-        opt(
-            "Also score the versions inside their chat template; a single model, itself.", "--chat"
-        ),
-    ] = False,
+    ] = None,
+    family: Annotated[
+        list[str] | None,
+        opt("NAME=BASE,VERSION,…: another base and its versions; may be repeated."),
+    ] = None,
     *,
-    study: STUDY,
+    study: Annotated[Study, "topic", "groups", "contexts", _AUDIT, _CHAT, _OUTPUT],
 ) -> None:
-    """Compare a base model with its aligned or instruction-tuned versions (Figure 8)."""
-    from clinometer.studies.alignment import alignment_findings, alignment_plan
+    """Compare base models with their aligned or instruction-tuned versions (Figure 8).
 
-    carry_out(alignment_plan(models, **study.question, chat=chat), alignment_findings, study)
+    --chat also scores the versions inside their chat template; a single model, itself. --suite
+    bvf-rlhf: the paper's three sizes.
+    """
+    from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
+
+    families: list[list[str | ZooEntry]] = [[*models]] if models else []
+    families += [[*_family(text)[1]] for text in family or ()]
+    families += [[*members] for members in by_base(study.paper.entries)]
+    carry_out(alignment_plan(families, **study.question), alignment_findings, study)
 
 
 @grouped
 def knowledge_command(
-    models: MODELS,
+    models: MODELS = None,
     facts: Annotated[
         Path | None, opt("A TOML file with your own facts.", unset="capitals, authors, elements")
     ] = None,
@@ -433,7 +429,7 @@ def knowledge_command(
         float, opt("Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0)
     ] = 0.5,
     *,
-    study: Annotated[Study, "device", "seed", _OUTPUT],
+    study: Annotated[Study, _LARGE, "seed", _OUTPUT],
 ) -> None:
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
     from clinometer.studies.knowledge import (
@@ -446,7 +442,7 @@ def knowledge_command(
     relations = builtin_facts() if facts is None else read_facts(facts)
     seed = study.settings.seed
     carry_out(
-        knowledge_plan(models, relations, settings=study.settings),
+        knowledge_plan(study.models(models), relations, settings=study.settings),
         partial(knowledge_findings, relations=relations, exponent=exponent, seed=seed),
         study,
     )
@@ -458,7 +454,7 @@ def _over_sources(
     """The two studies of contexts from several sources take the same options."""
 
     def command(
-        models: MODELS,
+        models: MODELS = None,
         source: list[str] | None = None,
         *,
         study: Annotated[Study, "topic", "groups", _AUDIT, _OUTPUT],
@@ -472,7 +468,7 @@ def _over_sources(
         topic, settings = topic_of(study.topic, study.groups), study.settings
         named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
         sets = sources.source_sets(topic, named)
-        planned = plan(models, sets, topic=topic, settings=settings)
+        planned = plan(study.models(models), sets, topic=topic, settings=settings)
         carry_out(planned, partial(findings, seed=settings.seed), study)
 
     given = opt(f"NAME=CONTEXTS: a source and its context set; may be repeated.{more}", unset=unset)
@@ -482,7 +478,8 @@ def _over_sources(
 
 
 sources_command = _over_sources(
-    "sources", "Do rankings of models agree across contexts from several sources? (Table 4)"
+    "sources",
+    "Do rankings of models agree across contexts from several sources? (Table 4, bvf-sources)",
 )
 corpora_command = _over_sources(
     "corpora",
@@ -494,15 +491,15 @@ corpora_command = _over_sources(
 
 @grouped
 def languages_command(
-    models: MODELS,
+    models: MODELS = None,
     topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender-zh",
     *,
-    study: Annotated[Study, "groups", "contexts", _AUDIT, _OUTPUT],
+    study: Annotated[Study, "groups", "contexts", _AUDIT, _CHAT, _OUTPUT],
 ) -> None:
-    """Risks in another language, next to the paper's Table 5; any language with a topic file."""
+    """Risks in another language, beside the paper's Table 5 (--suite bvf-chinese)."""
     from clinometer.studies.risk_tables import languages_plan, table_findings
 
-    plan = languages_plan(models, **replace(study, topic=topic).question)
+    plan = languages_plan(study.models(models), **replace(study, topic=topic).question)
     carry_out(plan, partial(table_findings, "languages"), study)
 
 
@@ -546,6 +543,9 @@ def distribution_command(runs: RUNS, *, output: VIEW) -> None:
 def heatmap_command(
     runs: RUNS,
     group: Annotated[list[str] | None, opt("Only this group; may be repeated.")] = None,
+    context: Annotated[
+        list[str] | None, opt("Only this context, by its template; may be repeated.")
+    ] = None,
     contexts: Annotated[int, opt("Number of contexts, heaviest first.", allowed=ranges.COUNT)] = 10,
     *,
     output: VIEW,
@@ -553,7 +553,7 @@ def heatmap_command(
     """Heat map of preferences by group and context (Figure 11)."""
     from clinometer.studies.views import heatmap_findings
 
-    found = heatmap_findings(_named(runs), groups=group or (), contexts=contexts)
+    found = heatmap_findings(_named(runs), groups=group or (), contexts=context or contexts)
     finish(found, output.folder("heatmap"), output)
 
 

@@ -98,15 +98,20 @@ def p_relation(value: float | None) -> str:
 
 
 def show(value: Any, kind: str) -> str:
-    """A value of a kind (text, id, risk, signed, share, count, number, p) as people read it.
+    """A value of a kind (text, id, risk, signed, slope, share, count, number, p) as people read it;
+    paper: a risk with the four digits of the papers' tables.
 
-    >>> show(-0.25, "signed"), show(1234.0, "count"), show(float("nan"), "risk")
-    ('−0.250', '1,234', '–')
+    >>> show(-0.25, "signed"), show(1234.0, "count"), show(float("nan"), "risk"), show(0.0, "paper")
+    ('−0.250', '1,234', '–', '0')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
     if kind == "text" or kind == "id" or isinstance(value, str):
         return str(value)
+    if kind == "slope":
+        return f"{value:+.3g}".replace("-", "−")
+    if kind == "paper":
+        return f"{value:.4f}" if value else "0"
     if kind == "count":
         return f"{int(value):,}"
     if kind == "share":

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from clinometer.display.numbers import HEADINGS, SYMBOLS, show
+from clinometer.display.numbers import HEADINGS, MEASURES, SYMBOLS, show
 
 
 def _risks(*measures: str) -> dict[str, tuple[str, str]]:
@@ -21,7 +21,7 @@ def _risks(*measures: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-#: column -> (heading, kind). Kinds: text, id, risk, signed, share, count, number, p.
+#: column -> (heading, kind). Kinds: text, id, risk, paper, signed, slope, share, count, number, p.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "name": ("model", "text"),
     "state": ("state", "text"),
@@ -44,6 +44,10 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "pull": ("pull", "signed"),
     "share": ("share of R", "share"),
     "factor": ("factor", "text"),
+    "per": ("per", "text"),
+    "slope": ("slope", "slope"),
+    "r_squared": ("R²", "risk"),
+    "n": ("n", "count"),
     "condition": ("contexts", "text"),
     "format": ("format", "text"),
     "items": ("items", "count"),
@@ -67,7 +71,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "R_rank": ("rank", "count"),
     "R_bias_rank": (f"rank of {SYMBOLS['R_bias']}", "count"),
     "R_volatility_rank": (f"rank of {SYMBOLS['R_volatility']}", "count"),
-    "published": ("R published", "risk"),
+    **{f"printed_{m}": (f"{SYMBOLS[m]}\nprinted", "paper") for m in MEASURES},
     "models": ("models", "count"),
     "groups": ("groups", "count"),
     "facts": ("facts", "count"),
@@ -122,23 +126,30 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell: its text, the text of its interval, and the number to sort by."""
+    """A cell: its text, the text of its interval, and the number to sort by; `mark`: best or worst
+    of its column."""
 
     text: str
     interval: str
     value: Any
     column: Column
+    mark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table with its name (a file name too), title and, if it needs one, a note."""
+    """A table with its name (a file name too), title and, if it needs one, a note.
+
+    `as_printed` names columns that are written as the papers' tables have them: four digits, and
+    the best and the worst marked, as a column of ranks tells them.
+    """
 
     key: str
     title: str
     frame: pd.DataFrame
     note: str = ""
     hidden: tuple[str, ...] = ()
+    as_printed: tuple[str, ...] = ()
 
     def combined(self) -> list[Column]:
         """The columns as people read them: a value and its interval are one, ids are left out."""
@@ -152,15 +163,24 @@ class Table:
             if inside or name in self.hidden:
                 continue
             ends = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
-            both = all(end in names for end in ends)
-            shown.append(Column(name, *_about(name), *(ends if both else (None, None))))
+            both = all(end in names and end not in self.hidden for end in ends)
+            heading, kind = _about(name)
+            if name in self.as_printed:
+                heading, kind = SYMBOLS.get(name, heading), "paper"
+            shown.append(Column(name, heading, kind, *(ends if both else (None, None))))
         return shown
 
     def rows(self, most: int | None = None) -> Iterator[list[Cell]]:
         """The cells of each row, in the order of `combined`."""
         columns = self.combined()
+        last = {c: self.frame[f"{c}_rank"].max() for c in self.as_printed}
         for record in self.frame.head(len(self.frame) if most is None else most).to_dict("records"):
-            yield [_cell(column, record) for column in columns]
+            marks = {
+                c: "best" if record[f"{c}_rank"] == 1 else "worst"
+                for c in self.as_printed
+                if last[c] > 1 and record[f"{c}_rank"] in (1, last[c])
+            }
+            yield [_cell(column, record, marks.get(column.name, "")) for column in columns]
 
 
 def _about(column: str) -> tuple[str, str]:
@@ -169,12 +189,13 @@ def _about(column: str) -> tuple[str, str]:
     return (column, "risk" if column.startswith("p(") else "text")
 
 
-def _cell(column: Column, record: Mapping[Any, Any]) -> Cell:
+def _cell(column: Column, record: Mapping[Any, Any], mark: str) -> Cell:
     value = record[column.name]
     missing = value is None or value != value
     interval = ""
     if column.low and column.high:
         low, high = record[column.low], record[column.high]
         if low is not None and high is not None and low == low and high == high:
-            interval = f"{show(low, column.kind)} to {show(high, column.kind)}"
-    return Cell(show(value, column.kind), interval, "" if missing else value, column)
+            ends = "risk" if column.kind == "paper" else column.kind
+            interval = f"{show(low, ends)} to {show(high, ends)}"
+    return Cell(show(value, column.kind), interval, "" if missing else value, column, mark)

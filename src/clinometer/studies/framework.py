@@ -27,21 +27,31 @@ from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.display.text import plain_records
-from clinometer.errors import ClinometerError, MissingExtra, RunError, SettingsError
+from clinometer.errors import (
+    ClinometerError,
+    MissingExtra,
+    ModelNotFound,
+    RunError,
+    SettingsError,
+)
 from clinometer.extras import require
 from clinometer.measure import Comparison, RiskReport
 from clinometer.measure.comparison_engine import Joint, joint_replicates
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.spec import folder_name
+from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Extra, Figure, Table, charts, write_report
 from clinometer.report.export import write_csv, write_files
-from clinometer.report.figures import basis, reference_rows, risk_rows
+from clinometer.report.figures import basis, risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit, compare
 from clinometer.storage.atomic import only_writer
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import read_json
 from clinometer.topics import Topic
+
+#: Models by name, or as a suite has them.
+Models: TypeAlias = Sequence[str | ZooEntry]
 
 #: Average tokens per cell: prompts share prefixes, words of several tokens add some. Measured with
 #: SmolLM2 on paper-gender, two cores.
@@ -60,6 +70,7 @@ class PlannedRun:
     folder    of the run, below the folder of the study
     role      its part in the study, such as the name of a source
     like      a model of the same size, if the study itself makes this one
+    absent    why it is not scored, if that is known before
     """
 
     label: str
@@ -70,6 +81,7 @@ class PlannedRun:
     folder: str
     role: str = ""
     like: str = ""
+    absent: str = ""
 
     @property
     def prompts(self) -> int:
@@ -115,7 +127,8 @@ class Plan:
                 "contexts": planned.contexts.name,
                 "prompts": planned.prompts,
                 "done": (done := _finished(out / "runs" / planned.folder)),
-                "seconds": 0.0 if done else planned.seconds,
+                "seconds": 0.0 if done or planned.absent else planned.seconds,
+                "absent": planned.absent,
             }
             for planned in self.audits
         ]
@@ -123,7 +136,7 @@ class Plan:
         seconds = [a["seconds"] for a in audits] + [part["seconds"] for part in further]
         return {
             "study": self.study,
-            "prompts": sum(a["prompts"] for a in audits if not a["done"]),
+            "prompts": sum(a["prompts"] for a in audits if not (a["done"] or a["absent"])),
             "seconds": None if None in seconds else sum(seconds),
             "audits": audits,
             "further": further,
@@ -131,19 +144,38 @@ class Plan:
 
 
 def planned_runs(
-    models: Sequence[str],
+    models: Models,
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
     *,
     role: str = "",
 ) -> tuple[PlannedRun, ...]:
-    """One audit per model, on the same topic and contexts."""
+    """One audit per model, on the same topic and contexts; if `settings` ask for it, another inside
+    the chat template. Of a suite only the models that ship code may run it."""
     prefix = f"{folder_name(role)}-" if role else ""
-    return tuple(
-        PlannedRun(label, m, topic, contexts, settings, prefix + folder_name(m), role=role)
-        for m, label in zip(models, _labels(models), strict=True)
-    )
+    names = [m if isinstance(m, str) else m.id for m in models]
+    raw = replace(settings, load=replace(settings.load, chat=False))
+    audits = []
+    for model, name, label in zip(models, names, _labels(names), strict=True):
+        one = PlannedRun(label, name, topic, contexts, raw, prefix + folder_name(name), role=role)
+        if isinstance(model, ZooEntry):
+            trusted = settings.load.trust_remote_code and model.remote_code
+            load = replace(raw.load, trust_remote_code=trusted)
+            own = replace(raw, load=load)
+            one = replace(one, label=model.name, settings=own, absent=model.absent)
+        audits.append(one)
+    if settings.load.chat:
+        audits += [
+            replace(
+                a,
+                label=f"{a.label} (chat)",
+                folder=f"{a.folder}-chat",
+                settings=replace(a.settings, load=replace(a.settings.load, chat=True)),
+            )
+            for a in audits
+        ]
+    return tuple(audits)
 
 
 def _labels(models: Sequence[str]) -> Sequence[str]:
@@ -210,7 +242,8 @@ Watch = Callable[[PlannedRun], Progress | None]
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The result of a study: sentences, tables, charts, and the runs they come from."""
+    """The result of a study: sentences, tables, charts, the runs they come from, and the models
+    that could not be scored, each with the reason."""
 
     study: str
     title: str
@@ -218,6 +251,7 @@ class Findings:
     tables: Sequence[Table]
     figures: Sequence[Figure] = ()
     runs: Sequence[Run] = ()
+    not_scored: Sequence[tuple[str, str]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; None for a missing number."""
@@ -227,6 +261,7 @@ class Findings:
             "sentences": list(self.sentences),
             "tables": {t.key: plain_records(t.frame) for t in self.tables},
             "figures": [{"key": f.key, "title": f.title, "says": f.alt} for f in self.figures],
+            "not_scored": [{"model": m, "reason": why} for m, why in self.not_scored],
             "runs": [None if run.path is None else str(run.path) for run in self.runs],
         }
 
@@ -251,9 +286,8 @@ class Findings:
                 charts |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}
                 write_files(charts)
             if page and self.runs and not missing:
-                extra = Extra(
-                    self.title, tuple(self.sentences), tuple(self.figures), tuple(self.tables)
-                )
+                said = (*self.sentences, *(f"Not scored: {m}: {why}" for m, why in self.not_scored))
+                extra = Extra(self.title, said, tuple(self.figures), tuple(self.tables))
                 write_report(list(self.runs), out / "report.html", extras=[extra])
             text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
             write_files({out / "study.json": f"{text}\n".encode()})
@@ -273,6 +307,8 @@ def audit_all(
     failed: list[tuple[PlannedRun, ClinometerError]] = []
     for planned in plan.audits:
         try:
+            if planned.absent:
+                raise ModelNotFound(planned.absent)
             run = audit(
                 planned.model,
                 topic=planned.topic,
@@ -304,30 +340,31 @@ def in_words(table: pd.DataFrame, form: str) -> str:
 def version_findings(
     study: str,
     title: str,
-    named: Sequence[tuple[str, Run]],
-    keys: Sequence[str],
+    families: Sequence[Sequence[tuple[str, Run]]],
     *,
     risks: str,
     change: str,
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> Findings:
-    """The first model against each of the others: paired differences, and the groups whose leaning
-    flipped. `keys` name the tables of the others, `risks` and `change` are the titles of the table
-    and of the charts, and `before` and `after` are sentences around those about the changes."""
-    base, *versions = named
+    """The first model of each family against the others of it: paired differences, and the groups
+    whose leaning flipped. `risks` and `change` are the titles of the table and of the charts, and
+    `before` and `after` are sentences around those about the changes."""
+    named = [one for family in families for one in family]
+    base = named[0]
     columns = ("measure", "value", "low", "high", "p")
-    comparisons = [compare(run, base[1]) for _, run in versions]
-    changes = pd.DataFrame(
-        {"pair": f"{name} − {base[0]}"} | {column: getattr(d, column) for column in columns}
-        for (name, _), comparison in zip(versions, comparisons, strict=True)
-        for d in comparison.overall
-    )
-    leanings = [
-        leaning_changes(base[1].risks, run.risks, comparison)
-        for (_, run), comparison in zip(versions, comparisons, strict=True)
-    ]
-    moves = [moved(table, name) for table, (name, _) in zip(leanings, versions, strict=True)]
+    rows: list[dict[str, Any]] = []
+    leanings: dict[str, pd.DataFrame] = {}
+    for (first, before_it), *versions in families:
+        for name, run in versions:
+            comparison = compare(run, before_it)
+            rows += [
+                {"pair": f"{name} − {first}"} | {column: getattr(d, column) for column in columns}
+                for d in comparison.overall
+            ]
+            leanings[name] = leaning_changes(before_it.risks, run.risks, comparison)
+    changes = pd.DataFrame(rows)
+    moves = [moved(table, name) for name, table in leanings.items()]
     plane = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
     return Findings(
         study,
@@ -337,8 +374,10 @@ def version_findings(
             risks_table(f"{study}-risks", risks, named),
             Table(f"{study}-differences", "Paired differences", changes),
             *(
-                Table(f"{study}-groups-{key}", f"Groups before and after: {key}", table)
-                for key, table in zip(keys, leanings, strict=True)
+                Table(
+                    f"{study}-groups-{folder_name(name)}", f"Groups before and after: {name}", table
+                )
+                for name, table in leanings.items()
             ),
         ],
         [
@@ -496,14 +535,12 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
     )
 
 
-def risks(named: Sequence[tuple[str, Run]], *, references: bool = False) -> pd.DataFrame:
-    """One row per run, lowest R first, with ranks (1 is lowest); the reference models last."""
+def risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
+    """One row per run, lowest R first, with ranks (1 is lowest)."""
     frame = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
     frame = frame.sort_values("R", kind="stable", ignore_index=True)
     for measure in MEASURES:
         frame[f"{measure}_rank"] = frame[measure].rank(method="min").astype(int)
-    if references:
-        frame = pd.concat([frame, pd.DataFrame(reference_rows(named[0][1]))], ignore_index=True)
     return frame
 
 

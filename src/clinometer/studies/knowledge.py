@@ -20,7 +20,7 @@ from clinometer.report import Figure, Table, charts
 from clinometer.runs import AuditSettings
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.studies.framework import Findings, Plan, Results, in_words, planned_runs
+from clinometer.studies.framework import Findings, Models, Plan, Results, in_words, planned_runs
 from clinometer.topics import Group, Topic
 
 
@@ -140,7 +140,7 @@ _SENTENCE = (
 
 
 def knowledge_plan(
-    models: Sequence[str], relations: Sequence[Relation], *, settings: AuditSettings
+    models: Models, relations: Sequence[Relation], *, settings: AuditSettings
 ) -> Plan:
     """Every model on every relation."""
     audits = [

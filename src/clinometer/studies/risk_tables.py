@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
@@ -12,11 +11,12 @@ from clinometer.display.numbers import MEASURES
 from clinometer.measure import RiskReport
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
-from clinometer.report.figures import basis
-from clinometer.runs import AuditSettings
+from clinometer.report.figures import basis, reference_rows
+from clinometer.runs import AuditSettings, Run
 from clinometer.studies.framework import (
     DIFFERENCES,
     Findings,
+    Models,
     Plan,
     PlannedRun,
     Results,
@@ -25,7 +25,6 @@ from clinometer.studies.framework import (
     planned_runs,
     printed,
     risks,
-    risks_table,
     study_contexts,
 )
 from clinometer.topics import Topic, load_topic
@@ -39,6 +38,8 @@ class _Part(NamedTuple):
     suite: str
 
 
+#: The tables that print the three reference models.
+_WITH_REFERENCES = ("table1", "table2")
 #: Table 5 of the paper, in Chinese.
 LANGUAGES = "table5"
 #: study -> the printed tables it is compared with
@@ -60,7 +61,7 @@ PARTS = {
 
 
 def table_plan(
-    study: str, models: Sequence[str], *, contexts: str | None, settings: AuditSettings
+    study: str, models: Models, *, contexts: str | None, settings: AuditSettings
 ) -> Plan:
     """Every model on every topic of the table."""
     audits: list[PlannedRun] = []
@@ -71,7 +72,7 @@ def table_plan(
 
 
 def languages_plan(
-    models: Sequence[str], *, topic: Topic, contexts: str | None, settings: AuditSettings
+    models: Models, *, topic: Topic, contexts: str | None, settings: AuditSettings
 ) -> Plan:
     """Every model on a topic in its own language."""
     chosen = study_contexts(topic, contexts)
@@ -79,7 +80,7 @@ def languages_plan(
 
 
 def table_findings(study: str, results: Results) -> Findings:
-    """Ours with intervals and ranks, the printed rows below them, and why they differ."""
+    """Ours beside the printed figures, in the layout of the printed table, and why they differ."""
     tables: list[Table] = []
     figures: list[Figure] = []
     sentences: list[str] = []
@@ -87,33 +88,54 @@ def table_findings(study: str, results: Results) -> Findings:
         named = only(results, key)
         if not named:
             continue
-        published = pd.DataFrame(list(printed()[key]))
+        both = _beside(key, part, named)
         odd = [row.model for row in printed()[key] if not row.adds_up]
-        note = f"As printed; R is not the sum of its parts for {', '.join(odd)}." if odd else ""
-        theirs = published[["model", *MEASURES]].rename(columns={"model": "name"})
-        ours = risks(named, references=True)
-        # The printed R of the same model, identified by its hub id.
-        ids = {entry.id: entry.name for entry in suite(part.suite)}
-        known = dict(zip(theirs["name"], theirs["R"], strict=True))
-        ours["published"] = [known.get(ids.get(name, "")) for name in ours["name"]]
-        tables += [
-            replace(
-                risks_table(key, f"{part.title}, measured here", named),
-                frame=ours.drop(columns=["muted"]),
-            ),
-            Table(f"{key}-published", f"{part.title}, as published", theirs, note),
-        ]
-        figures.append(_figure(key, part.title, ours, theirs, basis(named[0][1])))
+        note = f" As printed, R is not the sum of its parts for {', '.join(odd)}." if odd else ""
+        columns = [*MEASURES, *(f"printed_{m}" for m in MEASURES)]
+        ends = [f"{m}_{end}" for m in MEASURES[1:] for end in ("low", "high")]
+        tables.append(
+            Table(
+                key,
+                f"{part.title}, measured here and as printed",
+                both.drop(columns=["muted"]),
+                f"Worst: bold; best: underlined italic. Under R its interval; the csv file has "
+                f"those of Rᵇ and Rᵛ.{note}",
+                hidden=("n_contexts", "n_eff", *ends, *(f"{c}_rank" for c in columns)),
+                as_printed=tuple(columns),
+            )
+        )
+        figures.append(_figure(key, part.title, both, basis(named[0][1])))
         sentences.append(_sentence(part.title, [(name, run.risks) for name, run in named]))
     sentences += ["Why a figure here is not the printed one:", *DIFFERENCES]
     title = " and ".join(part.title for part in PARTS[study].values())
     return Findings(study, title, sentences, tables, figures, [run for _, run in results])
 
 
-def _figure(
-    key: str, title: str, ours: pd.DataFrame, theirs: pd.DataFrame, measured: str
-) -> Figure:
+def _beside(key: str, part: _Part, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
+    """The reference models, then the rows of the printed table in its order, then further models;
+    a model of the table goes by its name there or by its id."""
+    theirs = pd.DataFrame(list(printed()[key])).rename(columns={"model": "name"})
+    for measure in MEASURES:
+        theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
+    numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
+    theirs = theirs[["name", *numbers]].rename(columns={c: f"printed_{c}" for c in numbers})
+    ids = {entry.id: entry.name for entry in suite(part.suite)}
+    ours = risks([(ids.get(name, name), run) for name, run in named])
+    both = theirs.merge(ours, on="name", how="left")
+    others = ours[~ours["name"].isin(theirs["name"])].iloc[::-1]
+    references = pd.DataFrame(reference_rows(named[0][1]))
+    if key in _WITH_REFERENCES:
+        references[[f"printed_{m}" for m in MEASURES]] = [[0.0, 0, 0], [1, 1, 0], [1, 0, 1]]
+    order = ["name", *(c for c in ours if c != "name"), *theirs.columns[1:]]
+    rows = pd.concat([references, both, others], ignore_index=True)[order]
+    return rows.assign(muted=rows["muted"].eq(True))
+
+
+def _figure(key: str, title: str, both: pd.DataFrame, measured: str) -> Figure:
+    theirs = both[["name", *(f"printed_{m}" for m in MEASURES)]].dropna()
+    theirs = theirs.rename(columns={f"printed_{m}": m for m in MEASURES})
     pale = theirs.assign(name=theirs["name"] + " (published)", muted=True)
+    ours = both.dropna(subset=["R"]).sort_values(["muted", "R"], kind="stable")
     table = pd.concat([ours, pale.sort_values("R", kind="stable")], ignore_index=True)
     return Figure(
         key=key,

@@ -18,6 +18,7 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
     Findings,
+    Models,
     Plan,
     Results,
     in_words,
@@ -33,7 +34,7 @@ _LEVEL = 0.95
 
 
 def size_plan(
-    families: Sequence[tuple[str, Sequence[str]]],
+    families: Sequence[tuple[str, Models]],
     *,
     topic: Topic,
     contexts: str | None,

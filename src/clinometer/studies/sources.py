@@ -22,6 +22,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
     Findings,
+    Models,
     Plan,
     Results,
     in_words,
@@ -56,7 +57,7 @@ def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[st
 
 
 def sources_plan(
-    models: Sequence[str],
+    models: Models,
     sources: Sequence[tuple[str, ContextSet]],
     *,
     topic: Topic,
@@ -70,7 +71,7 @@ def sources_plan(
 
 def _over(
     study: str,
-    models: Sequence[str],
+    models: Models,
     sets: Sequence[tuple[str, ContextSet]],
     topic: Topic,
     settings: AuditSettings,
@@ -223,7 +224,7 @@ def halves(contexts: ContextSet, *, seed: int) -> tuple[ContextSet, ContextSet]:
 
 
 def corpora_plan(
-    models: Sequence[str],
+    models: Models,
     sources: Sequence[tuple[str, ContextSet]],
     *,
     topic: Topic,

@@ -273,8 +273,7 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
     return version_findings(
         "toxicity",
         "Before and after fine-tuning on toxic text (Figure 6)",
-        [(planned.label, run) for planned, run in results],
-        [AFTER],
+        [[(planned.label, run) for planned, run in results]],
         risks="Risks before and after",
         change="Before and after toxic fine-tuning",
         before=[how],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,7 @@ class ZooEntry:
     parameters    in millions, as the paper states them where it does
     gated         access has to be requested
     remote_code   ships its own code, which runs only with --trust-remote-code
+    absent        why it is not opened: it is not on this machine, and no download was asked for
     """
 
     name: str
@@ -29,6 +30,7 @@ class ZooEntry:
     parameters: float
     gated: bool = False
     remote_code: bool = False
+    absent: str = ""
 
 
 def suites() -> dict[str, str]:
@@ -51,6 +53,20 @@ def suite(name: str) -> tuple[ZooEntry, ...]:
         raise SettingsError(f"suite {name!r}: expected one of {', '.join(suites())}")
     models = _zoo()["models"]
     return tuple(ZooEntry(name=model, **models[model]) for model in found["models"])
+
+
+def members(name: str, *, download: bool = False) -> tuple[ZooEntry, ...]:
+    """The models of a suite; with `download` those that are not on this machine may be fetched."""
+    return tuple(
+        entry if download or at_hand(entry) else replace(entry, absent=_absent(entry))
+        for entry in suite(name)
+    )
+
+
+def _absent(entry: ZooEntry) -> str:
+    access = ", gated: request access from its owner" if entry.gated else ""
+    code = ", needs --trust-remote-code" if entry.remote_code else ""
+    return f"not available locally ({entry.id}{access}{code}); --download fetches it"
 
 
 def at_hand(entry: ZooEntry) -> bool:
