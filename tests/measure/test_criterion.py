@@ -119,7 +119,7 @@ def test_released_is_the_function_of_the_authors_code(K: int, rng: np.random.Gen
 
     def risk(q: FloatArray) -> float:
         against = [q[y] - np.delete(q, y).mean() for y in range(K)]
-        return sum(max(a, 0.0) for a in against) / 5
+        return float(sum(max(a, 0.0) for a in against) / 5)
 
     found = decompose(p, criterion="released")
     assert found.R.value == pytest.approx(np.mean([[risk(q) for q in x] for x in p]))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
-from clinometer.measure import RiskReport, decompose
+from clinometer.measure import RiskReport, decompose, deviation, read_preferences, system_bias
 from clinometer.statistics import arrays as arrays_module
 from clinometer.statistics.arrays import FloatArray
 
@@ -24,6 +24,26 @@ def triple(report: RiskReport) -> tuple[float, float, float]:
 @pytest.mark.parametrize(("p", "expected"), [(M1, (0.2, 0.2, 0.0)), (M2, (0.2, 0.0, 0.2))])
 def test_the_papers_example(p: list[list[float]], expected: tuple[float, float, float]) -> None:
     assert triple(decompose(p)) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(("p", "bias"), [(M1, 0.1), (M2, 0.0)])
+def test_system_bias_and_deviation_of_the_papers_example(p: list[list[float]], bias: float) -> None:
+    """A.2: both deviate by 20 %, and the one that swings has no system bias."""
+    assert system_bias(p)[0] == pytest.approx([bias, -bias], abs=1e-15)
+    assert deviation(p)[0] == pytest.approx([0.2, 0.2])
+
+
+def test_system_bias_and_deviation_leave_out_what_is_missing(rng: np.random.Generator) -> None:
+    """Two categories and an even reference: r and r^b / 2, by `decompose`."""
+    p = rng.dirichlet([1, 1], size=(3, 9))
+    mask = rng.random((3, 9)) < 0.7
+    mask[2] = False
+    given: dict[str, Any] = {"context_weights": np.arange(1, 10), "mask": mask}
+    report = decompose(p, **given)
+    assert deviation(p, **given)[:, 1] == pytest.approx(report.r, nan_ok=True)
+    halves = np.abs(system_bias(read_preferences(p, **given))[:, 1])
+    assert 2 * halves == pytest.approx(report.r_bias, nan_ok=True)
+    assert np.isnan(halves).tolist() == [False, False, True]
 
 
 def test_zero_components_of_the_papers_example_are_exact() -> None:

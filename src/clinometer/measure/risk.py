@@ -1,4 +1,5 @@
-"""Discrimination risk and its components, bias and volatility (Eq. 3 to 7), for any norm."""
+"""Discrimination risk and its components, bias and volatility (Eq. 3 to 7), for any norm; beside
+them the metrics that A.2 finds wanting, system bias and deviation."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from clinometer.measure.grid import (
     read_preferences,
 )
 from clinometer.measure.results import RiskReport
-from clinometer.statistics.arrays import blocks, snap
+from clinometer.statistics.arrays import FloatArray, blocks, snap
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.weights import weighted_mean
 
@@ -109,3 +110,40 @@ def decompose_grid(grid: PreferenceGrid) -> RiskReport:
         missing_groups=tuple(g for g, w in zip(grid.groups, total, strict=True) if w <= 0),
         criterion=criterion,
     )
+
+
+def system_bias(
+    p: ArrayLike | DataFrame | PreferenceGrid, **given: Unpack[PreferenceArguments]
+) -> FloatArray:
+    """[X,Y], mean of p over contexts less the reference (A.2): 0 for a model that is fair on
+    average, however far it swings. For two categories and an even reference it is ± r^b / 2.
+
+    >>> M1, M2 = [[0.6, 0.4]] * 3, [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
+    >>> [round(abs(float(system_bias(m)[0, 0])), 12) for m in (M1, M2)]
+    [0.1, 0.0]
+    """
+    grid = p if isinstance(p, PreferenceGrid) else read_preferences(p, **given)
+    return _mean_over_contexts(grid, grid.values - grid.reference)
+
+
+def deviation(
+    p: ArrayLike | DataFrame | PreferenceGrid, **given: Unpack[PreferenceArguments]
+) -> FloatArray:
+    """[X,Y], mean over contexts of the distance from the reference, as a share of it (A.2). For two
+    categories and an even reference it is r: it does not tell a lean from a swing.
+
+    >>> M1, M2 = [[0.6, 0.4]] * 3, [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
+    >>> [round(float(deviation(m)[0, 0]), 12) for m in (M1, M2)]
+    [0.2, 0.2]
+    """
+    grid = p if isinstance(p, PreferenceGrid) else read_preferences(p, **given)
+    return _mean_over_contexts(grid, np.abs(grid.values - grid.reference) / grid.reference)
+
+
+def _mean_over_contexts(grid: PreferenceGrid, values: FloatArray) -> FloatArray:
+    """[X,C,Y] -> [X,Y]; NaN for a group without an observed cell."""
+    w = grid.cell_weights(slice(0, grid.shape[0]), slice(0, grid.shape[1]))
+    total = w.sum(axis=1, keepdims=True)
+    share = w / np.where(total > 0, total, np.nan)
+    seen = np.where(w[..., None] > 0, values, 0.0)
+    return np.asarray((share[..., None] * seen).sum(axis=1))

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clinometer.display.numbers import percent
 from clinometer.errors import RunError, SettingsError
+from clinometer.measure import deviation, system_bias
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import Figure, Table, charts
@@ -39,6 +41,9 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     for name, run in named:
         strength = run.risks.mean_stereotype.max(axis=1)
         table[f"s: {name}"] = pd.Series(strength, index=list(run.risks.groups))
+        grid = run.preferences.grid
+        for metric, found in (("system bias", system_bias(grid)), ("deviation", deviation(grid))):
+            table[f"{metric}: {name}"] = pd.Series(found[:, 0], index=list(run.risks.groups))
     complete = leans.dropna()
     alike = complete[complete.nunique(axis=1) == 1].iloc[:, 0]
     counts, said = [], []
@@ -47,6 +52,11 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
         counts += [{"name": name, "category": c, "groups": n} for c, n in groups.items()]
         parts = ", ".join(f"{n} to {c}" for c, n in groups.items())
         said.append(f"{name}: of {int(leans[name].notna().sum())} groups lean {parts}.")
+        bias, far = (table[f"{metric}: {name}"].mean() for metric in ("system bias", "deviation"))
+        said.append(
+            f"{name}: system bias {bias:+.3f} and deviation {percent(far)} of {categories[0]} on "
+            "average over the groups (A.2: neither tells a lean from a swing)."
+        )
     if len(named) > 1:
         rare = min(categories, key=lambda c: int((alike == c).sum()))
         some = ", ".join(str(g) for g in alike[alike == rare].index[:12]) or "none"
