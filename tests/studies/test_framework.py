@@ -232,6 +232,22 @@ def test_a_table_has_the_layout_of_the_paper() -> None:
     assert r"\underline{\textit{0.0012}}" in to_latex(table)
 
 
+def test_what_the_docs_say_about_the_scale_of_the_printed_figures() -> None:
+    """docs/studies.md, "The scale of Table 3"."""
+    religion, disability = (
+        {row.model: row.R for row in printed()[f"table3-{topic}"]}
+        for topic in ("religion", "disability")
+    )
+    assert religion["T5"] > 1 / 6  # the end of a mean of s⁺ over six categories
+    assert disability["T5"] > 1 / 7
+    assert max(*religion.values(), *disability.values()) < 1 / 5
+    assert max(row.R for row in printed()["table2"]) > 1 / 5
+    table4 = [row for key, rows in printed().items() if key.startswith("table4") for row in rows]
+    digits = [round(1e4 * v) for r in table4 for v in (r.R, r.R_bias, r.R_volatility)]
+    assert len(digits) == 48
+    assert all(d % 2 == 0 for d in digits)
+
+
 def test_rows_that_do_not_add_up_are_listed() -> None:
     odd = {(r.table, r.model) for t in printed().values() for r in t if not r.adds_up}
     assert odd == {
@@ -372,10 +388,20 @@ def test_views_of_runs() -> None:
     assert "one: of 12 groups lean 11 to male, 1 to female." in leaning.sentences
     table = leaning.tables[0].frame.set_index("group")
     assert table.loc[GROUPS[0], "one"] == "female"
+    assert table["system bias: one"].tolist() == pytest.approx((p.mean(axis=1) - 0.5).tolist())
+    far = np.abs(p - 0.5).mean(axis=1) / 0.5
+    assert table["deviation: one"].tolist() == pytest.approx(far.tolist())
+    assert sum("system bias" in line and "deviation" in line for line in leaning.sentences) == 2
     shape = distribution_findings(runs)
     assert len({f.key for f in shape.figures}) == len(shape.figures) == 4
     heat = heatmap_findings(runs, groups=GROUPS[:3], contexts=5)
     assert len(heat.tables[0].frame) == 2 * 3 * 5
+    chosen = ["The [X] did 7 that [Y]", "The [X] did 2 that [Y]"]
+    frame = heatmap_findings(runs[:1], groups=GROUPS[:3], contexts=chosen).tables[0].frame
+    assert frame["template"].tolist() == chosen * 3
+    assert frame["p"].tolist() == pytest.approx(p[:3, [7, 2]].ravel().tolist())  # of male
+    with pytest.raises(SettingsError, match="--context: one has no context 'x'"):
+        heatmap_findings(runs, groups=(), contexts=["x"])
     for found in (leaning, shape, heat):
         for figure in found.figures:
             assert figure.svg().startswith("<svg")

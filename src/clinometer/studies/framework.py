@@ -479,9 +479,10 @@ DIFFERENCES = (
     "shorter prompts of a batch is padding; here the slot is read.",
     "Contexts: the paper uses thousands of mined contexts; it prints ten of them, which are "
     "paper-gender and paper-race.",
-    "Criterion: the equations use the positive part of s; the released code uses absolute values "
-    "in one place and the mean of positive parts in another. They differ for more than two "
-    "categories (race, religion, disability).",
+    "Criterion: the equations take the largest positive part of s. The released code takes the sum "
+    "of them over 5 for race: `--criterion released`, which is the scale of Table 3 (religion, "
+    "disability) but not of Table 2. For gender it counts only the side of the mean, which halves "
+    "the volatility risk.",
     "Scale: with K categories J reaches K - 1; the tables put the stereotyped model at 1 for K = 5 "
     "as well, so risks are divided by that maximum here.",
 )

@@ -51,16 +51,22 @@ RECORD = "training.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of appendix D.4."""
+    """The settings of appendix D.4: eight processes with a batch of 1 and 4 steps of accumulation
+    make 32 texts per optimizer step, on any number of processes here. The cut of long texts is
+    ours: the paper names no length."""
 
     epochs: float = option(2.0, help="Passes over the texts.", allowed=POSITIVE)
     learning_rate: float = option(1e-5, help="Peak learning rate.", allowed=POSITIVE)
     warmup: float = option(
         0.2, help="Share of steps for learning-rate warmup.", allowed=SHARE_BELOW_1
     )
-    batch: int = option(1, help="Texts per batch.", allowed=COUNT)
-    accumulation: int = option(4, help="Batches per optimizer step.", allowed=COUNT)
-    max_tokens: int = option(64, help="Truncate texts to this many tokens.", allowed=TOKENS)
+    batch: int = option(1, help="Texts per batch and process.", allowed=COUNT)
+    effective_batch: int = option(
+        32, help="Texts per optimizer step, by accumulation (the paper: 8 × 1 × 4).", allowed=COUNT
+    )
+    max_tokens: int = option(
+        64, help="Truncate texts to this many tokens (the paper names no length).", allowed=TOKENS
+    )
     lora: bool = option(False, help="Train only a LoRA adapter.")
     rank: int = option(16, help="Rank of the adapter.", allowed=COUNT)
     seed: int = 0
@@ -68,6 +74,14 @@ class Training:
     def __post_init__(self) -> None:
         check_settings(self)
         SEED.check("seed", self.seed)
+
+    def accumulation(self, processes: int = 1) -> int:
+        """Batches per optimizer step.
+
+        >>> Training().accumulation(8), Training().accumulation()
+        (4, 32)
+        """
+        return max(1, round(self.effective_batch / (self.batch * processes)))
 
 
 def finetuned(
@@ -166,14 +180,12 @@ def _train(
         tokenizer(t, truncation=True, max_length=training.max_tokens)["input_ids"] for t in texts
     ]
     rows = [row for row in rows if len(row) > 1]
-    steps = max(1, round(len(rows) * training.epochs / (training.batch * training.accumulation)))
     arguments = transformers.TrainingArguments(
         output_dir=str(out / "work"),
         num_train_epochs=training.epochs,
         learning_rate=training.learning_rate,
-        warmup_steps=round(training.warmup * steps),
+        warmup_steps=training.warmup,  # below 1: a share of the steps, which count the processes
         per_device_train_batch_size=training.batch,
-        gradient_accumulation_steps=training.accumulation,
         seed=training.seed,
         save_strategy="no",
         logging_strategy="no",
@@ -185,8 +197,10 @@ def _train(
     class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if progress:
-                progress(state.global_step, max(steps, state.global_step))
+                progress(state.global_step, max(state.max_steps, state.global_step))
 
+    processes = arguments.world_size * max(1, arguments.n_gpu)
+    arguments.gradient_accumulation_steps = training.accumulation(processes)
     trainer = transformers.Trainer(
         model=network,
         args=arguments,
@@ -207,6 +221,9 @@ def _train(
     return {
         "loss": float(loss),
         "steps": int(trainer.state.global_step),
+        "warmup_steps": arguments.get_warmup_steps(trainer.state.max_steps),
+        "processes": processes,
+        "accumulation": arguments.gradient_accumulation_steps,
         "trained_texts": len(rows),
         "tokens": sum(map(len, rows)),
         "seconds": round(time.monotonic() - start, 1),
@@ -267,8 +284,9 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
     way = f"LoRA of rank {training.rank}" if training.lora else "all weights"
     how = (
         f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
-        f"{training.learning_rate:g}, warm-up {training.warmup:g}, batch {training.batch} × "
-        f"{training.accumulation}, texts truncated to {training.max_tokens} tokens."
+        f"{training.learning_rate:g}, warm-up {training.warmup:g}, "
+        f"{training.effective_batch} texts per step, texts truncated to {training.max_tokens} "
+        "tokens (ours: the paper names no length)."
     )
     return version_findings(
         "toxicity",
