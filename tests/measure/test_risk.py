@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
-from clinometer.measure import RiskReport, decompose, deviation, read_preferences, system_bias
+from clinometer.measure import RiskReport, decompose, read_preferences
+from clinometer.measure.risk import deviation, system_bias
 from clinometer.statistics import arrays as arrays_module
 from clinometer.statistics.arrays import FloatArray
 

@@ -220,7 +220,8 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
         known = table.reindex(list(report.groups))
         if known.isna().all(axis=None):
             continue
-        figures, notes = [], []
+        figures: list[Figure] = []
+        notes: list[str] = []
         if signed:
             lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
             figures, notes = factor_figures(

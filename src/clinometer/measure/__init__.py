@@ -17,7 +17,7 @@ from clinometer.measure.preference import membership, preference
 from clinometer.measure.preferences import Preferences
 from clinometer.measure.reference_models import reference_risks
 from clinometer.measure.results import RiskReport
-from clinometer.measure.risk import decompose, deviation, system_bias
+from clinometer.measure.risk import decompose
 from clinometer.measure.stereotype import stereotype
 from clinometer.statistics.estimate import Estimate
 
@@ -34,7 +34,6 @@ __all__ = [
     "corrected",
     "criterion",
     "decompose",
-    "deviation",
     "estimate_risks",
     "knowledge",
     "membership",
@@ -42,5 +41,4 @@ __all__ = [
     "read_preferences",
     "reference_risks",
     "stereotype",
-    "system_bias",
 ]

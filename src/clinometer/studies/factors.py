@@ -132,12 +132,10 @@ def factor_findings(
     for name, fit in found.each.items():
         step, unit = FACTOR_STEPS.get(name, (1, "unit"))
         c = fit[name]
-        slopes = {"slope": c.value, "slope_low": c.low, "slope_high": c.high}
-        rows.append(
-            {"factor": FACTOR_NAMES.get(name, name), "per": unit}
-            | {key: None if v is None else step * v for key, v in slopes.items()}
-            | {"p": c.p, "p_holm": c.p_holm, "r_squared": fit.r_squared, "n": fit.n}
-        )
+        row: dict[str, Any] = {"factor": FACTOR_NAMES.get(name, name), "per": unit}
+        for key, value in (("slope", c.value), ("slope_low", c.low), ("slope_high", c.high)):
+            row[key] = None if value is None else step * value
+        rows.append(row | {"p": c.p, "p_holm": c.p_holm, "r_squared": fit.r_squared, "n": fit.n})
     y_se = standard_errors(run, measure) if errors else None
     y = getattr(run.risks, measure)
     figures, notes = factor_figures(

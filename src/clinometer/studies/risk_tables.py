@@ -125,7 +125,9 @@ def _beside(key: str, part: _Part, named: Sequence[tuple[str, Run]]) -> pd.DataF
     others = ours[~ours["name"].isin(theirs["name"])].iloc[::-1]
     references = pd.DataFrame(reference_rows(named[0][1]))
     if key in _WITH_REFERENCES:
-        references[[f"printed_{m}" for m in MEASURES]] = [[0.0, 0, 0], [1, 1, 0], [1, 0, 1]]
+        columns = [f"printed_{m}" for m in MEASURES]
+        as_printed = pd.DataFrame([[0.0, 0, 0], [1, 1, 0], [1, 0, 1]], columns=columns)
+        references = references.join(as_printed)
     order = ["name", *(c for c in ours if c != "name"), *theirs.columns[1:]]
     rows = pd.concat([references, both, others], ignore_index=True)[order]
     return rows.assign(muted=rows["muted"].eq(True))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from clinometer.display.numbers import percent
 from clinometer.errors import RunError, SettingsError
-from clinometer.measure import deviation, system_bias
+from clinometer.measure.risk import deviation, system_bias
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import Figure, Table, charts
