@@ -33,7 +33,7 @@ def test_a_page_with_social_factors(
     assert "page.html" in done.out
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "median pay, US$ a year" in page
-    assert "our own count in Wikipedia" in page
+    assert "our count in 13,000 articles of the English Wikipedia" in page
     assert "No chart" not in page
 
 
@@ -44,7 +44,8 @@ def test_a_factor_without_a_chart_is_named(
     monkeypatch.setattr("clinometer.studies.factors.builtin_factors", lambda: unknown)
     clinometer("report", run.path, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "too few groups have a figure: mean years of education." in page
+    assert "No chart against mean years of education: " in page
+    assert "No chart against median pay" not in page
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def share_of_she(model: str) -> float:
 
 @pytest.mark.parametrize("lora", [False, True])
 def test_training_moves_the_model_towards_its_texts(tmp_path: Path, lora: bool) -> None:
-    training = Training(learning_rate=3e-3 if lora else 5e-4, lora=lora, effective_batch=1, rank=4)
+    training = Training(learning_rate=3e-3 if lora else 5e-4, lora=lora, accumulation=1, rank=4)
     folder = finetuned("pocket:gpt2-s", TEXTS, tmp_path / "model", training=training)
     said = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     assert said["steps"] == 16

@@ -119,7 +119,7 @@ class TerminalTable:
 
     def _stacked(self) -> list[Text]:
         """Each row as a block: its first cell, then `heading  value` for the others."""
-        headings = [heading for heading, _ in self.columns]
+        headings = [" ".join(heading.split("\n")) for heading, _ in self.columns]
         width = max((cell_len(h) for h in headings[1:]), default=0)
         lines = [Text(visible(self.title)), Text()] if self.title else []
         for row in self.rows:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from clinometer.display.numbers import HEADINGS, MEASURES, SYMBOLS, show
+from clinometer.display.numbers import HEADINGS, MEASURES, SYMBOLS, between, show
 
 
 def _risks(*measures: str) -> dict[str, tuple[str, str]]:
@@ -196,6 +196,7 @@ def _cell(column: Column, record: Mapping[Any, Any], mark: str) -> Cell:
     if column.low and column.high:
         low, high = record[column.low], record[column.high]
         if low is not None and high is not None and low == low and high == high:
-            ends = "risk" if column.kind == "paper" else column.kind
-            interval = f"{show(low, ends)} to {show(high, ends)}"
+            interval = f"{show(low, column.kind)} to {show(high, column.kind)}"
+            if column.kind == "paper":
+                interval = between(low, high)
     return Cell(show(value, column.kind), interval, "" if missing else value, column, mark)

@@ -47,6 +47,8 @@ from clinometer.studies.framework import (
 from clinometer.topics import Topic
 
 RECORD = "training.json"
+#: Eight processes with a batch of 1 and 4 steps of accumulation.
+_TEXTS_PER_STEP = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +63,11 @@ class Training:
         0.2, help="Share of steps for learning-rate warmup.", allowed=SHARE_BELOW_1
     )
     batch: int = option(1, help="Texts per batch and process.", allowed=COUNT)
-    effective_batch: int = option(
-        32, help="Texts per optimizer step, by accumulation (the paper: 8 × 1 × 4).", allowed=COUNT
+    accumulation: int | None = option(
+        None,
+        help="Batches per optimizer step.",
+        allowed=COUNT,
+        unset="32 texts on all processes together, the paper's 8 × 1 × 4",
     )
     max_tokens: int = option(
         64, help="Truncate texts to this many tokens (the paper names no length).", allowed=TOKENS
@@ -75,13 +80,13 @@ class Training:
         check_settings(self)
         SEED.check("seed", self.seed)
 
-    def accumulation(self, processes: int = 1) -> int:
+    def steps_of_accumulation(self, processes: int = 1) -> int:
         """Batches per optimizer step.
 
-        >>> Training().accumulation(8), Training().accumulation()
+        >>> Training().steps_of_accumulation(8), Training().steps_of_accumulation()
         (4, 32)
         """
-        return max(1, round(self.effective_batch / (self.batch * processes)))
+        return self.accumulation or max(1, round(_TEXTS_PER_STEP / (self.batch * processes)))
 
 
 def finetuned(
@@ -200,7 +205,7 @@ def _train(
                 progress(state.global_step, max(state.max_steps, state.global_step))
 
     processes = arguments.world_size * max(1, arguments.n_gpu)
-    arguments.gradient_accumulation_steps = training.accumulation(processes)
+    arguments.gradient_accumulation_steps = training.steps_of_accumulation(processes)
     trainer = transformers.Trainer(
         model=network,
         args=arguments,
@@ -285,8 +290,8 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
     how = (
         f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
         f"{training.learning_rate:g}, warm-up {training.warmup:g}, "
-        f"{training.effective_batch} texts per step, texts truncated to {training.max_tokens} "
-        "tokens (ours: the paper names no length)."
+        f"{_per_step(training)} per step, texts truncated to {training.max_tokens} tokens (ours: "
+        "the paper names no length)."
     )
     return version_findings(
         "toxicity",
@@ -297,6 +302,12 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
         before=[how],
         after=_MAY,
     )
+
+
+def _per_step(training: Training) -> str:
+    if training.accumulation is None:
+        return f"{_TEXTS_PER_STEP} texts"
+    return f"batch {training.batch} × {training.accumulation} texts of each process"
 
 
 #: Text columns of published collections.
