@@ -46,6 +46,7 @@ class PointSettings:
         False,
         help="Ask --writer as the COBIAS paper did: the system message of Figure 6, the pair "
         "merged as (a | b), temperature 1, and no filler.",
+        advanced=True,
     )
     attempts: int = option(
         3,
