@@ -84,7 +84,7 @@ def test_many_comparisons() -> None:
             "highest and",
         ),
         (r"R is 0.", "R is 7.", "R in its sentence"),
-        (r" to 0\.\d+\)", " to 0.999)", "an interval in words"),
+        (r" to 0\.\d+;", " to 0.999;", "an interval in words"),
     ],
 )
 def test_planted_contradictions_are_found(old: str, new: str, rule: str) -> None:

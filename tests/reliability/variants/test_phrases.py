@@ -30,6 +30,17 @@ def test_versions_are_accepted_distinct_and_the_same_every_time(filler: PhraseFi
     assert places <= {p for some in known.values() for p in some} | {""}
 
 
+def test_versions_do_not_depend_on_what_was_filled_before(filler: PhraseFiller) -> None:
+    """A run that was interrupted begins with another statement."""
+    before, blanks = map(
+        Blanks.parse, ("The father ___ was never at home ___.", "Boys ___ do not cry ___.")
+    )
+    alone, after = PhraseFiller(filler.scorer), PhraseFiller(filler.scorer)
+    after.fill(before, n=2, temperature=1.1, seed=3)
+    a, b = (one.fill(blanks, n=40, temperature=1.1, seed=3) for one in (alone, after))
+    assert a == b
+
+
 def test_a_phrase_that_suits_is_chosen_before_one_that_does_not(filler: PhraseFiller) -> None:
     blanks = Blanks.parse("The snow is falling ___.")
     doc = next(iter(parse([blanks.plain])))

@@ -123,15 +123,16 @@ class PhraseFiller:
         return found
 
     def _usually(self, kind: str, words: Sequence[str]) -> FloatArray:
-        """[V] the same in neutral sentences, on average."""
-        known = self._usual.setdefault(kind, {})
-        missing = [w for w in words if w not in known]
-        if missing:
+        """[V] the same in neutral sentences, on average. All phrases of a kind are scored at once:
+        which improbable ones a model skips depends on the others, and must not depend on what was
+        asked before a run was interrupted."""
+        if kind not in self._usual:
+            every = list(dict.fromkeys(p for some in phrases()[kind].values() for p in some))
             prompts = [Prompt(a, b, True) for a, b in _NEUTRAL[kind]]
-            found = self.scorer.score(prompts, missing).log_probs
+            found = self.scorer.score(prompts, every).log_probs
             floor = np.where(np.isfinite(found), found, -25.0).mean(axis=0)
-            known.update(zip(missing, floor.tolist(), strict=True))
-        return np.array([known[w] for w in words])
+            self._usual[kind] = dict(zip(every, floor.tolist(), strict=True))
+        return np.array([self._usual[kind][w] for w in words])
 
 
 def _repeats(phrase: str, known: set[str]) -> bool:
