@@ -16,6 +16,9 @@ APART := --ignore tests/models/vllm $(addprefix --ignore ,$(PEERS)) --ignore tes
 
 SUITE = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART)
 
+# Every eighth occupation of the topic.
+DEMO := architect,banker,cfo,consultant,dealer,editor,geophysicist,journalist,mentor,photographer,programmer,salesperson,superintendent,therapist,writer
+
 SUPPORTED := 3.13 3.12 3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,7 +29,7 @@ STAMPS := $(VENV)/.stamps
 .PHONY: demo test test-long test-vllm test-peers test-harnesses check docs coverage clean
 
 demo: $(STAMPS)/demo
-	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
+	$(BIN)/clinometer audit smollm2 --topic gender --contexts wikipedia --max-contexts 60 --groups $(DEMO) --out demo/run
 	$(BIN)/clinometer report demo/run --out demo/report.html
 
 test: $(STAMPS)/test
