@@ -54,6 +54,7 @@ def test_references_match_decompose(rows: dict[str, Control], run: Run) -> None:
     weights: dict[str, Any] = {"context_weights": p.context_weights, "criterion": "ratio"}
     by_hand = decompose(p.values[known], reference=table, **weights)
     line = rows["reference: labour statistics (share of women)"]
+    assert "Current Population Survey 2022" in line.note
     assert line.R is not None
     assert line.R.value == pytest.approx(by_hand.R.value, abs=1e-12)
     assert line.note.startswith("3 of 4")

@@ -28,7 +28,7 @@ from clinometer.runs.scores.shuffled_words import shuffled_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.resumable import Progress
-from clinometer.studies.factors import MEASURES, builtin_factors
+from clinometer.studies.factors import MEASURES, SOURCES, builtin_factors
 from clinometer.studies.word_lists import risks_under
 from clinometer.topics import Topic, placebo_groups
 from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN
@@ -226,6 +226,7 @@ def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
     """Against the share of each category among the people of a group."""
     p = run.preferences
     name = "real world" if table is not None else "labour statistics (share of women)"
+    source = "" if table is not None else f" ({SOURCES['percent_women']})"
     if table is None:
         if set(p.categories) != {"male", "female"}:
             note = "the package has figures for male and female only; use your own table"
@@ -245,7 +246,7 @@ def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
         return
     reference = np.where(known[:, None], shares / total[:, None], 1.0 / len(p.categories))
     mask = np.broadcast_to(known[:, None], p.values.shape[:2])
-    note = f"{known.sum()} of {len(known)} groups have a figure"
+    note = f"{known.sum()} of {len(known)} groups have a figure{source}"
     yield _row("reference", name, _against(run, reference, mask), note=note)
 
 

@@ -22,7 +22,7 @@ from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
 from clinometer.statistics.arrays import FloatArray
-from clinometer.studies.factors import WEIGHT, builtin_factors
+from clinometer.studies.factors import SOURCES, WEIGHT, builtin_factors
 from clinometer.studies.word_lists import by_probability, random_halves, word_lists
 
 THRESHOLDS = (1e-3, 1e-2, 1e-1)
@@ -112,7 +112,8 @@ def _weights(p: Preferences) -> Iterator[Choice]:
     weights = np.where(known, employed, 0.0)
     if known.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
         weighted = replace(p, group_weights=weights)
-        note = "" if known.all() else f"{(~known).sum()} of {len(p.groups)} groups have no figure"
+        lacking = f"; {(~known).sum()} of {len(p.groups)} groups have no figure"
+        note = SOURCES[WEIGHT] + ("" if known.all() else lacking)
         yield _row("group weights", "employment", weighted, note=note)
 
 
