@@ -110,7 +110,7 @@ def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
     assert sample.looks[-1].draws == 40
     assert sample.next_size is None
     assert not sample.reached
-    said = precision_sentence(sample.precision(low))
+    said = precision_sentence(present(sample.precision(low)))
     assert "not reached with 40 contexts" in said
     assert "--max-contexts" in said
     free = precise(1e-6)
@@ -119,7 +119,7 @@ def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
         sample = sample.extend(free)
     assert sample.whole
     assert sample.contexts.sha256 == CONTEXTS.sha256
-    assert "whole set (84 contexts)" in precision_sentence(sample.precision(free))
+    assert "whole set (84 contexts)" in precision_sentence(present(sample.precision(free)))
 
 
 def test_one_heavy_context_is_not_enough() -> None:
