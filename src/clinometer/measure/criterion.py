@@ -50,8 +50,10 @@ class Criterion:
 
     All are convex in p and 0 at the reference, so that r >= r^b and R = R^b + R^v.
 
-    >>> Criterion("share")(np.array([0.3, -0.3])), Criterion("points", points=(1, 2, 5)).length
-    (array(0.3), 4)
+    >>> float(Criterion("share")(np.array([0.3, -0.3])))
+    0.3
+    >>> Criterion("points", points=(1, 2, 5)).length
+    4
     """
 
     name: str = "ratio"
