@@ -556,13 +556,13 @@ def parts(f: Facts) -> Finding | None:
     lean, swing, dice = (part / split.total for part in split.parts)
     text = (
         f"Of what an answer varies by in the same {f.context}, {percent(lean)} is the steady lean "
-        f"of a {f.one}, {percent(swing)} swings with the {f.context}, and {percent(dice)} is dice: "
+        f"of {f.noun}, {percent(swing)} swings with the {f.context}, and {percent(dice)} is dice: "
         "another answer to the same request."
     )
     if split.dice is None:
         text = (
             f"Every request was made once, so dice cannot be told from swing: {percent(lean)} of "
-            f"what an answer varies by is the steady lean of a {f.one}."
+            f"what an answer varies by is the steady lean of {f.noun}."
         )
     if split.swing is None:
         text = f"One {f.context} cannot tell swing from lean."
