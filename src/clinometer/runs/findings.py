@@ -722,6 +722,8 @@ def size(f: Facts) -> Finding:
         unit, points = " of the scale", f"{R.value * criterion.length:.2f} points"
     elif criterion.name == "share":
         unit = ", the share of answers that would have to change"
+    elif criterion.name == "released":
+        unit = ", on the scale of the authors' code, which ends at 0.2"
     ends = "" if R.low is None else between(R.low, R.high, to=" to ")
     if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
         ends = f"above 0, up to {risk(R.high)}"
@@ -861,8 +863,8 @@ def floor(f: Facts) -> Finding | None:
     else:
         text = (
             "For comparison: the same words, shuffled between the categories, give an R of this "
-            f"size ({ends}), so it comes from how common the words are, not from which way the "
-            "model leans."
+            f"size ({ends}), so the size comes from how common the words are, not from which way "
+            "the model leans."
         )
     sure = "clear" if f.floor.p <= CHANCE else "unclear"
     return Finding("floor", text, sure, given.value, given.low, given.high, "R")
