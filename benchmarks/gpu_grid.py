@@ -139,7 +139,7 @@ def measure(
 
     def ours(*, backend: str = "", **more: Any) -> dict[str, Any]:
         scorer_class: Any = CausalScorer if causal else MaskedScorer
-        model.set_attn_implementation("sdpa")
+        model.set_attn_implementation("sdpa")  # a scorer chooses anew
         scorer = scorer_class(
             model,
             tokenizer,
@@ -171,10 +171,10 @@ def measure(
         stages.run(f"{kind}: clinometer, {label}", fast, lambda more=more: ours(**more))
     if causal:
         stages.run(f"{kind}: clinometer rows", 20, lambda: ours(packing="rows"))
-        if settings.compile:
-            for layer in model.model.layers:
-                layer.compile()
-            stages.run(f"{kind}: clinometer, layers compiled", 40, ours)
+    if settings.compile:
+        for layer in model.model.layers if causal else model.bert.encoder.layer:
+            layer.compile(dynamic=True)
+        stages.run(f"{kind}: clinometer, layers compiled", 20, ours)
     if device.type == "cuda":
         stages.record[kind]["peak_gib"] = round(torch.cuda.max_memory_allocated() / 2**30, 1)
         torch.cuda.reset_peak_memory_stats()

@@ -17,6 +17,7 @@ from torch import Tensor
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, answer_queries, fetch, overlapped, run, to_device
+from clinometer.models.local.tiles import attend_in_tiles, whole_tiles
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
@@ -41,6 +42,7 @@ class MaskedScorer(TransformerScorer):
                 "token: use the tokenizer it was trained with, or --kind causal"
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
+        self.tiled = self.device.type == "cuda" and attend_in_tiles(self.model)
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         lengths = sorted({len(s) for s in words.sequences})
@@ -102,8 +104,9 @@ class MaskedScorer(TransformerScorer):
 
     def forward(self, batch: Batch) -> Tensor:
         """Log-probabilities of the wanted tokens at each row's position."""
+        tokens = whole_tiles(batch.tokens) if self.tiled else batch.tokens
         with torch.inference_mode():
-            return self.read(batch, input_ids=to_device(batch.tokens, self.device))
+            return self.read(batch, input_ids=to_device(tokens, self.device))
 
 
 class PermutationScorer(MaskedScorer):
