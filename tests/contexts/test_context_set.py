@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clinometer.contexts import ContextSet, SetMetadata
+from clinometer.contexts import ContextSet, SetMetadata, load_contexts
 from clinometer.contexts.context_set import DrawRecord, Sidecar, TopRecord
 from clinometer.errors import ContextError
 
@@ -325,15 +325,37 @@ def test_name_and_metadata_come_from_the_sidecar(tmp_path: Path) -> None:
     assert contexts.metadata == SetMetadata(corpus="14 novels")
 
 
+def test_sentences_without_counts_weigh_the_same(tmp_path: Path) -> None:
+    plain = load(tmp_path, f"template,place\n{SAID},home\n{SAW},street\n")
+    assert (plain.counts, plain.extra) == ((1.0, 1.0), {"place": ("home", "street")})
+    file = tmp_path / "own.txt"
+    file.write_text(f"\ufeff{SAID}\r\n\n  {CAME}\n", encoding="utf-8")
+    contexts = ContextSet.load(file)
+    assert (contexts.name, contexts.templates) == ("own", (SAID, " ".join(CAME.split())))
+    assert contexts.counts == (1.0, 1.0)
+    assert load_contexts(str(file)) == contexts
+
+
+def test_a_line_of_a_text_that_is_no_template_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "own.txt"
+    file.write_text(f"{SAID}\n\nThe [X] slept.\n")
+    with pytest.raises(ContextError, match=r"own\.txt: line 3: expected \[Y\] once, found none"):
+        ContextSet.load(file)
+    file.write_text("\n\n")
+    with pytest.raises(ContextError, match="expected at least one template, found none"):
+        ContextSet.load(file)
+    with pytest.raises(ContextError, match=r"ends in \.csv or \.csv\.gz"):
+        THREE.save(file)
+
+
 REFUSED = [
-    ("empty file", "", "mine.csv: expected the columns template,count, found an empty file"),
+    ("empty file", "", "mine.csv: expected a column template, found an empty file"),
     ("blank lines only", "\n\n", "found an empty file"),
-    ("header only", "template,count\n", "expected at least one template, found none after"),
+    ("header only", "template,count\n", "expected at least one template, found none"),
     (
         "another column",
         f"template,times\n{SAID},3\n",
-        "line 1: expected the columns template and count, found template, times; "
-        "rename the column that holds the count to count",
+        "expected a column count beside numbers, found times; rename it to count",
     ),
     ("no header", f"{SAID},3\n", r"line 1: expected the columns .* found The \[X\] said that"),
     ("a column twice", f"template,count,a,a\n{SAID},3,1,2\n", "line 1: .*found 'a' twice"),
@@ -388,7 +410,7 @@ def test_paths_without_a_csv_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ContextError, match=r"none\.csv: no such file"):
         ContextSet.load(tmp_path / "none.csv")
-    with pytest.raises(ContextError, match=r"folder\.csv: expected a \.csv file, found a folder"):
+    with pytest.raises(ContextError, match=r"folder\.csv: expected .* found a folder"):
         ContextSet.load(tmp_path / "folder.csv")
     with pytest.raises(ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"):
         ContextSet.load(tmp_path / "mine.tsv")

@@ -13,7 +13,7 @@ from clinometer.errors import ContextError
 from clinometer.runs import audit
 from clinometer.topics import builtin_topics, load_topic
 
-SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own csv file"
+SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own .csv or .txt file"
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_an_audit_refuses_a_loaded_set_that_does_not_fit() -> None:
     [
         ("religion", SUITED),
         ("gender-population", SUITED.replace("race", "gender")),
-        ("gender-zh", "wikipedia or your own csv file"),
-        ("gender-fr", "book or your own csv file"),
+        ("gender-zh", "wikipedia or your own .csv or .txt file"),
+        ("gender-fr", "book or your own .csv or .txt file"),
     ],
 )
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:
@@ -102,7 +102,7 @@ def test_a_misspelt_set_names_the_fitting_ones() -> None:
 
 def test_a_custom_topic_has_no_builtin_sets() -> None:
     german = replace(load_topic("gender"), name="geschlecht", language="de")
-    with pytest.raises(ContextError, match="give your own as a csv file"):
+    with pytest.raises(ContextError, match=r"give your own \.csv or \.txt file"):
         default_contexts(german)
 
 

@@ -41,7 +41,7 @@ def audit(
 
     Args:
         topic: a built-in topic or a .toml file; of sentences or of questions.
-        contexts: a source (wikipedia, book, …), a built-in context set or a .csv file.
+        contexts: a source (wikipedia, book, …), a built-in context set or a .csv or .txt file.
         groups: only these groups of the topic, separated by commas.
         replies: sampled replies per group and context, as epochs.
         max_contexts: sample at most this many contexts by weight.

@@ -61,7 +61,7 @@ def audit_command(
         str | None,
         opt(
             "A source (wikipedia, book, conversation, textbook, web), a built-in context set "
-            "or a .csv file.",
+            "or a .csv or .txt file.",
             unset="paper-TOPIC",
         ),
     ] = None,

@@ -113,7 +113,8 @@ def wandb_command(
 
 def croissant_command(
     contexts: Annotated[
-        str, typer.Argument(metavar="CONTEXTS", help="A built-in context set or a .csv file.")
+        str,
+        typer.Argument(metavar="CONTEXTS", help="A built-in context set, a .csv or .txt file."),
     ],
     license: Annotated[str, opt("Licence of the set: an SPDX name or an address.")],
     url: Annotated[str, opt("Where the set will be found.")],

@@ -115,8 +115,8 @@ def contexts_command(
     _list("contexts", rows, json_output)
     if not json_output:
         console().print(
-            f"too small: worth fewer than {FEWEST} even contexts (n_eff); good for a trial, not "
-            "for a measurement.",
+            f"n_eff: how many even contexts a set is worth. Too small: fewer than {FEWEST}, good "
+            "for a trial, not for a measurement.",
             soft_wrap=True,
         )
 
@@ -134,7 +134,7 @@ def _leaks(
     from clinometer.topics import load_topic
 
     if name is None:
-        raise SettingsError("--leak-model: expected the name of a context set or a .csv file")
+        raise SettingsError("--leak-model: expected a context set or a .csv or .txt file")
     chosen = load_contexts(name, topic=None if topic is None else load_topic(topic))
     about = topic or chosen.metadata.topic
     if about is None:

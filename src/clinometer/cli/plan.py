@@ -65,7 +65,7 @@ def plan_command(
     topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
-        opt("A source, a built-in context set or a .csv file.", unset="paper-TOPIC"),
+        opt("A source, a built-in context set or a .csv or .txt file.", unset="paper-TOPIC"),
     ] = None,
     groups: GROUPS = None,
     models: Annotated[
@@ -297,7 +297,7 @@ def _lines(plan: dict[str, Any]) -> list[str]:
             f"All {len(plan['models'])} models on {machines}: at least "
             f"{duration(plan['models_seconds'])}{price}."
         )
-    lines.append("Near parity R^b and R^v need about a quarter more.")
+    lines.append("Near parity the bias and volatility risks need about a quarter more.")
     return lines
 
 

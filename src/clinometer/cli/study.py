@@ -58,7 +58,7 @@ class Study:
         None, help="Only these groups of the topic, separated by commas.", unset="all"
     )
     contexts: str | None = option(
-        None, help="A built-in context set or a .csv file.", unset="the topic's own"
+        None, help="A built-in context set or a .csv or .txt file.", unset="the topic's own"
     )
     settings: AuditSettings = field(default_factory=AuditSettings)
     paper: PaperModels = field(default_factory=PaperModels)

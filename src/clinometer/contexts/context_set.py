@@ -1,7 +1,8 @@
 """A context set: templates with the slots [X] and [Y], how often each was seen, and its file.
 
 A set is stored as a .csv (or .csv.gz) file with the columns template and count, and a sidecar .json
-that says where the set comes from.
+that says where the set comes from. Your own may be simpler: a .csv file without counts, or a .txt
+file with one sentence per line; its sentences weigh the same.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from clinometer.measure.correction import Sampling
 
 COLUMNS = ("template", "count")
+#: Endings of files that are written, and of those that are read.
+WRITTEN = (".csv", ".csv.gz")
+READ = (*WRITTEN, ".txt")
 #: What the BVF authors' files call the count.
 _AS_COUNT = ("proportion", "frequency")
 _LIKE_A_SLOT = re.compile(r"\[\s*[xXyY]\s*\]")
@@ -343,7 +347,7 @@ class ContextSet:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ContextSet:
-        """Read a .csv or .csv.gz file and its sidecar .json, if there is one."""
+        """Read a .csv, .csv.gz or .txt file and its sidecar .json, if there is one."""
         return read_set(Path(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -428,27 +432,34 @@ def _number(n: int, *, where: str) -> int:
 
 
 def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
-    """Read a .csv or .csv.gz file and its sidecar; `shown` begins every error message."""
+    """Read a .csv, .csv.gz or .txt file and its sidecar; `shown` begins every error message."""
     shown = shown or os.fspath(path)
-    sidecar = _sidecar(path, shown=shown)
-    rows = _rows(_text(path, shown=shown), shown=shown)
+    sidecar = _sidecar(path, shown=shown, endings=READ)
+    content = _text(path, shown=shown)
+    rows = _lines(content) if path.suffix == ".txt" else _rows(content, shown=shown)
     columns: dict[str, list[str]] = {column: [] for column in next(rows)[1]}
-    at_count = list(columns).index("count")
     lines, counts = [], []
     for line, row in rows:
         lines.append(line)
         for cells, text in zip(columns.values(), row, strict=True):
             cells.append(without_quote(text))
-        if (count := _count(row[at_count])) is None:
+        said = columns["count"][-1] if "count" in columns else "1"
+        if (count := _count(said)) is None:
             raise ContextError(
-                f"{shown}: line {line}: count: expected a number above 0, found {row[at_count]!r}"
+                f"{shown}: line {line}: count: expected a number above 0, found {said!r}"
             )
         counts.append(count)
     templates, extra = columns["template"], {c: v for c, v in columns.items() if c not in COLUMNS}
     if not templates:
-        raise ContextError(f"{shown}: expected at least one template, found none after the header")
+        raise ContextError(f"{shown}: expected at least one template, found none")
+    numeric = [c for c, values in extra.items() if all(map(_count, values))]
+    if "count" not in columns and numeric:
+        raise ContextError(
+            f"{shown}: expected a column count beside numbers, found {numeric[0]}; rename it to "
+            "count, or add a column count of 1 if it is something else"
+        )
     about = Sidecar.read(sidecar) if sidecar.exists() else Sidecar()
-    name = about.name or path.name.split(".csv")[0]
+    name = about.name or sidecar.stem
     try:
         contexts = ContextSet(name, templates, counts, extra, about.metadata)
     except ContextError as exc:
@@ -463,6 +474,14 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
             f"restore it, or remove sha256 from {sidecar.name} if the change is intended"
         )
     return contexts
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The same as `_rows` of a text with one template per line."""
+    yield 0, ["template"]
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, [line]
 
 
 def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
@@ -488,18 +507,18 @@ def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
             )
         yield line, row
     if not header:
-        raise ContextError(f"{shown}: expected the columns template,count, found an empty file")
+        raise ContextError(f"{shown}: expected a column template, found an empty file")
 
 
 def _header(row: list[str], *, where: str) -> list[str]:
     header = [column.strip() for column in row]
     if "count" not in header:
         header = ["count" if column in _AS_COUNT else column for column in header]
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
+    if "template" not in header:
         raise ContextError(
-            f"{where}: expected the columns template and count, found {', '.join(header)}; "
-            f"rename the column that holds the {missing[0]} to {missing[0]}"
+            f"{where}: expected the columns template and (if known) count, found "
+            f"{', '.join(header)}; rename the column that holds the template to template, or put "
+            "one sentence on each line of a .txt file"
         )
     for column in header:
         if not column or header.count(column) > 1:
@@ -522,9 +541,9 @@ def _text(path: Path, *, shown: str) -> str:
     except FileNotFoundError as exc:
         raise ContextError(f"{shown}: no such file; check the path") from exc
     except IsADirectoryError as exc:
-        raise ContextError(f"{shown}: expected a .csv file, found a folder") from exc
+        raise ContextError(f"{shown}: expected a .csv or .txt file, found a folder") from exc
     except OSError as exc:
-        raise ContextError(f"{shown}: {exc.strerror}; expected a readable .csv file") from exc
+        raise ContextError(f"{shown}: {exc.strerror}; expected a readable file") from exc
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -532,8 +551,8 @@ def _text(path: Path, *, shown: str) -> str:
         raise ContextError(f"{shown}: line {line}: not valid UTF-8; save it as UTF-8") from exc
 
 
-def _sidecar(path: Path, *, shown: str) -> Path:
-    for ending in (".csv", ".csv.gz"):
+def _sidecar(path: Path, *, shown: str, endings: tuple[str, ...] = WRITTEN) -> Path:
+    for ending in endings:
         if path.name.endswith(ending) and path.name != ending:
             return path.with_name(path.name.removesuffix(ending) + ".json")
-    raise ContextError(f"{shown}: expected a file that ends in .csv or .csv.gz")
+    raise ContextError(f"{shown}: expected a file that ends in {' or '.join(endings)}")

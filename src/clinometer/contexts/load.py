@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.context_set import COLUMNS, ContextSet, SetMetadata, read_set
+from clinometer.contexts.context_set import COLUMNS, READ, ContextSet, SetMetadata, read_set
 from clinometer.errors import ContextError, closest
 from clinometer.topics import Topic
 
@@ -42,7 +42,7 @@ def load_contexts(
 ) -> ContextSet:
     """Load a built-in context set by name, or your own by path.
 
-    A name without a folder and without .csv or .csv.gz is a built-in one; anything else is a path.
+    A name without a folder and without .csv, .csv.gz or .txt is a built-in one, else it is a path.
     The name of a source (wikipedia, book, conversation, textbook, web) means the set of that source
     for the topic: `wikipedia` is `wikipedia-race` for the topic race. With a `topic`, a set that
     does not fit its words (another language, adjectives where a pronoun belongs) is an error.
@@ -55,7 +55,7 @@ def load_contexts(
     path = Path(name_or_path)
     if builtin in builtin_contexts():
         contexts = read_set(BUILTIN / f"{builtin}.csv", shown=f"{builtin}.csv")
-    elif path.name == name and not name.endswith((".csv", ".csv.gz")):
+    elif path.name == name and not name.endswith(READ):
         raise ContextError(_unknown(name, topic))
     else:
         contexts = read_set(path)
@@ -156,8 +156,8 @@ def suggestion(topic: Topic) -> str:
     paper = _of_source("paper", topic) or ("paper-race" if topic.name in ADJECTIVES else None)
     names += [paper] if paper else []
     if not names:
-        return "give your own as a csv file; 'clinometer list contexts' lists the built-in ones"
-    return f"use --contexts {', '.join(names)} or your own csv file"
+        return "give your own .csv or .txt file; 'clinometer list contexts' lists the built-in ones"
+    return f"use --contexts {', '.join(names)} or your own .csv or .txt file"
 
 
 def _of_source(source: str, topic: Topic | None) -> str | None:
