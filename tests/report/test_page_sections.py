@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,16 @@ def test_a_judge_without_labels_is_named_on_the_first_screen(tmp_path: Path) -> 
     judge = {"kind": "text", "by": "judge", "model": "smollm2", "rubric": rubric}
     run.record.topic = run.record.topic.model_copy(update={"readout": judge})
     assert any("is not calibrated" in line for line in lede(run))
+
+
+def test_tables_have_no_raw_floats(small: Run) -> None:
+    one = summary_of(small)
+    for table in tables_of(one.opened, one):
+        cells = [cell.text for row in table.rows() for cell in row]
+        assert not [text for text in cells if re.search(r"\d\.\d{9}", text)], table.key
+
+
+def test_the_part_about_groups_is_open(small: Run) -> None:
+    one = summary_of(small)
+    groups = next(p for p in section(one.opened, 0, one).parts if p.key == "groups")
+    assert groups.figures or "groups" in [t.key for t in groups.tables]

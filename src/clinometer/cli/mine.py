@@ -108,7 +108,7 @@ def mine_command(
     console().print(
         f"{about.occurrences} occurrences in {articles.mined} articles "
         f"({articles.read} read, {about.sentences_parsed} sentences parsed), "
-        f"n_eff {contexts.n_eff:.1f}; written to {out}",
+        f"{contexts.n_eff:.1f} effective contexts; written to {out}",
         soft_wrap=True,
         markup=False,
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from clinometer.display.numbers import HEADINGS, MEASURES, SYMBOLS, between, show
+from clinometer.display.text import proper
 
 
 def _risks(*measures: str) -> dict[str, tuple[str, str]]:
@@ -186,6 +187,8 @@ class Table:
 def _about(column: str) -> tuple[str, str]:
     if column in COLUMNS:
         return COLUMNS[column]
+    if column.startswith("leans to "):
+        return (column, "signed")
     return (column, "risk" if column.startswith("p(") else "text")
 
 
@@ -199,4 +202,7 @@ def _cell(column: Column, record: Mapping[Any, Any], mark: str) -> Cell:
             interval = f"{show(low, column.kind)} to {show(high, column.kind)}"
             if column.kind == "paper":
                 interval = between(low, high)
-    return Cell(show(value, column.kind), interval, "" if missing else value, column, mark)
+    text = show(value, column.kind)
+    if column.name in ("group", "leaning", "category"):
+        text = proper(text)
+    return Cell(text, interval, "" if missing else value, column, mark)

@@ -29,6 +29,22 @@ def brief(text: object, length: int = 60) -> str:
     return cut + "…"
 
 
+#: Offices and peoples that word lists write in lower case.
+_PROPER = re.compile(
+    r"\b(?:c[eft]o|african|asian|buddhist|christian|hindu|hispanic|indian|jewish|latino|muslim)"
+    r"(?=s?\b)"
+)
+
+
+def proper(text: str) -> str:
+    """Names of groups and categories as English writes them; prompts keep what was asked.
+
+    >>> proper("cto"), proper("asian words"), proper("doctor")
+    ('CTO', 'Asian words', 'doctor')
+    """
+    return _PROPER.sub(lambda m: m[0].upper() if len(m[0]) == 3 else m[0].title(), text)
+
+
 class Plain:
     """A dataclass that is written as JSON."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clinometer.display.numbers import MEASURES, between, counted
+from clinometer.display.numbers import MEASURES, SYMBOLS, between, counted
 from clinometer.errors import RunError
 from clinometer.runs import Run
 from clinometer.statistics.estimate import Estimate
@@ -18,8 +18,8 @@ DESCRIPTIONS = {
 }
 NAMES = {
     "R": "Discrimination risk R",
-    "R_bias": "Bias risk R_bias",
-    "R_volatility": "Volatility risk R_volatility",
+    "R_bias": f"Bias risk {SYMBOLS['R_bias']}",
+    "R_volatility": f"Volatility risk {SYMBOLS['R_volatility']}",
 }
 #: The limits of the numbers; wherever there is room for a sentence.
 CAUTION = (

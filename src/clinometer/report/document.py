@@ -15,7 +15,7 @@ import jinja2
 
 from clinometer import __version__
 from clinometer.display.numbers import percent, show
-from clinometer.display.text import brief, visible
+from clinometer.display.text import brief, proper, visible
 from clinometer.report.charts.style import PALETTE
 
 
@@ -33,6 +33,7 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
     templates.filters.update(
         visible=visible,
         brief=brief,
+        proper=proper,
         show=show,
         percent=percent,
         tail=tail,

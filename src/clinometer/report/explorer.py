@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.text import brief, plain, visible
+from clinometer.display.text import brief, plain, proper, visible
 from clinometer.report.cell_statistics import sentence
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
@@ -113,9 +113,9 @@ def _about(summary: RunSummary) -> dict[str, Any]:
         "model": visible(summary.opened.name),
         "state": summary.opened.state,
         "noun": noun_of(run)[0],
-        "categories": [visible(c) for c in p.categories],
+        "categories": [proper(visible(c)) for c in p.categories],
         "reference": [1 / len(p.categories)] * len(p.categories) if even else plain(p.reference),
-        "groups": [brief(g, _LONGEST) for g in p.groups],
+        "groups": [proper(brief(g, _LONGEST)) for g in p.groups],
         "texts": texts,
         "articles": articles,
         "contexts": [brief(c, _LONGEST) for c in p.contexts],

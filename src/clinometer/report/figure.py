@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
-from clinometer.display.text import visible
+from clinometer.display.text import proper, visible
 from clinometer.extras import require
 from clinometer.report.charts.style import BESIDE, NARROW, OURS, PALETTE, WIDE, wrap_axis_title
 from clinometer.storage.spreadsheet import no_formula
@@ -52,7 +52,7 @@ class Figure:
     def __post_init__(self) -> None:
         """Names of groups, models and contexts are other people's text."""
         for name in ("title", "caption", "alt"):
-            object.__setattr__(self, name, visible(getattr(self, name)))
+            object.__setattr__(self, name, proper(visible(getattr(self, name))))
 
     def inline(self, prefix: str = "", *, beside: bool = False) -> dict[str, str]:
         """The drawing embedded in a page, for wide and for narrow screens; with `beside` also for
@@ -138,7 +138,7 @@ def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
 
 def _svg_of(spec: dict[str, Any]) -> str:
     svg = str(_converter().vegalite_to_svg(spec, allowed_base_urls=[]))
-    return _TEXT.sub(lambda text: small_signs(text[0]), svg)
+    return _TEXT.sub(lambda text: small_signs(proper(text[0])), svg)
 
 
 def small_signs(text: str) -> str:
@@ -190,7 +190,7 @@ def _attributes(attributes: Mapping[str, str], ids: Mapping[str, str]) -> Iterat
     for full, value in attributes.items():
         name = _local(full)
         if name == "aria-label" and value.startswith(OURS):
-            yield "data-tip", value.removeprefix(OURS)
+            yield "data-tip", proper(value.removeprefix(OURS))
         elif name == "id":
             yield name, ids[value]
         elif name == "href":

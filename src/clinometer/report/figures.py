@@ -68,7 +68,7 @@ def basis(run: Run) -> str:
     """The basis of every number of a run; every chart shows it."""
     report = run.risks
     seen = len(report.groups) - len(report.missing_groups)
-    text = f"n = {seen} groups × {report.n_contexts:,} contexts, n_eff = {report.n_eff:,.1f}"
+    text = f"{seen} groups × {report.n_contexts:,} contexts, {report.n_eff:,.1f} effective"
     return text + (f", {report.missing_cells:,} cells missing" if report.missing_cells else "")
 
 
@@ -709,8 +709,8 @@ def differences_figure(comparison: Comparison) -> Figure:
         caption=(
             f"Right of zero: the first model has the higher risk. {comparison.level:.0%} "
             f"intervals; one that contains zero leaves the order open. "
-            f"n = {len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
-            f"n_eff = {comparison.n_eff:,.1f}."
+            f"{len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
+            f"{comparison.n_eff:,.1f} effective."
         ),
         alt=f"Paired differences. {said}.",
         draw=lambda width: charts.differences(table, width=width),

@@ -259,9 +259,12 @@ def _parts(summary: RunSummary) -> list[Part]:
         Part(
             "groups",
             "Which groups?",
-            tables=(by_key["benchmark"],) if "benchmark" in by_key else (),
-            folded_figures=every,
-            folded=(by_key["groups"],),
+            tables=(
+                *((by_key["benchmark"],) if "benchmark" in by_key else ()),
+                *(() if every else (by_key["groups"],)),
+            ),
+            figures=every,
+            folded=(by_key["groups"],) if every else (),
         ),
         Part(
             "sentences",

@@ -210,6 +210,11 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for key, inner in value.items():
             yield from _flat(f"{name}.{key}", inner)
     elif isinstance(value, (list, tuple)):
-        yield name, ", ".join(str(v) for v in value) or "none"
+        yield name, ", ".join(map(_setting, value)) or "none"
     else:
-        yield name, "none" if value is None else str(value)
+        yield name, _setting(value)
+
+
+def _setting(value: Any) -> str:
+    """A value of run.json, which has every digit."""
+    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relation, percent, risk
-from clinometer.display.text import brief
+from clinometer.display.text import brief, proper
 from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
 from clinometer.measure.components import Components, Placebo
@@ -287,7 +287,8 @@ def _said(category: str, words: Sequence[str], *, asked: bool) -> str:
         return f"“{brief(words[0] if words else category, 24)}”"
     if len(words) == 1:
         return f"“{brief(words[0], 24)}”"
-    return f"{brief(category, 30)} words" if words else brief(category, 30)
+    name = proper(brief(category, 30))
+    return f"{name} words" if words else name
 
 
 # --- One run ---------------------------------------------------------------------------------
@@ -909,7 +910,7 @@ def _mean(f: Facts, values: FloatArray) -> float:
 
 
 def _group(f: Facts, x: int) -> str:
-    return brief(f.groups[x], 40)
+    return proper(brief(f.groups[x], 40))
 
 
 def _points(apart: float) -> str:
