@@ -6,11 +6,13 @@ import csv
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clinometer.errors import RunError
 from clinometer.reliability import ReliabilityRun, Statement, VariantSet, load_statements
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.scoring import ReliabilitySettings
@@ -135,6 +137,27 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
     assert sources == ["crows-pairs"] * 3 + ["own"]
     done = clinometer(*command, "--filler", "pocket:bert", "--json")
     assert json.loads(done.out)["fix"][0]["question"].endswith("?")
+    other.write_text("id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n")
+    done = clinometer(*command, "--filler", "pocket:bert")
+    assert done.status == 0, done.err
+    assert "1 statement changed since the last audit" in done.out
+    with (out / "changes.csv").open() as stream:
+        changed = list(csv.DictReader(stream))
+    assert [(row["before"], row["after"]) for row in changed] == [
+        ("Nurses sing in the ward.", "Night nurses sing in the ward.")
+    ]
+    other.write_text("id,sentence\n77,Cats purr.\n")
     done = clinometer("reliability", "audit", other, "--out", out)
     assert done.status == 2
-    assert "other settings: statements" in done.err
+    assert "has an audit of other statements" in done.err
+
+
+def test_statements_edited_in_two_places_are_refused(benchmark: Path, audited: Path) -> None:
+    out = benchmark.parent / "twice"
+    shutil.copytree(audited, out)
+    file = out / "statements.csv"
+    file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    statements = load_statements(benchmark)
+    other = [replace(statements[0], text="Women here are loud."), *statements[1:]]
+    with pytest.raises(RunError, match=r"statements\.csv: was edited, and so were the statements"):
+        audit_benchmark(other, out, settings=SETTINGS)

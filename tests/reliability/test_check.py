@@ -37,7 +37,7 @@ def test_the_example_sentence_is_checked(checked: cm.Check) -> None:
     assert [b.question for b in checked.blanks] == [
         "Which women?",
         "At which office?",
-        "On what occasion?",
+        "Arrogant on what occasion?",
     ]
     assert sorted(checked.questions) == sorted(b.question for b in checked.blanks)
     most = max(checked.blanks, key=lambda b: b.cv)
@@ -72,6 +72,18 @@ def test_the_command(clinometer: Clinometer) -> None:
     assert done.status == 1
     assert "Ask: At which office?" in done.out
     assert "below 1" in done.err
+
+
+def test_an_edit_is_shown_before_and_after(clinometer: Clinometer) -> None:
+    edit = "The women at the post office were arrogant to me today."
+    command = ["reliability", "check", SENTENCE, "--edit", edit, "--target", "women", "-n", 2]
+    done = clinometer(*command, "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert [found[one]["sentence"] for one in ("before", "after")] == [SENTENCE, edit]
+    assert found["change"] in ("clearly more stable", "clearly less stable", "no clear change")
+    done = clinometer(*command)
+    assert f"The edit: {found['change']}." in done.out
 
 
 @pytest.mark.parametrize(

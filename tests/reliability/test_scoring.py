@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +152,30 @@ def test_a_finished_run_loads_no_model(
             out=run.path,
             settings=ReliabilitySettings(masking="original"),
         )
-    with pytest.raises(RunError, match="set of statements"):
-        cm.score_reliability(STATEMENTS[:2], VERSIONS, out=run.path, settings=FEW)
+    with pytest.raises(RunError, match="scores of another set of statements"):
+        cm.score_reliability(["Cats purr."], {"Cats purr.": ["Old cats purr."]}, out=run.path)
+
+
+def test_only_what_has_changed_is_scored_again(
+    tmp_path: Path, run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run.path or "", tmp_path / "run")
+    edited = [replace(s, text="Women sing a lot.") if s.id == "plain" else s for s in STATEMENTS]
+    seen: list[tuple[int, int]] = []
+    again = cm.score_reliability(
+        edited,
+        VERSIONS,
+        out=tmp_path / "run",
+        settings=FEW,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[0][1] - seen[0][0] == 1  # the statement; its versions are the same
+    others = again.statements["id"] != "plain"
+    assert again.statements[others]["tau"].equals(run.statements[others]["tau"])
+    assert row(again, "plain")["tau"] != row(run, "plain")["tau"]
+    monkeypatch.setattr(taus, "open_model", lambda *a, **k: pytest.fail("a model was opened"))
+    back = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run", settings=FEW)
+    assert back.statements.equals(run.statements)
 
 
 def test_an_interrupted_run_resumes(

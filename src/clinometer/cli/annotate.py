@@ -10,7 +10,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import PORT, opt
-from clinometer.cli.printing import console, print_json
+from clinometer.cli.printing import console, print_json, say
 from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ def annotate_command(
         typer.Argument(metavar="DATASET", help="The table to annotate (csv, tsv, jsonl, parquet)."),
     ],
     mode: Annotated[
-        str,
+        str | None,
         opt(
             "blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5; "
-            "category: say which of --categories a reply is."
+            "category: say which of --categories a reply is.",
+            unset="blanks, or rating where there are none",
         ),
-    ] = "blanks",
+    ] = None,
     categories: Annotated[
         str | None, opt("With --mode category: their names, as in yes,no; other is added.")
     ] = None,
@@ -77,8 +78,14 @@ def annotate_command(
         raise SettingsError(f"--public: expected an address with http:// or https://: {public!r}")
     named = [] if categories is None else [c.strip() for c in categories.split(",") if c.strip()]
     asked = read_task(dataset, mode=mode, name=task, column=column, categories=named)
-    text = read_guidelines(mode, guidelines)
-    place = database or os.environ.get(ENVIRONMENT) or f"{dataset.with_suffix('')}.{mode}.sqlite"
+    if mode is None and asked.mode == "rating":
+        say(
+            f"{dataset} has no blanks, so people rate its sentences; 'clinometer reliability audit "
+            "--until points' proposes blanks"
+        )
+    text = read_guidelines(asked.mode, guidelines)
+    beside = f"{dataset.with_suffix('')}.{asked.mode}.sqlite"
+    place = database or os.environ.get(ENVIRONMENT) or beside
     store = Store(place, asked)
     try:
         if export is not None:

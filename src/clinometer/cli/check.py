@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,11 +10,12 @@ from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
 from clinometer.cli.options import DEVICE, SEED, derived
-from clinometer.cli.printing import console, print_json
-from clinometer.display.numbers import between
-from clinometer.measure import Estimate
+from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.cli.printing import sentence as sentence_of_results
+from clinometer.display.numbers import between, risk
 from clinometer.models import LoadOptions
 from clinometer.reliability.check import Check, check
+from clinometer.reliability.run import edit_verdict
 from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import DEFAULT_FILLER
 
@@ -30,6 +31,9 @@ def check_command(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="One sentence, in quotes.")],
     target: Annotated[
         list[str] | None, opt("A term in the sentence that names the group; may be repeated.")
+    ] = None,
+    edit: Annotated[
+        str | None, opt("The sentence as you would write it instead: shows before and after.")
     ] = None,
     points: Annotated[str | None, opt("The sentence with your own blanks (___).")] = None,
     model: Annotated[
@@ -70,51 +74,62 @@ def check_command(
 ) -> None:
     """Does a sentence need more context, and where? Suggests clarifying questions.
 
-    stability = 1 - COBIAS: 1 if context changes nothing for the scoring models.
+    stability = 1 - COBIAS: 1 if context changes nothing for the scoring models. --edit shows what
+    another wording changes.
     """
-    found = check(
-        sentence,
-        targets=target or (),
-        points=points,
-        model=model,
-        filler=filler,
-        models=score_with or ("pocket:bert",),
-        n=n,
-        temperature=temperature,
-        seed=seed,
-        load=LoadOptions(device=device),
-    )
-    if json_output:
+    asked: dict[str, Any] = {
+        "model": model,
+        "filler": filler,
+        "models": score_with or ("pocket:bert",),
+        "n": n,
+        "temperature": temperature,
+        "seed": seed,
+        "load": LoadOptions(device=device),
+    }
+    found = check(sentence, targets=target or (), points=points, **asked)
+    if edit is not None:
+        kept = [t for t in target or () if t.casefold() in edit.casefold()]
+        before, found = found, check(edit, targets=kept, **asked)
+        verdict = edit_verdict(before.estimate, found.estimate)
+    if json_output and edit is not None:
+        shown = {"before": before.to_dict(), "after": found.to_dict(), "change": verdict}
+        print_json(shown)
+    elif json_output:
         print_json(found.to_dict())
     else:
-        out = console()
-        out.print(f"{found.points}   (blanks by {found.proposer})", soft_wrap=True)
-        for blank in found.by_weight:
-            share = "–" if blank.share is None else f"{blank.share:.0%}"
-            such = ", ".join(blank.fills[:3]) or "nothing suits"
-            line = f"  {share:>4}  {blank.question}  such as: {such}"
-            out.print(line, soft_wrap=True)
-        if len(found.blanks) > 1 and found.matters_most is None:
-            out.print(
-                f"Which of these matters most cannot be told from {len(found.versions)} versions."
-            )
-        if found.stability is not None:
-            ends = between(found.stability_low, found.stability_high, to=" to ")
-            interval = f" (95 % interval {ends})" if ends else ""
-            out.print(
-                f"stability {found.stability:.3f}{interval}, COBIAS {found.cobias:.3f}, "
-                f"context variance {found.cv:.2f} over {len(found.versions)} versions",
-                markup=False,
-            )
-        out.print("Ask: " + " ".join(found.questions[:_ASKED]), soft_wrap=True)
-        out.print(_MEANING, soft_wrap=True)
-        out.print(found.standing, soft_wrap=True)
+        if edit is not None:
+            _print_edit(before, found, verdict)
+        _print(found)
     if fail_below is not None:
-        fail(below("stability", _stability(found), fail_below, fail_on))
+        fail(below("stability", found.estimate, fail_below, fail_on))
 
 
-def _stability(found: Check) -> Estimate | None:
-    value, low, high = found.stability, found.stability_low, found.stability_high
-    if value is None or low is None or high is None:
-        return None if value is None else Estimate(value)
-    return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
+def _print_edit(before: Check, after: Check, verdict: str) -> None:
+    """Both wordings with their stability; then whether they differ."""
+    table = TerminalTable().add_text("").add_numbers("stability", "interval").add_text("sentence")
+    for name, one in (("before", before), ("after", after)):
+        ends = between(one.stability_low, one.stability_high)
+        table.add_row(name, risk(one.stability), ends, one.sentence)
+    table.print(console())
+    sentence_of_results(f"The edit: {verdict}.")
+
+
+def _print(found: Check) -> None:
+    out = sentence_of_results
+    out(f"{found.points}   (blanks by {found.proposer})")
+    for blank in found.by_weight:
+        share = "–" if blank.share is None else f"{blank.share:.0%}"
+        such = ", ".join(blank.suggestions()) or "nothing suits"
+        out(f"{share:>4}  {blank.question}  such as: {such}", indent="  ")
+    if len(found.blanks) > 1 and found.matters_most is None:
+        out(f"Which of these matters most cannot be told from {len(found.versions)} versions.")
+    if found.stability is not None:
+        ends = between(found.stability_low, found.stability_high, to=" to ")
+        interval = f" (95 % interval {ends})" if ends else ""
+        out(
+            f"stability {risk(found.stability)}{interval}, COBIAS {risk(found.cobias)}, "
+            f"context variance {found.cv:.2f} over {len(found.versions)} versions"
+        )
+    out("Ask: " + " ".join(found.questions[:_ASKED]))
+    out(_MEANING)
+    out(found.standing)

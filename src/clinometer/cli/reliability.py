@@ -16,7 +16,7 @@ from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
 from clinometer.cli.options import grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
-from clinometer.display.numbers import between
+from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions
@@ -171,7 +171,8 @@ def audit_command(
     """From a benchmark's files to a report: pairs, target terms, blanks, versions, scores, ranks.
 
     Every step leaves its file in --out, to look at or to edit. Rerun the same command to resume,
-    and to redo what depends on an edited file. Benchmarks contain offensive sentences.
+    and to redo what depends on an edited file: statements that have changed are scored again and
+    shown before and after. Benchmarks contain offensive sentences.
     """
     from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
     from clinometer.reliability.run import data_card
@@ -224,24 +225,30 @@ def audit_command(
         return
     scores = audit.run.statements
     weights = scores[["id", "source", "text", "stability"]].rename(columns={"stability": "weight"})
-    for name, frame in {"scores": scores, "fix": audit.fix, "weights": weights}.items():
+    frames = {"scores": scores, "fix": audit.fix, "weights": weights}
+    if len(audit.changes):
+        frames["changes"] = audit.changes
+    for name, frame in frames.items():
         write_frame(frame, out / f"{name}.csv")
     write_files({out / "card.md": data_card(audit.run).encode()})
     write_reliability_report([audit.run], out / "report.html")
     if json_output:
         content = _run_json(audit.run)
         content.pop("settings")
-        print_json(content | {"steps": audit.counts, "fix": plain_records(audit.fix)})
+        more = {"fix": plain_records(audit.fix), "changes": plain_records(audit.changes)}
+        print_json(content | {"steps": audit.counts, **more})
     else:
+        _print_changes(audit.changes)
         _print_run(audit.run, top=top)
         if len(audit.fix):
             rows = TerminalTable("What to specify first").add_text("id", "question", "say it after")
             for row in audit.fix.head(5).to_dict(orient="records"):
                 rows.add_row(row["id"], row["question"], row["blank"])
             rows.print(console())
-        files = "statements.csv, points.jsonl, versions.jsonl, run/, scores.csv, fix.csv"
+        edit = "edit the statements and rerun the command to see before and after"
         console().print(
-            f"In {out}: {files}, weights.csv, card.md. Next: open {out / 'report.html'}",
+            f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}, card.md. "
+            f"Next: open {out / 'report.html'}; {edit}",
             soft_wrap=True,
         )
     _check_stability(audit.run, fail_below, fail_on)
@@ -451,6 +458,19 @@ def _print_run(run: ReliabilityRun, *, top: int) -> None:
         rows.print(console())
     for line in reading_notes(run.record):
         console().print(line, soft_wrap=True)
+
+
+def _print_changes(changes: pd.DataFrame) -> None:
+    """The statements that were edited, before and after."""
+    if changes.empty:
+        return
+    table = TerminalTable(f"{counted(len(changes), 'statement')} changed since the last audit")
+    table.add_text("").add_numbers("stability").add_text("statement", "change")
+    for row in changes.to_dict("records"):
+        table.add_row("before", risk(row["stability_before"]), row["before"], "")
+        table.add_row("after", risk(row["stability_after"]), row["after"], row["change"])
+        table.add_section()
+    table.print(console())
 
 
 def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str) -> None:

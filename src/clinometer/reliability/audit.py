@@ -6,34 +6,37 @@ versions.jsonl    the blanks filled
 run/              the scores (a run folder)
 blanks/           the scores of single blanks, of the statements to fix
 
-Every step reads the file of the step before it. A file may be edited between two calls: what was
-made from the edited rows is then made again, and nothing else.
+Every step reads the file of the step before it. A file may be edited between two calls, the
+benchmark's own included: what was made from the edited rows is then made again, and nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.errors import ClinometerError, RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
 from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
 from clinometer.reliability.clarifying_questions import questions
 from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.folder import ValidationRecord
-from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.run import ReliabilityRun, edit_verdict
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import MadeVariants, VariantSettings, make_variants
+from clinometer.statistics.estimate import Estimate
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
 from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.untrusted import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,12 +88,15 @@ class BenchmarkAudit:
     run       the scores
     fix       the least stable statements, with the blank that matters most and the version that
               changes most; empty if the versions fill no blanks
+    changes   the statements whose text has changed since the last audit in this folder, before and
+              after
     counts    of points and versions; empty where they were given
     """
 
     path: Path
     run: ReliabilityRun
     fix: pd.DataFrame
+    changes: pd.DataFrame
     counts: dict[str, dict[str, Any]]
 
 
@@ -106,23 +112,53 @@ class BenchmarkFolder(Resumable):
         return recorded_settings(self.record_file)
 
     def begin(self, identity: Identity) -> None:
-        text = json.dumps({"schema_version": 1, "settings": dict(identity)}, indent=2)
+        self._write_record(identity, {})
+
+    def _write_record(self, identity: Identity, statements: Mapping[str, str]) -> None:
+        content = {"schema_version": 1, "settings": dict(identity), "statements": dict(statements)}
         with replacing(self.record_file, error=RunError) as beside:
-            beside.write_text(text + "\n", encoding="utf-8")
+            beside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def clear(self) -> None:
         for file in (self.record_file, self.statements_file):
             file.unlink(missing_ok=True)
 
     def statements(self, sources: Sequence[Statement]) -> list[Statement]:
-        """Those of statements.csv, which may have been edited; it is written first."""
+        """Those of statements.csv, which may have been edited. It is written first, and again when
+        the sources have changed."""
         import pandas as pd
 
-        if not self.statements_file.exists():
-            frame = pd.DataFrame([statement_row(s) for s in sources]).map(no_formula)
-            with replacing(self.statements_file, error=RunError) as beside:
-                frame.to_csv(beside, index=False)
-        return read_table_of_statements(self.statements_file)
+        file = self.statements_file
+        frame = pd.DataFrame([statement_row(s) for s in sources]).map(no_formula)
+        content = frame.to_csv(index=False).encode()
+        digest = _digest(content)
+        if not file.exists():
+            self._write_statements(content)
+        elif (before := self._written()) not in (digest, None):
+            edited = _digest(file.read_bytes())
+            if edited not in (before, digest):
+                raise RunError(
+                    f"{file}: was edited, and so were the statements it was made from; remove it "
+                    "to take these"
+                )
+            known = read_table_of_statements(file)
+            if {s.id for s in known}.isdisjoint(s.id for s in sources):
+                raise RunError(
+                    f"{self.path}: has an audit of other statements; choose another --out, or "
+                    "--fresh to start over"
+                )
+            self._write_statements(content)
+        return read_table_of_statements(file)
+
+    def _write_statements(self, content: bytes) -> None:
+        with replacing(self.statements_file, error=RunError) as beside:
+            beside.write_bytes(content)
+        self._write_record(self.earlier() or {}, {"sha256": _digest(content)})
+
+    def _written(self) -> str | None:
+        """The digest of statements.csv as it was made from its sources."""
+        found = read_json(self.record_file).get("statements")
+        return found.get("sha256") if isinstance(found, dict) else None
 
 
 def prepare_benchmark(
@@ -141,7 +177,7 @@ def prepare_benchmark(
         raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
     folder = BenchmarkFolder(out)
     settings = settings or BenchmarkSettings()
-    with folder.opened(_identity(statements, None), fresh=fresh):
+    with folder.opened(_identity(statements, given=False), fresh=fresh):
         return _prepare(folder, statements, until, settings, fresh, stage, embed)
 
 
@@ -159,10 +195,12 @@ def audit_benchmark(
     max_dissimilarity: float | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions, scores and what to fix for the statements of a benchmark, in the folder
-    `out`. The same call resumes. `variants` are used instead of new versions; `validation`, `embed`
+    `out`. The same call resumes; statements that have changed since are scored again, and compared
+    with what they were. `variants` are used instead of new versions; `validation`, `embed`
     and `max_dissimilarity` as in `score_reliability`."""
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
-    with folder.opened(_identity(statements, variants), fresh=fresh):
+    with folder.opened(_identity(statements, given=variants is not None), fresh=fresh):
+        earlier = _earlier_scores(folder.path / "run")
         until = VERSIONS if variants is None else POINTS
         prepared = _prepare(folder, statements, until, settings, fresh, stage, embed)
         made = prepared.versions
@@ -181,18 +219,61 @@ def audit_benchmark(
             max_dissimilarity=max_dissimilarity,
         )
         fix = _fix(prepared.statements, variants, run, settings, folder.path / "blanks", stage)
-    return BenchmarkAudit(folder.path, run, fix, prepared.counts)
+    changes = changed_statements(earlier, run.statements)
+    return BenchmarkAudit(folder.path, run, fix, changes, prepared.counts)
 
 
-def _identity(statements: Sequence[Statement], variants: VariantSet | None) -> dict[str, Any]:
+def _identity(statements: Sequence[Statement], *, given: bool) -> dict[str, Any]:
     if not statements:
         raise TableError("statements: expected at least one, found none")
-    rows = [statement_row(s) for s in statements]
-    versions = None if variants is None else variants.versions
-    return {
-        "statements": hashlib.sha256(json.dumps(rows).encode()).hexdigest(),
-        "versions": versions and hashlib.sha256(json.dumps(versions).encode()).hexdigest(),
-    }
+    return {"versions": "given" if given else "made"}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _earlier_scores(run: Path) -> pd.DataFrame | None:
+    """The statements of the last audit; None before the first, or after one that was killed."""
+    try:
+        return ReliabilityRun.load(run).statements
+    except ClinometerError:
+        return None
+
+
+def changed_statements(before: pd.DataFrame | None, after: pd.DataFrame) -> pd.DataFrame:
+    """One row per statement whose text is another now: both texts with their stability, and
+    whether it clearly rose or fell."""
+    import pandas as pd
+
+    columns = ["id", "before", "after", "stability_before", "stability_after", "change"]
+    if before is None:
+        return pd.DataFrame(columns=columns)
+    pairs = before.merge(after, on="id", suffixes=("_before", "_after"))
+    rows = []
+    for row in pairs[pairs["text_before"] != pairs["text_after"]].to_dict("records"):
+        ends = [stability_of(row, suffix) for suffix in ("_before", "_after")]
+        rows.append(
+            {
+                "id": row["id"],
+                "before": row["text_before"],
+                "after": row["text_after"],
+                "stability_before": row["stability_before"],
+                "stability_after": row["stability_after"],
+                "change": edit_verdict(*ends),
+            }
+        )
+    return pd.DataFrame(rows, columns=columns)
+
+
+def stability_of(row: Mapping[Any, Any], suffix: str = "") -> Estimate | None:
+    """The stability of a row of statements with its interval; None if it has no score."""
+    value, low, high = (row.get(f"{c}{suffix}") for c in ("stability", "cobias_high", "cobias_low"))
+    if value is None or not math.isfinite(value):
+        return None
+    if low is None or high is None or not math.isfinite(low + high):
+        return Estimate(value)
+    return Estimate(value, min(1 - low, value), max(1 - high, value), 0.95, "versions")
 
 
 def _prepare(

@@ -21,7 +21,9 @@ from clinometer.reliability.score import cobias, stability
 from clinometer.reliability.scoring import ReliabilitySettings
 from clinometer.reliability.statement import Blanks, Statement
 from clinometer.reliability.validation_status import NOT_VALIDATED
+from clinometer.reliability.variants.fillers import FUNCTION_WORDS
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
+from clinometer.statistics.estimate import Estimate
 
 SCHEMA_VERSION = 1
 SCORE = ("cv", "cobias", "stability", "stability_low", "stability_high")
@@ -45,6 +47,22 @@ class CheckedBlank:
     share: float | None
     cobias_low: float | None = None
     cobias_high: float | None = None
+
+    def suggestions(self, most: int = 3) -> tuple[str, ...]:
+        """Fills that differ: none shares a word with one before it.
+
+        >>> said = ("according to a study", "according to the news", "as everyone knows")
+        >>> CheckedBlank(0, "", "", "", said, 0.0, None).suggestions()
+        ('according to a study', 'as everyone knows')
+        """
+        chosen: list[str] = []
+        words: set[str] = set()
+        for fill in self.fills:
+            own = set(fill.casefold().split())
+            if not (own - FUNCTION_WORDS or own) & words and len(chosen) < most:
+                chosen.append(fill)
+                words |= own - FUNCTION_WORDS or own
+        return tuple(chosen)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +105,17 @@ class Check:
     def _outcome(self) -> str:
         scored = "not scored" if self.stability is None else f"stability {self.stability:.3f}"
         return f"{scored}, {counted(len(self.versions), 'version')}"
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The stability with its interval; None if no version could be scored."""
+        if self.stability is None:
+            return None
+        if self.stability_low is None or self.stability_high is None:
+            return Estimate(self.stability)
+        low, high = sorted((self.stability_low, self.stability_high))
+        value = self.stability
+        return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
 
     @property
     def by_weight(self) -> list[CheckedBlank]:

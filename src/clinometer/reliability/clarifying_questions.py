@@ -45,7 +45,8 @@ def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[s
     if noun is not None:
         return _which(doc, noun)
     if before is not None and before.pos_ == "ADJ":
-        options = (_OCCASION, f"{before.text.capitalize()} in what way?")
+        said = before.text.capitalize()
+        options = (f"{said} on what occasion?", f"{said} in what way?")
     elif before is not None and before.pos_ in _NOUNS and after is not None and not after.is_punct:
         bare = "subj" in before.dep_ and not before.n_lefts
         options = (

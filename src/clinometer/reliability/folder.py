@@ -1,7 +1,8 @@
 """The folder of a reliability run: everything it writes, and that resume and report read.
 
 run.json                    models, settings and results
-scores/MODEL/part-*.parquet log-probabilities of texts, written as they are scored, for each model
+scores/MODEL/part-*.parquet log-probabilities of texts, written as they are scored, for each model;
+                            a text keeps its score when others are changed
 statements.parquet          one row per statement: tau, cv, cobias, stability, intervals, flags
 models.parquet              one row per statement and model
 versions.parquet            one row per version: its text, tau, and why it was left out
@@ -84,7 +85,8 @@ class SurenessRecord(RecordPart):
 class ReliabilityRecord(FolderRecord):
     """The content of a reliability run's run.json.
 
-    texts     a digest of the statements and versions; with `scoring`, it identifies a run
+    texts     a digest of the statements and versions
+    scoring   what changes a score: a run of other scoring is another run
     settings  as `ReliabilitySettings.to_dict` writes them
     """
 
@@ -102,7 +104,7 @@ class ReliabilityRecord(FolderRecord):
 
     @property
     def identity(self) -> dict[str, Any]:
-        return {**self.scoring, "set of statements and versions": self.texts}
+        return self.scoring
 
     def model(self, name: str) -> ModelRecord | None:
         """A model that was opened for this run."""
@@ -133,16 +135,17 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         for folder in (self.path / "scores").glob("*"):
             Parts(folder).clear()
 
-    def write_scores(self, model: str, scored: Sequence[Scored]) -> None:
-        """Write one part."""
+    def write_scores(self, model: str, keys: Sequence[str], scored: Sequence[Scored]) -> None:
+        """Write one part; `keys` are those of all texts of the run."""
         tables = [
-            pa.table({"text": rows, **{n: getattr(scores, n) for n in _COLUMNS}})
+            pa.table({"key": [keys[i] for i in rows], **{n: getattr(scores, n) for n in _COLUMNS}})
             for rows, scores in scored
         ]
         self._parts(model).write(int(scored[0][0][0]), pa.concat_tables(tables))
 
-    def read_scores(self, model: str) -> Iterator[Scored]:
-        """All parts; a damaged one is removed, so that its texts are scored again."""
+    def read_scores(self, model: str) -> Iterator[tuple[list[str], TextScores]]:
+        """All parts, with the keys of their texts, which need not be texts of the run any more; a
+        damaged one is removed, so that its texts are scored again."""
         return self._parts(model).results(_from_table)
 
     def _parts(self, model: str) -> Parts:
@@ -150,7 +153,7 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         return Parts(self.path / "scores" / f"{name}-{digest_of(model.encode())[:6]}")
 
 
-def _from_table(table: pa.Table) -> Scored:
+def _from_table(table: pa.Table) -> tuple[list[str], TextScores]:
     log_prob, tokens, unknown = (table[name].to_numpy() for name in _COLUMNS[:-1])
     scores = TextScores(log_prob, tokens, unknown, tuple(table["problem"].to_pylist()))
-    return table["text"].to_numpy(), scores
+    return table["key"].to_pylist(), scores

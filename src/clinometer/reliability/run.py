@@ -111,6 +111,25 @@ class ReliabilityRun:
         return convergence(*self.taus(), **more)
 
 
+def edit_verdict(before: Estimate | None, after: Estimate | None) -> str:
+    """Whether an edit makes a statement more stable: clearly only if the intervals do not meet.
+
+    >>> edit_verdict(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.5, 0.4, 0.6, 0.95))
+    'clearly more stable'
+    >>> edit_verdict(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.25, 0.2, 0.4, 0.95))
+    'no clear change'
+    """
+    if before is None or after is None:
+        return "cannot tell: not scored"
+    ends = (before.low, before.high, after.low, after.high)
+    if any(end is None for end in ends):
+        return "cannot tell: no interval"
+    low, high, new_low, new_high = (float(end or 0.0) for end in ends)
+    if new_low > high:
+        return "clearly more stable"
+    return "clearly less stable" if new_high < low else "no clear change"
+
+
 def reading_notes(record: ReliabilityRecord) -> list[str]:
     """Whether the run is validated, how far models agree, and everything that was counted."""
     lines = [validation_status(record).why]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clinometer.errors import SettingsError, TableError
+from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
 from clinometer.reliability.dissimilarity import Embed, nearby, version_dissimilarity
@@ -60,6 +60,7 @@ from clinometer.settings import (
     with_settings,
 )
 from clinometer.statistics.arrays import BoolArray, FloatArray
+from clinometer.storage.parquet_parts import digest_of
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.resumable import (
     FLUSH_S,
@@ -186,8 +187,9 @@ def score_reliability(
 
     `variants` contains context-added versions by statement id; a statement given as a plain string
     is its own id. With `out` the run is written there as it progresses, and the same call resumes
-    an interrupted run; a finished one is measured again without loading a model. A run of other
-    texts or scoring in `out` is refused, or with `renew` replaced.
+    an interrupted run; a finished one is measured again without loading a model. Statements and
+    versions that have changed since are scored, and nothing else. A run of other scoring, or that
+    shares no text, is refused, or with `renew` replaced.
 
     `validation` is the passed truth test of the same models and versions; without one the result
     is labelled "not validated". `embed` adds columns that say how far the versions move the meaning
@@ -225,7 +227,11 @@ def score_reliability(
             earlier = folder.earlier() if renew else None
             other = earlier is not None and bool(differences(earlier, record.identity))
             stack.enter_context(folder.opened(record.identity, fresh=fresh or other))
-            record = folder.read_record() if folder.exists() else record
+            if folder.exists():
+                record = folder.read_record()
+                if record.texts != texts.digest() and not renew:
+                    _require_shared_texts(folder, record, texts)
+                record.texts = texts.digest()
         answers = [
             model_taus(
                 model,
@@ -246,6 +252,19 @@ def score_reliability(
         if folder:
             folder.write_finished(record, tables)
     return ReliabilityRun(record, tables, None if folder is None else folder.path)
+
+
+def _require_shared_texts(
+    folder: ReliabilityFolder, record: ReliabilityRecord, texts: TextsToScore
+) -> None:
+    """Refuse a folder in which nothing of these texts was scored: it is another benchmark's."""
+    names = [model.id for model in record.models]
+    known = {key for name in names for keys, _ in folder.read_scores(name) for key in keys}
+    if known and known.isdisjoint(texts.keys):
+        raise RunError(
+            f"{folder.path}: has the scores of another set of statements; choose another --out, or "
+            "--fresh to start over"
+        )
 
 
 #: The index of the statement itself among its versions.
@@ -319,6 +338,12 @@ class TextsToScore:
             "versions_identical_to_statement": sum(t.identical for t in versions),
             "versions_repeated": len(versions) - len({(t.statement, t.marked) for t in versions}),
         }
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """What the score of each text is known by."""
+        marked = [[t.marked.text, t.marked.targets] for t in self.texts]
+        return [digest_of(json.dumps(each).encode()) for each in marked]
 
     def digest(self) -> str:
         """What a run's scores depend on besides model and options: its texts in order."""
@@ -429,8 +454,13 @@ def model_taus(
         for name, column in columns.items():
             column[rows] = getattr(scores, name)
 
-    for rows, scores in folder.read_scores(model) if folder else ():
-        put(rows, scores)
+    places: dict[str, list[int]] = {}
+    for i, key in enumerate(texts.keys):
+        places.setdefault(key, []).append(i)
+    for keys, scores in folder.read_scores(model) if folder else ():
+        for at, key in enumerate(keys):
+            for name, column in columns.items():
+                column[places.get(key, [])] = getattr(scores, name)[at]
     counted = np.array([not t.left_out for t in texts.texts])
     missing = np.flatnonzero((columns["problem"] == NOT_SCORED) & counted)
     known = record.model(model)
@@ -457,7 +487,9 @@ def model_taus(
 
         store_as_they_come(
             scored(),
-            partial(folder.write_scores, scorer.info.name) if folder else lambda _: None,
+            partial(folder.write_scores, scorer.info.name, texts.keys)
+            if folder
+            else lambda _: None,
             done=int(counted.sum()) - len(missing),
             total=int(counted.sum()),
             progress=progress,

@@ -29,10 +29,18 @@ def test_items_show_their_blanks_and_their_pair(dataset: Path) -> None:
 def test_a_missing_column_is_refused_by_name(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "id,sentence\n1,Hello\n")
     with pytest.raises(TableError, match=r"expected a column 'context_points', found id, sentence"):
-        read_task(path)
+        read_task(path, mode="blanks")
     with pytest.raises(TableError, match="expected a column 'text'"):
         read_task(path, mode="rating", column="text")
     assert read_task(path, mode="rating").items[0].id == "1"
+
+
+def test_sentences_without_blanks_are_rated(tmp_path: Path) -> None:
+    for text in ("id,sentence\n1,Hello\n", "id,sentence,context_points\n1,Hello,\n"):
+        task = read_task(write(tmp_path / "a.csv", text))
+        assert (task.mode, task.name) == ("rating", "a-rating")
+    task = read_task(write(tmp_path / "a.csv", "id,sentence,context_points\n1,Hello,Hello ___\n"))
+    assert task.mode == "blanks"
 
 
 @pytest.mark.parametrize(

@@ -106,18 +106,25 @@ class Task:
 def read_task(
     dataset: Path,
     *,
-    mode: str = "blanks",
+    mode: str | None = None,
     name: str | None = None,
     column: str | None = None,
     categories: Sequence[str] = (),
 ) -> Task:
     """Items of a table (csv, tsv, jsonl, parquet), one per row.
 
-    The column shown is `context_points`, `sentence` or `reply`, by the mode, or `column`. The pair
-    an item came from is shown from `sentence_merged`, from `sentence_1` and `sentence_2`, or from
+    Without a mode it is blanks, or rating for a table that has sentences and no blanks. The column
+    shown is `context_points`, `sentence` or `reply`, by the mode, or `column`. The pair an item
+    came from is shown from `sentence_merged`, from `sentence_1` and `sentence_2`, or from
     `sentence` and `other`; beside a reply its `question`. Mode category needs `categories`. Items
     are known by `id`, otherwise by the number of their row from 0.
     """
+    rows: list[Row] | None = None
+    if mode is None:
+        rows = read_rows(dataset)
+        blank = any(_text(row, "context_points") for row in rows)
+        unmarked = any(_text(row, "sentence") for row in rows) and not blank and column is None
+        mode = "rating" if unmarked and not categories else "blanks"
     if mode not in QUESTIONS:
         raise SettingsError(f"--mode: expected {', '.join(QUESTIONS)}; found {mode!r}")
     if (mode == "category") != bool(categories):
@@ -127,7 +134,7 @@ def read_task(
             f"--categories: expected up to {MOST_CATEGORIES} different names, none of them {OTHER} "
             f"or {SKIP}, found {', '.join(categories)}"
         )
-    rows = read_rows(dataset)
+    rows = read_rows(dataset) if rows is None else rows
     shown = column or QUESTIONS[mode].column
     need_columns(dataset, rows, (shown,))
     items: list[Item] = []
