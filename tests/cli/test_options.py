@@ -221,6 +221,7 @@ OTHER = {
     "--replies": "5",
     "--temperature": "2",
     "--reply-tokens": "7",
+    "--effort": "low",
     "--tokenizer": "another",
     "--route": "echo",
     "--top-k": "7",
@@ -270,7 +271,7 @@ def test_the_audit_options_are_exactly_these() -> None:
 def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
     value = OTHER[flag]
     given = [flag] if value is None else [flag, value]
-    base = ["--replies", "6"] if flag in ("--temperature", "--reply-tokens") else []
+    base = ["--replies", "6"] if flag in ("--temperature", "--reply-tokens", "--effort") else []
     error, changed = audited(*base, *given)
     assert error is None
     assert changed is not None

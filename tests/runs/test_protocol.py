@@ -115,6 +115,26 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
     assert clinometer("plan").status == 2
 
 
+def test_a_model_that_is_asked_as_planned_is_the_planned_one(
+    tmp_path: Path, clinometer: Any
+) -> None:
+    """A run names it with how it is asked: pocket:gpt2-s (100 replies)."""
+    path = tmp_path / "contexts.csv"
+    path.write_text(CONTEXTS, encoding="utf-8")
+    plan = tmp_path / "plan.toml"
+    made = clinometer(
+        "plan", "--model", "pocket:gpt2-s", "--contexts", path, "--groups", "nurse,teacher",
+        "--replies", "100", "--protocol", plan,
+    )  # fmt: skip
+    assert made.status == 0
+    shown = clinometer("audit", "--protocol", plan, "--out", tmp_path / "run", "--json")
+    (run,) = json.loads(shown.out)["runs"]
+    assert run["model"] == "pocket:gpt2-s (100 replies)"
+    assert run["protocol"]["deviations"] == []
+    other = clinometer("audit", "pocket:gpt2-m", "--protocol", plan, "--out", tmp_path / "m")
+    assert "model pocket:gpt2-m (100 replies) was not planned" in other.out
+
+
 #: Columns by which contexts can be clustered, and counts, which are a corpus.
 CONTEXTS = "template,count,source\n" + "".join(
     f"The [X] who {verb} knew that [Y],2,{source}\n"
@@ -149,6 +169,7 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "replies": (5, ("--replies", "6")),
     "temperature": (0.5, ("--temperature", "1.0")),
     "reply_tokens": (9, ("--reply-tokens", "8")),
+    "effort": ("low", ("--effort", "high")),
     "tokenizer": ("smollm2", ("--tokenizer", "pocket:gpt2-s")),
     "route": ("echo", ("--route", "force")),
     "top_k": (50, ("--top-k", "100")),
@@ -194,7 +215,7 @@ def test_what_is_given_against_the_plan_is_reported_or_refused(
         topic = topic.select(plan["groups"].split(","))
     contexts = find_contexts(topic, plan["contexts"])
     chosen = {key: plan[key] for key in PLANNED if key in plan}
-    if name in ("temperature", "reply_tokens"):
+    if name in ("temperature", "reply_tokens", "effort"):
         chosen["replies"] = 5
     settings = with_settings(AuditSettings(), chosen)
     more = {key: plan[key] for key in ("groups", "fail_above", "fail_on") if key in plan}

@@ -79,8 +79,8 @@ def test_a_pipe_is_written_to_and_stays(
     reader = threading.Thread(target=lambda: read.extend(pipe.read_bytes()), daemon=True)
     reader.start()
     write(clinometer, name, run, pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)  # else its reader waits for ever
     reader.join()
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert len(read) > 100
 
 

@@ -277,7 +277,7 @@ def _truth(
         return
     if not result.passed:
         say(f"{out} was not written: the first run did not pass")
-        return
+        raise typer.Exit(1)
     row = result.rows[0]
     passed = {
         "rho": row.rho,

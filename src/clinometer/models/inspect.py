@@ -7,7 +7,7 @@ import math
 import weakref
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from clinometer.errors import (
     ClinometerError,
@@ -200,6 +200,7 @@ def sampling_config(options: SampleOptions, provider: str, number: int, text: st
     return GenerateConfig(
         temperature=options.temperature,
         max_tokens=options.tokens,
+        reasoning_effort=cast(Any, options.effort),
         top_p=1.0,
         seed=seed_for(options.seed, number, text),
         extra_body=dict(NO_CUTS) if provider in _UNCUT else None,

@@ -24,6 +24,8 @@ KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 QUANTIZATIONS = ("8bit",)
+#: How much a model may reason before it answers, as OpenAI and those who follow it call it.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 #: How a server can be queried, in the order in which it is tried.
 ROUTES = (
     "token-ids",
@@ -135,6 +137,12 @@ class SampleOptions:
         help="Most tokens of a sampled reply; models that reason first need more.",
         allowed=COUNT,
         unset="8, or what the topic says",
+    )
+    effort: str | None = _question(
+        None,
+        help=f"How much a hosted model reasons before a reply: {', '.join(EFFORTS)}.",
+        choices=EFFORTS,
+        unset="the model's default",
     )
     seed: int = _question(0, help="Random seed.", allowed=SEED)
     automatic: bool = False

@@ -71,13 +71,19 @@ def worst_case(preferences: Preferences) -> tuple[FloatArray, FloatArray]:
 
 
 def require_answers(record: RunRecord, preferences: Preferences) -> None:
-    """Raise Unmeasurable where almost no answer fits a category."""
+    """Raise Unmeasurable where almost no answer fits a category, or no reply is a word."""
+    weights = preferences.group_weights / preferences.group_weights.sum()
+    seen = preferences.observed & (weights > 0)[:, None]
+    if record.topic.readout is None and record.replies and not seen.any():
+        raise Unmeasurable(
+            f"{record.model.id}: cannot be measured: of {record.replies['replies']:,} replies none "
+            "is a listed word; ask for more --replies, or leave it out where the model gives "
+            "probabilities"
+        )
     shares = other_shares(preferences)
     if record.topic.readout is None or shares is None:
         return
-    weights = preferences.group_weights / preferences.group_weights.sum()
     share = float(weights @ shares)
-    seen = preferences.observed & (weights > 0)[:, None]
     few = share > LARGE and preferences.noisy
     if share <= MOST and seen.any() and not few:
         return

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
 from clinometer.models import ModelSpec, revision_of
+from clinometer.models.catalog.spec import asked_name
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.settings import named_values, option_names, with_settings
@@ -140,9 +141,11 @@ class Protocol(BaseModel):
     def deviations(self, model: str, audit: ResolvedAudit, revision: str) -> list[str]:
         """How an audit of a model with this revision deviates from the plan; [] if not at all."""
         lines = []
-        if model not in self.models:
+        named = {asked_name(name, audit.settings.load): name for name in self.models}
+        planned_model = named.get(model, model)
+        if planned_model not in self.models:
             lines.append(f"model {model} was not planned")
-        elif self.revisions.get(model, revision) != revision:
+        elif self.revisions.get(planned_model, revision) != revision:
             lines.append(f"model {model} has other weights than when it was planned")
         if audit.topic.sha256 != self.topic_sha256:
             lines.append("another topic, or other groups, than planned")
@@ -160,7 +163,7 @@ class Protocol(BaseModel):
             done["chat"] = True  # sentences are asked both ways
         sampled = audit.settings.load.sampled
         if sampled is not None and sampled.automatic and planned["replies"] is None:
-            for name in ("replies", "temperature", "reply_tokens"):
+            for name in ("replies", "temperature", "reply_tokens", "effort"):
                 planned[name] = done[name]  # the audit chose them: nothing else was planned
         for name in PLANNED:
             if planned[name] != done[name]:

@@ -293,8 +293,9 @@ def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """What was given, with replies where there are no log-probabilities."""
     if given.keys() & {"replies", "sampled", "load", "route", "tokenizer"}:
         return given
-    # A temperature is one of replies: log-probabilities are those of temperature 1.
-    automatic = "temperature" not in given
+    # A temperature is one of replies, log-probabilities are those of temperature 1; and what is
+    # reasoned stands before a reply.
+    automatic = not given.keys() & {"temperature", "effort"}
     return {"replies": AUTOMATIC_REPLIES, "automatic": automatic, **given}
 
 

@@ -60,6 +60,13 @@ def openai_reasoning(body: Body) -> Refusal | None:
                 f"Only the default ({only}) value is supported."
             )
             return openai_error(said, name, "unsupported_value")
+    efforts = ("minimal", "low", "medium", "high")
+    if body.get("reasoning_effort", "medium") not in efforts:
+        said = (
+            f"Unsupported value: 'reasoning_effort' does not support '{body['reasoning_effort']}' "
+            "with this model. Supported values are: 'minimal', 'low', 'medium', and 'high'."
+        )
+        return openai_error(said, "reasoning_effort", "unsupported_value")
     if body.get("max_completion_tokens", 16) < 16:
         said = (
             "Invalid 'max_completion_tokens': integer below minimum value. Expected a value >= 16, "
@@ -72,6 +79,8 @@ def openai_reasoning(body: Body) -> Refusal | None:
 def openai_listing(body: Body) -> Refusal | None:
     if refused := unknown_to_openai(body):
         return refused
+    if "reasoning_effort" in body:
+        return openai_error("Unrecognized request argument supplied: reasoning_effort", None)
     if body.get("top_logprobs", 0) > 20:
         said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 20."
         return openai_error(said, "top_logprobs", "integer_above_max_value")

@@ -107,6 +107,36 @@ def test_a_temperature_that_the_provider_fixes_is_an_error_and_not_ignored(
         asked("OpenAI", temperature=0.5)
 
 
+def test_an_effort_is_sent_with_every_request(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    server, run = asked("OpenAI", effort="low")
+    assert {body["reasoning_effort"] for body in server.answered} == {"low"}
+    assert run.record.model.request["sent"]["reasoning_effort"] == "low"
+    assert run.record.model.kind == "sampled"
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "said"),
+    [
+        ("OpenAI", "none", "takes no --effort none for this model"),
+        ("OpenAI with log-probabilities", "low", "takes no --effort low for this model"),
+        ("Anthropic", "low", "--effort: .* takes none"),
+        ("OpenAI", "lots", "effort: expected one of none, minimal"),
+    ],
+)
+def test_an_effort_that_the_provider_does_not_take_is_an_error_and_not_ignored(
+    name: str, effort: str, said: str, asked: Callable[..., tuple[ProviderServer, Run]]
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        asked(name, effort=effort)
+
+
+def test_a_local_model_takes_no_effort() -> None:
+    with pytest.raises(SettingsError, match="--effort: expected a hosted model"):
+        audit("pocket:gpt2-s", topic="hiring", effort="low", replies=3, max_contexts=2)
+
+
 def test_replies_that_a_filter_withholds_are_empty_and_counted(
     asked: Callable[..., tuple[ProviderServer, Run]],
 ) -> None:

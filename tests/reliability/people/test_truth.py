@@ -186,7 +186,7 @@ def test_the_command_and_the_validation(tmp_path: Path, clinometer: Callable[...
     (tmp_path / "ratings.csv").write_text(rated)
     command = ["reliability", "validate", tmp_path / "ratings.csv", tmp_path / "run"]
     done = clinometer(*command, "--replicates", 100, "--out", tmp_path / "passed.json")
-    assert done.status == 0, done.err
+    assert done.status == 1, done.err
     assert "random words" in done.out
     assert "was not written" in done.err  # four statements prove nothing
     assert not (tmp_path / "passed.json").exists()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
-from clinometer.models.catalog.spec import APPLICATIONS, ModelSource, ModelSpec
+from clinometer.models.catalog.spec import APPLICATIONS, SERVED, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
@@ -34,6 +34,10 @@ def open_model(
     if spec.place is ModelSource.REFERENCE:
         raise SettingsError(
             f"model {spec.name!r}: expected a model that can be scored, found a reference model"
+        )
+    if spec.place not in SERVED and load.sampled is not None and load.sampled.effort is not None:
+        raise SettingsError(
+            f"--effort: expected a hosted model, which gets it with each request; found {spec.name}"
         )
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server.scorer import open_server

@@ -139,6 +139,11 @@ class Accepted:
                 )
             self._leave_out(error, "temperature")
             return True
+        if "reasoning_effort" in named:
+            raise SettingsError(
+                f"{self.client.place}: takes no --effort {sent['reasoning_effort']} for this "
+                f"model; {error}"
+            )
         if "n" in named:
             self._note(error, "n")
             return False

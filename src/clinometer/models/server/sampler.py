@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from clinometer.errors import SettingsError
 from clinometer.execution.background import together
 from clinometer.models.generation.asking import AskingSampler
 from clinometer.models.generation.chat import find_opening
@@ -51,7 +52,13 @@ class ServerSampler(AskingSampler):
         self.client, self.endpoint, self.chat = client, endpoint, chat
         self.question = load.chat_request == QUESTION
         self.opening = None
-        if chat and client.address.provider is None:
+        if options.effort is not None and endpoint.wire == "anthropic":
+            raise SettingsError(
+                f"--effort: {client.place} takes none; its models reason only on request, and "
+                "none is made"
+            )
+        # Only the chat endpoint of a server takes an effort.
+        if chat and client.address.provider is None and options.effort is None:
             named = load.server.tokenizer
             tokenizer = None if named is None else local_tokenizer(named, load)
             server = (client, endpoint.model)
@@ -99,7 +106,11 @@ class ServerSampler(AskingSampler):
         }
         if is_conversation(text) or (self.chat and self.opening is None):
             messages = asked(text, question=self.question)
+            if self.options.effort is not None:
+                parameters["reasoning_effort"] = self.options.effort
             return await self.endpoint.ask(messages, self.options.tokens, **parameters)
+        if self.options.effort is not None:
+            raise SettingsError("--effort: expected questions or --chat, found texts to continue")
         length = self.options.tokens
         body = {
             "model": self.endpoint.model,
