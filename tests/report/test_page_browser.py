@@ -24,6 +24,13 @@ def report(small: Run, another: Run, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
+def one_run(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report") / "one.html"
+    write_report([small], out)
+    return out
+
+
+@pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     run = made_run(folder / "run", groups=12, contexts=12, hostile=True)
@@ -230,3 +237,61 @@ def test_hostile_strings_are_text(chromium: Any, hostile: Path) -> None:
     assert "\u202e" not in text
     assert overflow(seen.page) <= 0
     assert axe_problems(seen.page) == []
+
+
+def test_names_of_measures_explain_themselves(chromium: Any, one_run: Path) -> None:
+    seen = watched(chromium, offline=True)
+    seen.page.goto(one_run.as_uri())
+    name = seen.page.locator(".lede abbr").first
+    name.hover()
+    tip = seen.page.locator("#tip")
+    assert "how far an average answer is from the reference" in tip.inner_text()
+    seen.page.mouse.move(2, 2)
+    assert tip.is_hidden()
+    name.focus()
+    seen.page.keyboard.press("Shift+Tab")
+    seen.page.keyboard.press("Tab")
+    assert tip.is_visible()
+    seen.page.keyboard.press("Escape")
+    assert tip.is_hidden()
+    headings = seen.page.locator("th abbr").all_inner_texts()
+    assert {"R", "effective"} <= set(headings)
+    assert seen.errors == []
+
+
+def test_a_group_stands_out_in_all_charts(chromium: Any, one_run: Path, small: Run) -> None:
+    seen = watched(chromium, offline=True)
+    seen.page.goto(one_run.as_uri())
+    group = seen.page.locator("#first-1-groups .wide svg [data-tip]").first
+    said = group.get_attribute("data-tip").split(":")[0]
+    assert said in small.risks.groups
+    group.dispatch_event("click")
+    chosen = seen.page.locator("tr.chosen td:first-child").all_text_contents()
+    assert set(chosen) == {said}
+    dim = seen.page.locator("figure svg .other")
+    assert dim.count() > 20
+    assert all(not tip.startswith(f"{said}:") for tip in _tips(dim))
+    seen.page.keyboard.press("Escape")
+    assert dim.count() == 0
+
+
+def _tips(marks: Any) -> list[str]:
+    found: list[str] = marks.evaluate_all("marks => marks.map(m => m.dataset.tip)")
+    return found
+
+
+def test_a_chart_has_a_link_and_is_saved_as_svg(chromium: Any, one_run: Path) -> None:
+    seen = watched(chromium, offline=True)
+    seen.page.goto(one_run.as_uri())
+    place = seen.page.locator("details figure").first.get_attribute("id")
+    seen.page.goto(f"{one_run.as_uri()}#{place}")
+    seen.page.reload()
+    figure = seen.page.locator(f"[id='{place}']")
+    assert figure.is_visible()  # what it is folded into is open
+    assert figure.locator("a.here").get_attribute("href") == f"#{place}"
+    with seen.page.expect_download() as saving:
+        figure.locator("button.svg").click()
+    svg = Path(saving.value.path()).read_text(encoding="utf-8")
+    assert saving.value.suggested_filename == f"{place}.svg"
+    assert svg.startswith("<svg")
+    assert "var(" not in svg

@@ -15,6 +15,7 @@ from clinometer.errors import SettingsError
 if TYPE_CHECKING:
     from clinometer.display.table import Table
     from clinometer.report import Extra, Figure
+    from clinometer.report.cards import Card
     from clinometer.runs.folder.recover import LoadedRun
 
 
@@ -26,6 +27,8 @@ FORMATS = {
     "csv": "report-csv",
     "svg": "report-svg",
     "png": "report-png",
+    "cards": "report-cards",
+    "slide": "slide.png",
 }
 
 
@@ -34,7 +37,7 @@ def report_command(
     out: Annotated[
         Path | None,
         opt(
-            "File to write; a folder with csv, svg and png.",
+            "File to write; a folder with csv, svg, png and cards.",
             "--out",
             "-o",
             unset="report.FORMAT, or report-FORMAT for a folder",
@@ -44,7 +47,8 @@ def report_command(
         str,
         opt(
             "html: one page; md, tex: its tables in one file; csv: one file per table; svg, "
-            "png: one file per chart.",
+            "png: one file per chart; cards: a picture of each finding to share (1200 × 630); "
+            "slide: one of all (1920 × 1080).",
             "--format",
         ),
     ] = "html",
@@ -78,8 +82,9 @@ def report_command(
     names it and leaves it out.
     """
     from clinometer.report import open_runs, write_report
+    from clinometer.report.cards import finding_cards
     from clinometer.report.export import write_files
-    from clinometer.report.page import report_figures, report_tables
+    from clinometer.report.page import report_figures, report_tables, run_summaries
     from clinometer.report.reliability import is_reliability_run
     from clinometer.runs.align import resampling_note
     from clinometer.runs.folder.recover import require_some
@@ -105,7 +110,12 @@ def report_command(
         if line:
             say(line)
     written = str(target)
-    if form == "html":
+    if form in ("cards", "slide"):
+        summaries = list(run_summaries(opened).values())
+        if not summaries:
+            raise SettingsError(f"--format {form}: expected a run that can be measured, found none")
+        written = _write_pictures(finding_cards(summaries), target, form)
+    elif form == "html":
         write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
     elif form in ("svg", "png"):
         extras = factor_extras(opened, risks=True)
@@ -116,6 +126,17 @@ def report_command(
     else:
         written = _write_tables(form, report_tables(opened), target)
     _say(written, runs[0])
+
+
+def _write_pictures(cards: Sequence[Card], target: Path, form: str) -> str:
+    from clinometer.report.cards import slide
+    from clinometer.report.export import write_files
+
+    if form == "slide":
+        write_files({target: slide(cards)})
+        return str(target)
+    write_files({target / f"{card.key}.png": card.png() for card in cards})
+    return f"{len(cards)} pictures in {target}"
 
 
 def _drawing(figure: Figure, form: str) -> bytes:
@@ -151,8 +172,11 @@ def _write_leaderboard(runs: list[Path], folder: Path, title: str) -> None:
 def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
     from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.benchmark_table import NOT_COMPARABLE, scored_alike
+    from clinometer.report.cards import reliability_cards
+    from clinometer.report.export import write_files
     from clinometer.report.reliability import (
         is_reliability_run,
+        reliability_story,
         reliability_tables,
         write_reliability_report,
     )
@@ -162,16 +186,19 @@ def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
         raise SettingsError(
             f"{others[0]}: expected reliability runs only, found an audit; write two reports"
         )
-    if form in ("svg", "png"):
-        raise SettingsError(
-            f"--format: expected html, md, tex or csv for a reliability run, found {form}"
-        )
     loaded = [ReliabilityRun.load(path) for path in runs]
     if not scored_alike(loaded):
         say(NOT_COMPARABLE)
     written = str(target)
+    story = reliability_story(loaded) if form in ("svg", "png", "cards", "slide") else None
     if form == "html":
         write_reliability_report(loaded, target)
+    elif story is not None and form in ("cards", "slide"):
+        written = _write_pictures(reliability_cards(story), target, form)
+    elif story is not None:
+        figures = [] if story.picture is None else [story.picture]
+        write_files({target / f"{f.key}.{form}": _drawing(f, form) for f in figures})
+        written = f"{len(figures)} charts in {target}"
     else:
         written = _write_tables(form, reliability_tables(loaded), target)
     _say(written, runs[0])

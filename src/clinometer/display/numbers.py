@@ -166,3 +166,30 @@ AXES = {
     "r_bias": "bias risk rᵇ",
     "r_volatility": "volatility risk rᵛ",
 }
+#: What a reader is told who points at a name: (names as a pattern, meaning), the longest first.
+MEANINGS = (
+    (
+        r"Rᵇ|rᵇ|[Bb]ias risk|steady lean",
+        "Bias risk Rᵇ: the steady part of R, what remains when the contexts are averaged.",
+    ),
+    (
+        r"Rᵛ|rᵛ|[Vv]olatility risk",
+        "Volatility risk Rᵛ: the rest of R, a lean that changes from one context to the next. "
+        "R = Rᵇ + Rᵛ.",
+    ),
+    (
+        r"shuffled words|floor",
+        "The floor: the R that the same words give when they are dealt to the categories at "
+        "random. It says how much of the size of R comes from how common the words are.",
+    ),
+    (
+        r"effective",
+        "Effective: how many equally weighted contexts the weighted ones are worth. Few of them "
+        "make a number rough.",
+    ),
+    (
+        r"R(?![ᵇᵛ²])",
+        "Discrimination risk R: how far an average answer is from the reference. 0: always as the "
+        "reference, 1: always the same extreme.",
+    ),
+)

@@ -31,7 +31,7 @@ def brief(text: object, length: int = 60) -> str:
 
 #: Offices and peoples that word lists write in lower case.
 _PROPER = re.compile(
-    r"\b(?:c[eft]o|african|asian|buddhist|christian|hindu|hispanic|indian|jewish|latino|muslim)"
+    r"\b(?:c[efiost]o|african|asian|buddhist|christian|hindu|hispanic|indian|jewish|latino|muslim)"
     r"(?=s?\b)"
 )
 

@@ -12,9 +12,10 @@ from importlib import resources
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from clinometer import __version__
-from clinometer.display.numbers import percent, show
+from clinometer.display.numbers import MEANINGS, percent, show
 from clinometer.display.text import brief, proper, visible
 from clinometer.report.charts.style import PALETTE
 
@@ -34,6 +35,7 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         visible=visible,
         brief=brief,
         proper=proper,
+        explained=explained,
         show=show,
         percent=percent,
         tail=tail,
@@ -80,6 +82,28 @@ def unbroken(text: str) -> str:
     'R\\xa00.25, 34\\xa0% of it'
     """
     return re.sub(r"\b(R) (?=\d)|(?<=\d) (?=%)", "\\1\N{NO-BREAK SPACE}", text)
+
+
+_NAMED = re.compile(
+    r"(?<![\w&#.-])(?:" + "|".join(f"({names})" for names, _ in MEANINGS) + r")(?![\w+-])"
+)
+
+
+def explained(text: str, *, reachable: bool = True) -> Markup:
+    """Text in which R, its parts, the floor and effective contexts say what they are when one
+    points at them; `reachable` by the keyboard too, which a name inside a button must not be.
+
+    >>> explained("R <1")  # doctest: +ELLIPSIS
+    Markup('<abbr tabindex="0" title="Discrimination risk R: ...">R</abbr> &lt;1')
+    """
+    safe = str(escape(text))
+
+    def named(match: re.Match[str]) -> str:
+        meaning = MEANINGS[(match.lastindex or 1) - 1][1]
+        by_key = ' tabindex="0"' if reachable else ""
+        return f'<abbr{by_key} title="{escape(meaning)}">{match[0]}</abbr>'
+
+    return Markup(_NAMED.sub(named, safe))  # noqa: S704  (escaped above)
 
 
 def source_hash(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
+from clinometer.display.numbers import MEANINGS
 from clinometer.display.text import proper, visible
 from clinometer.extras import require
 from clinometer.report.charts.style import BESIDE, NARROW, OURS, PALETTE, WIDE, wrap_axis_title
@@ -86,6 +87,11 @@ class Figure:
         with _drawing():
             return to_svg(self.chart(width))
 
+    def svg_alone(self, width: int = WIDE) -> str:
+        """The drawing without title and caption, to put into another one."""
+        with _drawing():
+            return to_svg(self.draw(width))
+
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
         return self.svg()
@@ -133,7 +139,12 @@ def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
     """A chart as a PNG, on white."""
     spec = chart.to_dict(validate=False)
     spec.setdefault("config", {})["background"] = "white"
-    return bytes(_converter().svg_to_png(_svg_of(spec), scale=scale))
+    return svg_to_png(_svg_of(spec), scale=scale)
+
+
+def svg_to_png(svg: str, *, scale: float = 1.0) -> bytes:
+    """An SVG file as a PNG."""
+    return bytes(_converter().svg_to_png(svg, scale=scale))
 
 
 def _svg_of(spec: dict[str, Any]) -> str:
@@ -178,11 +189,22 @@ def inline(svg: str, *, key: str, label: str) -> str:
         element.attrib = dict(_attributes(element.attrib, ids))
         if element.tag == "a":  # an image holds no links: a script may follow it
             element.tag, element.attrib = "g", {"data-point": element.attrib["href"]}
+        if element.tag == "text" and (meaning := _meaning("".join(element.itertext()))):
+            element.attrib["data-tip"] = meaning
     _leave_out(root, _is_hidden)
     _leave_out(root, lambda e: e.tag == "g" and not e.attrib and not len(e) and not e.text)
     box = f"0 0 {size['width']} {size['height']}"
     root.tag, root.attrib = "svg", {"role": "img", "aria-label": label, "viewBox": box, **size}
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _meaning(label: str) -> str:
+    """What a label that begins with the name of a measure means; "" for any other."""
+    plain = label.replace("\u200b", "")
+    for letters, sign in (("Rb ", "Rᵇ "), ("Rv ", "Rᵛ ")):
+        plain = plain.replace(letters, sign)
+    found = (meaning for names, meaning in MEANINGS if re.match(rf"(?:{names})(?!\w)", plain))
+    return next(found, "")
 
 
 def _attributes(attributes: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:

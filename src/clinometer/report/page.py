@@ -74,9 +74,9 @@ def render_report(
 
 def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) -> list[Figure]:
     """Every figure of a page, with unique keys: what --format svg and png write."""
-    summaries = _summaries(opened)
+    summaries = run_summaries(opened)
     sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
-    shared = [f for s in _screens(list(summaries.values())) for f in s.pictures]
+    shared = [f for s in first_screens(list(summaries.values())) for f in s.pictures]
     compared = _comparison(opened)
     shared += compared["figures"] if compared else []
     named = [
@@ -96,7 +96,7 @@ def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
     every = [tables.risks_table(opened)]
     compared = _comparison(opened)
     every += compared["tables"] if compared else []
-    summaries = _summaries(opened)
+    summaries = run_summaries(opened)
     for i, one in enumerate(opened):
         prefix = f"{section_key(i, one)}-" if len(opened) > 1 else ""
         for table in tables_of(one, summaries.get(i)):
@@ -121,13 +121,13 @@ def _opened(runs: Sequence[Source]) -> list[LoadedRun]:
 def _render(
     opened: Sequence[LoadedRun], extras: Sequence[Extra], *, interactive: bool = False
 ) -> str:
-    summaries = _summaries(opened)
+    summaries = run_summaries(opened)
     if interactive and (len(opened) != 1 or not summaries):
         raise SettingsError(
             f"interactive: expected one run that can be measured, found {len(opened)} with "
             f"{len(summaries)} of them; write one page per run"
         )
-    screens = _screens(list(summaries.values()))
+    screens = first_screens(list(summaries.values()))
     left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
     title = screens[0].title if len(screens) == 1 else left
     if len(screens) > 1:
@@ -157,14 +157,14 @@ def _held(summary: RunSummary) -> str:
     return explorer_data(summary, words=_HELD_WORDS).replace("<", "\\u003c")
 
 
-def _summaries(opened: Sequence[LoadedRun]) -> dict[int, RunSummary]:
+def run_summaries(opened: Sequence[LoadedRun]) -> dict[int, RunSummary]:
     """The runs that can be measured, by index."""
     return {
         i: RunSummary(one, drawn(one.run)) for i, one in enumerate(opened) if one.run is not None
     }
 
 
-def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:
+def first_screens(summaries: Sequence[RunSummary]) -> list[Screen]:
     """One screen for each set of runs that share an axis."""
     kinds: dict[tuple[Any, ...], list[RunSummary]] = {}
     for one in summaries:

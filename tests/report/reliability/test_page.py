@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,8 +89,20 @@ def test_report_writes_it(
     done = clinometer("report", run.path, "--format", "md", "--out", tmp_path / "page.md")
     assert "### Benchmarks" in (tmp_path / "page.md").read_text(encoding="utf-8")
     done = clinometer("report", run.path, "--format", "png", "--out", tmp_path / "x")
-    assert done.status == 2
-    assert "expected html, md, tex or csv for a reliability run" in done.err
+    assert (done.status, [f.name for f in (tmp_path / "x").iterdir()]) == (0, ["statements.png"])
+    done = clinometer("report", run.path, "--format", "cards", "--out", tmp_path / "cards")
+    assert (done.status, len(list((tmp_path / "cards").iterdir()))) == (0, 1)
+
+
+def test_the_folder_of_an_audit_is_that_of_its_run(
+    run: ReliabilityRun, tmp_path: Path, clinometer: Callable[..., Any]
+) -> None:
+    audit = tmp_path / "audit"
+    shutil.copytree(run.path or "", audit / "run")
+    (audit / "audit.json").write_text("{}")
+    done = clinometer("report", audit, "--out", tmp_path / "page.html")
+    assert (done.status, done.err) == (0, "")
+    assert "stable on average" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

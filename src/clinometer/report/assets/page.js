@@ -65,21 +65,79 @@ const makeFilter = (table) => {
 export const enliven = (root) => {
   for (const table of root.querySelectorAll("table.sortable")) makeSortable(table);
   for (const table of root.querySelectorAll("table.filterable")) makeFilter(table);
+  explain(root);
 };
 const tip = document.createElement("div");
 tip.id = "tip";
 tip.hidden = true;
 tip.setAttribute("aria-hidden", "true");
 document.body.append(tip);
-document.addEventListener("pointermove", (event) => {
-  const mark = event.target.closest ? event.target.closest("[data-tip]") : null;
+const NAMED = "[data-tip]";
+const showTip = (mark, x, y) => {
   tip.hidden = !mark;
   if (!mark) return;
   tip.textContent = mark.dataset.tip;
   const { width, height } = tip.getBoundingClientRect();
-  tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 8))}px`;
-  tip.style.top = `${event.clientY + 16 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 16}px`;
+  tip.style.left = `${Math.max(4, Math.min(x + 12, innerWidth - width - 8))}px`;
+  tip.style.top = `${y + 16 + height > innerHeight ? y - height - 10 : y + 16}px`;
+};
+const markAt = (event) => (event.target.closest ? event.target.closest(NAMED) : null);
+// What a browser shows of a title after a while is shown at once, also by a tap and by a key.
+const explain = (root) => {
+  for (const named of root.querySelectorAll("abbr[title], .chip[title]")) {
+    named.dataset.tip = named.title;
+    named.setAttribute("aria-description", named.title);
+    named.removeAttribute("title");
+  }
+};
+for (const kind of ["pointermove", "pointerdown"])
+  document.addEventListener(kind, (event) => showTip(markAt(event), event.clientX, event.clientY));
+document.addEventListener("focusin", (event) => {
+  const mark = event.target.matches(NAMED) && event.target.matches(":focus-visible") ? event.target : null;
+  const { left = 0, bottom = 0 } = mark ? mark.getBoundingClientRect() : {};
+  showTip(mark, left, bottom - 12);
 });
+// A group that is chosen in one chart or table stands out in all of them; Escape ends it.
+const groupOf = (element) => {
+  const said = element.dataset && element.dataset.tip ? element.dataset.tip : element.textContent;
+  return said.split(/:|, model /)[0].trim();
+};
+const marksOf = () => [...document.querySelectorAll("figure svg [data-tip]")].filter((m) => m.tagName !== "text");
+const groups = new Map();
+for (const mark of marksOf()) {
+  const name = groupOf(mark);
+  groups.set(name, [...(groups.get(name) || []), mark]);
+}
+const listed = new Set([...document.querySelectorAll("table td.t:first-child")].map((cell) => cell.textContent.trim()));
+let chosen = "";
+const choose = (name) => {
+  chosen = name === chosen ? "" : name;
+  for (const [group, marks] of groups)
+    for (const mark of marks) mark.classList.toggle("other", Boolean(chosen) && listed.has(group) && group !== chosen);
+  for (const label of document.querySelectorAll("figure svg text"))
+    label.classList.toggle("chosen", Boolean(chosen) && label.textContent.trim() === chosen);
+  for (const row of document.querySelectorAll("tbody tr"))
+    row.classList.toggle("chosen", Boolean(chosen) && row.cells[0].textContent.trim() === chosen);
+};
+document.addEventListener("click", (event) => {
+  const place = event.target.closest && event.target.closest("figure svg [data-tip], figure svg text, tbody td.t:first-child");
+  if (!place) return;
+  const name = groupOf(place);
+  if (listed.has(name) && groups.has(name)) choose(name);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  tip.hidden = true;
+  if (chosen) choose(chosen);
+});
+// A link to a chart opens what it is folded into.
+const unfold = () => {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = place; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  if (place) place.scrollIntoView();
+};
+addEventListener("hashchange", unfold);
+if (location.hash) unfold();
 const everything = document.getElementById("print-all");
 if (everything) {
   everything.hidden = false;
@@ -90,18 +148,24 @@ if (everything) {
     document.documentElement.classList.remove("print-all");
   });
 }
-// A drawing as a PNG, twice its size, on the colour of the page: to the clipboard, or as a file.
-const toPng = async (svg) => {
+// A drawing as a file of its own: the colours that the page has now.
+const toSvg = (svg) => {
   const copy = svg.cloneNode(true);
-  const { width, height } = svg.viewBox.baseVal;
   const style = getComputedStyle(document.documentElement);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("font-family", "Helvetica, Arial, sans-serif");
   for (const mark of [copy, ...copy.querySelectorAll("*")])
     for (const { name, value } of [...mark.attributes])
       if (value.includes("var("))
         mark.setAttribute(name, value.replace(/var\((--\w+),[^)]*\)/g, (_, v) => style.getPropertyValue(v)));
+  return new XMLSerializer().serializeToString(copy);
+};
+// A drawing as a PNG, twice its size, on the colour of the page: to the clipboard, or as a file.
+const toPng = async (svg) => {
+  const { width, height } = svg.viewBox.baseVal;
+  const style = getComputedStyle(document.documentElement);
   const picture = new Image();
-  picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
+  picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(toSvg(svg));
   await picture.decode();
   const canvas = document.createElement("canvas");
   canvas.width = 2 * width;
@@ -135,12 +199,19 @@ document.addEventListener("click", (event) => {
   const bytes = Uint8Array.from(atob(link.href.split(",")[1]), (sign) => sign.charCodeAt(0));
   save(new Blob([bytes], { type: "text/csv" }), link.download);
 });
+const shownIn = (figure) => [...figure.querySelectorAll("svg")].find((one) => one.getBoundingClientRect().width);
+for (const button of document.querySelectorAll("button.svg")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const figure = button.closest("figure");
+    save(new Blob([toSvg(shownIn(figure))], { type: "image/svg+xml" }), `${figure.id}.svg`);
+  });
+}
 const makeCopy = (button) => {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const figure = button.closest("figure");
-    const svg = [...figure.querySelectorAll("svg")].find((one) => one.getBoundingClientRect().width);
-    button.textContent = await hand(await toPng(svg), figure.id);
+    button.textContent = await hand(await toPng(shownIn(figure)), figure.id);
     button.addEventListener("blur", () => { button.textContent = "Copy as PNG"; }, { once: true });
   });
 };
