@@ -13,10 +13,11 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.processes import PATIENCE_S
-from tests.report.made import HOSTILE
+from tests.report.made import HOSTILE, made_run
 from tests.web.conftest import served
 
 from clinometer.errors import RunError, SettingsError
+from clinometer.storage.atomic import only_writer
 from clinometer.web import viewer
 from clinometer.web.app import is_loopback, new_app
 from clinometer.web.runs_index import RunsIndex
@@ -64,6 +65,32 @@ def test_peers_are_the_other_runs_of_the_topic(client: httpx.Client) -> None:
     assert client.get("/peers", params={"id": "real"}).json() == []
 
 
+def test_states_of_a_run_that_is_not_finished(tmp_path: Path, root: Path) -> None:
+    shutil.copytree(root / "second", tmp_path / "half")
+    file = tmp_path / "half" / "run.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**record, "status": "running"}), encoding="utf-8")
+    index = RunsIndex(tmp_path)
+    assert index.entry("half").state == "interrupted"
+    with only_writer(file.parent, file.parent / ".lock"):
+        os.utime(file, (1, 1))
+        assert index.entry("half").state == "running"
+    (file.parent / ".lock").touch()  # of a process that was killed
+    for path in (file.parent, file):
+        os.utime(path, (1, 1))
+    assert index.entry("half").state == "interrupted"
+
+
+def test_the_same_sentence_elsewhere_says_whether_it_was_asked(tmp_path: Path, root: Path) -> None:
+    for name in ("a/first", "second"):
+        shutil.copytree(root / name, tmp_path / Path(name).name)
+    made_run(tmp_path / "fewer", groups=3, contexts=4, model="made:fewer", replicates=100)
+    with served(tmp_path) as address, httpx.Client(base_url=address, timeout=PATIENCE_S) as client:
+        found = client.get("/peers", params={"id": "second", "x": 11, "c": 14}).json()
+        assert {peer["name"]: peer["asked"] for peer in found}["made:model"]
+        assert client.get("/finding", params={"id": "second"}).json()["text"].endswith(".")
+
+
 def test_compare(client: httpx.Client) -> None:
     both = client.get("/compare", params={"run": ["a/first", "second"]}).text
     assert re.search(r"<h1><bdi>made:model .* made:other", both)
@@ -99,7 +126,9 @@ def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
         "second/scores",
     ],
 )
-@pytest.mark.parametrize("path", ["/run", "/report", "/version", "/data", "/words", "/peers"])
+@pytest.mark.parametrize(
+    "path", ["/run", "/report", "/version", "/data", "/words", "/peers", "/finding"]
+)
 def test_nothing_but_runs_under_the_root(client: httpx.Client, path: str, name: str) -> None:
     if path == "/version" and not name:
         return  # no name: the version of the list

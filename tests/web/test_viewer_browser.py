@@ -79,9 +79,26 @@ def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, add
     assert again.locator(".large").inner_text() == page.locator(".large").inner_text()
     page.go_back()
     page.wait_for_function("() => !location.hash.includes('group=')")
-    assert page.locator(".large").count() == 0
+    page.get_by_text("The strongest of 6 answers").wait_for()  # as it opened
     assert seen.errors == []
     assert all(r.startswith((address, "data:")) for r in seen.requests)
+
+
+def test_a_run_opens_with_its_strongest_sentence(chromium: Any, address: str) -> None:
+    page = opened(chromium, address, "/run?id=second").page
+    shown = page.locator(".large").inner_text()
+    page.get_by_role("button", name="Worst sentences").click()
+    said = page.locator(".rows button").first.get_attribute("aria-label").split("___")[0]
+    assert shown.startswith(said)
+
+
+def test_the_list_says_what_was_found(chromium: Any, address: str, root: Path) -> None:
+    page = opened(chromium, address, "/?q=second").page
+    page.get_by_text("prefers").wait_for()
+    assert page.locator(".finding").inner_text() == Run.load(root / "second").findings[0].text
+    shown = page.locator("tbody tr").inner_text()
+    assert "made" in shown
+    assert "effective" in shown
 
 
 def test_the_strongest_sentence_is_the_strongest(chromium: Any, address: str, root: Path) -> None:
@@ -278,7 +295,7 @@ def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -
         _part(folder, 0, 300, len(topic.words))
         page.get_by_text("300 of 1,200 cells").wait_for()
         page.get_by_role("link", name="made:live").click()
-        page.get_by_text("half-finished").first.wait_for()
+        page.get_by_text("Interrupted.").wait_for()
         assert "30 of 120 groups" in page.locator(".notice").inner_text()
         ready(page)
         assert page.locator(".rows li").count() == 30

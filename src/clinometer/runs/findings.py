@@ -934,15 +934,23 @@ def comparison_findings(
     each pair, then what single groups show."""
     pairs = [d for d in found.overall if d.measure == measure]
     each = [difference(d, found) for d in pairs]
-    of_groups = [one for d in pairs if (one := groups_of_pair(found, d, noun)) is not None]
+    of_groups = [(d, one) for d in pairs if (one := groups_of_pair(found, d, noun)) is not None]
     if len(pairs) == 1:
         if not of_groups:
             return tuple(each)
-        one = of_groups[0]
-        first = each[0]
-        joined = f"{first.text.removesuffix('.')}; {one.text[0].lower()}{one.text[1:]}"
-        return (Finding(**{**vars(first), "text": joined}), one)
-    return (_of_all(found, pairs), *each, *of_groups)
+        one = of_groups[0][1]
+        joined = f"{each[0].text.removesuffix('.')}; {_continued(one.text)}"
+        return (replace(each[0], text=joined), one)
+    named = [
+        replace(one, text=f"{brief(d.a, 40)} and {brief(d.b, 40)}: {_continued(one.text)}")
+        for d, one in of_groups
+    ]
+    return (_of_all(found, pairs), *each, *named)
+
+
+def _continued(text: str) -> str:
+    """A sentence after another part."""
+    return text[0].lower() + text[1:]
 
 
 def difference(d: Difference, found: Comparison) -> Finding:

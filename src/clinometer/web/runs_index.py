@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -15,19 +16,26 @@ from starlette.exceptions import HTTPException
 
 from clinometer.errors import RunError
 from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.report.cell_statistics import drawn
 from clinometer.report.explorer import explorer_data
-from clinometer.report.reliability import is_reliability_run
+from clinometer.report.reliability import is_reliability_run, reliability_story
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.find import run_folders
+from clinometer.runs.folder.record import UNMEASURABLE
 from clinometer.runs.folder.recover import LoadedRun, open_run, progress
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json
 
+#: States of a run that is not finished: a process writes it, or none does.
+RUNNING, INTERRUPTED = "running", "interrupted"
+#: Runs with answers to show.
+READABLE = ("finished", RUNNING, INTERRUPTED)
+_JUST_NOW_S = 60.0
 _KEPT = 6  # opened runs kept in memory
 _TABLES = ("preferences", "groups", "contexts", *ReliabilityFolder.tables)
-_MARKED = frozenset(("run.json", "scores", *(f"{name}.parquet" for name in _TABLES)))
+_MARKED = frozenset(("run.json", ".lock", "scores", *(f"{name}.parquet" for name in _TABLES)))
 
 Signature = tuple[tuple[str, int, int], ...]
 
@@ -88,6 +96,7 @@ class RunsIndex:
             raise RunError(f"{root}: no such folder")
         self.root = root.resolve()
         self._entries: dict[str, tuple[Signature, Entry]] = {}
+        self._findings: dict[str, tuple[Signature, str]] = {}
         self._opened: dict[str, tuple[Signature, OpenedRun]] = {}  # the latest last
 
     def entries(self) -> list[Entry]:
@@ -105,6 +114,10 @@ class RunsIndex:
             found.append(kept[1])
         found.sort(key=lambda e: (e.created, e.id), reverse=True)
         return found, _digest(signed)
+
+    def entry(self, name: str) -> Entry:
+        """One run as the list has it."""
+        return _entry(name, self.resolve(name))
 
     def version(self, name: str | None = None) -> str:
         """Changes whenever a run (or any of them) has changed on disk."""
@@ -127,6 +140,22 @@ class RunsIndex:
         for oldest in list(self._opened)[:-_KEPT]:
             self._opened.pop(oldest, None)
         return kept[1]
+
+    def finding(self, name: str) -> str:
+        """The headline of a run, or why there is none; kept until the run changes."""
+        signature = self._signature(self.resolve(name))
+        kept = self._findings.get(name)
+        if kept is None or kept[0] != signature:
+            kept = (signature, self._headline(name))
+            self._findings[name] = kept
+        return kept[1]
+
+    def _headline(self, name: str) -> str:
+        path = self.resolve(name)
+        if is_reliability_run(path):
+            return reliability_story([ReliabilityRun.load(path)]).title
+        opened = self.open(name)
+        return opened.loaded.notice if opened.loaded.run is None else opened.summary.title
 
     def resolve(self, name: str) -> Path:
         """The folder of a run; 404 for anything that is not one below the root, also by a link."""
@@ -187,7 +216,7 @@ def _entry(name: str, path: Path) -> Entry:
         model=record.model.id,
         topic=record.topic.title or record.topic.name,
         contexts=record.contexts.name,
-        state="finished" if record.finished else "half-finished",
+        state="unmeasurable" if record.status == UNMEASURABLE else _state(path, record.finished),
         created=record.created,
         groups=record.topic.groups,
         n_contexts=record.contexts.n,
@@ -203,6 +232,23 @@ def _entry(name: str, path: Path) -> Entry:
     )
 
 
+def _state(path: Path, finished: bool) -> str:
+    """finished, running or interrupted. A reader must not take the lock of a writer, but can see
+    who holds one; where that cannot be seen, a run that was written just now is running."""
+    if finished:
+        return "finished"
+    try:
+        lock = (path / ".lock").stat()
+        written = max(f.stat().st_mtime for f in (path, path / "run.json", path / "scores"))
+    except OSError:  # without a lock it has ended
+        return INTERRUPTED
+    try:
+        held = f":{lock.st_ino} " in Path("/proc/locks").read_text(encoding="utf-8")
+    except OSError:
+        held = False
+    return RUNNING if held or time.time() - written < _JUST_NOW_S else INTERRUPTED
+
+
 def _reliability(name: str, path: Path) -> Entry:
     """A reliability run by its models and its statements."""
     try:
@@ -214,7 +260,7 @@ def _reliability(name: str, path: Path) -> Entry:
         model=", ".join(m.id for m in record.models) or name,
         topic="Reliability of statements",
         contexts="",
-        state="finished" if record.finished else "half-finished",
+        state=_state(path, record.finished),
         created=record.created,
         groups=record.counts.overall.get("statements"),
         kind="reliability",

@@ -30,7 +30,7 @@ from clinometer.runs import compare as compare_runs
 from clinometer.runs.findings import Finding, comparison_findings
 from clinometer.runs.nouns import noun_of
 from clinometer.web.app import Pages, add_static, link, new_app
-from clinometer.web.runs_index import Entry, OpenedRun, RunsIndex
+from clinometer.web.runs_index import READABLE, RUNNING, Entry, OpenedRun, RunsIndex
 
 Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()
@@ -61,6 +61,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             total=len(entries),
             topics=sorted({e.topic for e in entries if e.topic}),
             states=sorted({e.state for e in entries}),
+            readable=READABLE,
             q=q,
             topic=topic,
             state=state,
@@ -83,6 +84,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             opened=opened,
             id=id,
             title=summary.title if summary else opened.name,
+            running=index.entry(id).state == RUNNING,
             lede=lede(summary.run) if summary else (),
             chips=chips(summary.run) if summary else (),
             sentences=sentences(opened.name, summary.run) if summary else [],
@@ -91,6 +93,13 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             flags=tables.flags_table(summary.run) if summary else None,
             live=index.version(id),
         )
+
+    @app.get("/finding")
+    def finding(id: str) -> JSONResponse:
+        try:
+            return JSONResponse({"text": index.finding(id)})
+        except ClinometerError as error:
+            return JSONResponse({"text": str(error).replace(str(index.root), "")})
 
     @app.get("/data")
     def data(id: str) -> Response:
@@ -112,7 +121,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
                     "id": other,
                     "name": model,
                     "href": link("/run", id=other),
-                    **({} if cell is None else {"shares": _shares(index.open(other), *cell)}),
+                    **({} if cell is None else _answer(index.open(other), *cell)),
                 }
                 for other, model in _others(index, id, run)
             ]
@@ -194,25 +203,25 @@ def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
     entries = [
         e
         for e in index.entries()
-        if e.topic_sha256 == run.record.topic.sha256 and e.state in ("finished", "half-finished")
+        if e.topic_sha256 == run.record.topic.sha256 and e.state in READABLE
     ]
     place = next((i for i, e in enumerate(entries) if e.id == name), -1)
     return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
 
 
-def _shares(opened: OpenedRun, run: Run, x: int, c: int) -> list[float] | None:
-    """The shares of the same group and context in another run."""
+def _answer(opened: OpenedRun, run: Run, x: int, c: int) -> dict[str, Any]:
+    """The shares of the same group and context in another run, and whether it was asked."""
     if opened.loaded.run is None:
-        return None
+        return {"shares": None, "asked": False}
     p, other = run.preferences, opened.run.preferences
     try:
         i, j = other.groups.index(p.groups[x]), other.contexts.index(p.contexts[c])
     except ValueError:
-        return None
+        return {"shares": None, "asked": False}
     values = other.values[i, j]
     if values.shape != p.values[x, c].shape or (values != values).any():
-        return None
-    return [float(v) for v in values]
+        return {"shares": None, "asked": opened.loaded.state == "finished"}
+    return {"shares": [float(v) for v in values], "asked": True}
 
 
 def _cell(run: Run, x: int, c: int) -> tuple[Run, int, int]:

@@ -77,6 +77,11 @@ class RunData {
     this.parsed = this.templates.map(parseTemplate);
   }
 
+  /** What a cell without an answer is called: a run that goes on has not asked everything. */
+  get absent() {
+    return this.state === "half-finished" ? "not asked yet" : "no answer";
+  }
+
   /** The shares of the categories in a cell; null where it has no answer. */
   shares(x, c) {
     const k = this.K - 1;
@@ -333,7 +338,7 @@ class GroupsPane {
       const mean = [...run.row("context_mean", c, run.K)];
       const top = mean.indexOf(Math.max(...mean));
       const text = run.templates[c].replace("[X]", "…").replace("[Y]", "___");
-      return this.row([el("span.name", {}, shorten(text, 120)), el("small.soft", {}, Number.isNaN(mean[0]) ? "no answer" : `pulls to ${run.categories[top]} ${asRisk(mean[top])} · adds ${asRisk(run.influence_of[c])} to swing`)],
+      return this.row([el("span.name", {}, shorten(text, 120)), el("small.soft", {}, Number.isNaN(mean[0]) ? run.absent : `pulls to ${run.categories[top]} ${asRisk(mean[top])} · adds ${asRisk(run.influence_of[c])} to swing`)],
         { context: run.contexts[c] }, () => state.set({ context: run.contexts[c], group: state.get("group") || run.groups[this.order()[0]], tab: "sentence" }), text);
     });
   }
@@ -361,7 +366,7 @@ class HeatPane {
     this.reads = el("p.reads", { "aria-live": "polite" });
     this.reset = el("button.reset", { type: "button", onclick: () => state.set({ brush: "" }) }, "Show all");
     this.scale = el("div.scale", {}, ...run.categories.map((name, y) => el("span", {}, el(`i.ramp.k${y % 8}`, { "aria-hidden": "true" }), ` ${shorten(name, 20)}`)),
-      el("span", {}, el("i.ramp.missing", { "aria-hidden": "true" }), " no answer"), el("span.soft", {}, "deeper: further from the reference"));
+      el("span", {}, el("i.ramp.missing", { "aria-hidden": "true" }), ` ${run.absent}`), el("span.soft", {}, "deeper: further from the reference"));
     root.append(this.scale, el("div.frame", {}, this.canvas), el("div.below", {}, this.reads, this.reset));
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => { if (!this.from) { this.over = null; this.paint(); this.say(null); } });
@@ -534,7 +539,7 @@ class HeatPane {
     const [x, c] = cell;
     const shares = this.run.shares(x, c);
     const [before, after] = this.run.sentence(x, c);
-    const said = shares ? shares.map((v, y) => `${this.run.categories[y]} ${asPercent(v)}`).join(", ") : "no answer";
+    const said = shares ? shares.map((v, y) => `${this.run.categories[y]} ${asPercent(v)}`).join(", ") : this.run.absent;
     this.reads.replaceChildren(el("bdi", {}, `${before}___${after}`), ` ${said}`);
   }
 
@@ -580,11 +585,13 @@ class SentencePane {
 
   draw() {
     const { run, state } = this;
-    const x = run.groups.indexOf(state.get("group"));
+    let x = run.groups.indexOf(state.get("group"));
     let c = run.contexts.indexOf(state.get("context"));
-    if (x < 0) { this.key = ""; this.root.replaceChildren(this.opening()); return; }
+    const opening = x < 0;
+    if (opening && !run.worst.length) { this.key = ""; this.root.replaceChildren(this.opening()); return; }
+    if (opening) [x, c] = run.worst[0];
     if (c < 0) c = this.strongest(x);
-    const key = [x, c].join();
+    const key = [x, c, opening].join();
     if (key === this.key) return;
     this.key = key;
     const shares = run.shares(x, c);
@@ -594,8 +601,9 @@ class SentencePane {
     this.words = el("div.words");
     this.others = el("div.others");
     const parts = [
+      opening && el("p.soft", {}, `The strongest of ${(run.X * run.C).toLocaleString("en")} answers. Choose a group or a square for others; ? shows the keys.`),
       el("p.large", {}, el("bdi", {}, before), this.word, el("bdi", {}, after), after ? "" : " …"),
-      shares ? shareBar(shares, run.categories) : el("p.soft", {}, run.state === "half-finished" ? "No answer yet." : "No answer here."),
+      shares ? shareBar(shares, run.categories) : el("p.soft", {}, run.absent === "no answer" ? "No answer here." : "Not asked yet."),
       run.faint(x, c) && el("p.soft", {}, "The words carry hardly any probability here: the shares are close to noise."),
       this.words, this.groupFacts(x), this.elsewhere(x, c), this.others,
     ];
@@ -605,8 +613,7 @@ class SentencePane {
 
   opening() {
     const { run } = this;
-    return el("div", {}, el("h2", {}, "Choose a group or a square"),
-      el("p.soft", {}, `Every answer of ${run.model}: ${run.X} ${run.noun} in ${run.C.toLocaleString("en")} sentences. “Worst sentences” lists the strongest; ? shows the keys.`));
+    return el("p.soft", {}, `No answer of ${run.model} differs from the reference. Choose a group or a square; ? shows the keys.`);
   }
 
   /** The sentence in which a group is furthest from the reference. */
@@ -628,7 +635,7 @@ class SentencePane {
     const peers = source.peers ? await source.peers(x, c).catch(() => []) : [];
     if (this.key !== key || !peers.length) return;
     this.others.replaceChildren(el("h3", {}, "The same sentence, other models"),
-      el("ol.plain", {}, ...peers.map((peer) => el("li", {}, el("a", { href: `${peer.href}${location.hash}` }, shorten(peer.name, 50)), peer.shares ? shareBar(peer.shares, run.categories) : " no answer"))));
+      el("ol.plain", {}, ...peers.map((peer) => el("li", {}, el("a", { href: `${peer.href}${location.hash}` }, shorten(peer.name, 50)), peer.shares ? shareBar(peer.shares, run.categories) : el("span.soft", {}, peer.asked ? "no answer" : "not asked")))));
   }
 
   showWords(x, c, words) {
@@ -673,10 +680,10 @@ class SentencePane {
 
 // Two or more runs of one topic: one line per group from model to model; a click opens the group.
 
-const SLOPES = { height: 520, top: 34, side: 150 };
+const SLOPES = { height: 520, top: 34, left: 56, right: 150, least: 640, most: 1120 };
 
-const slopes = (runs, ids) => {
-  const { height, top, side } = SLOPES;
+const slopes = (runs, ids, room) => {
+  const { height, top, left, right, least, most } = SLOPES;
   const y = runs[0].K - 1;
   const name = runs[0].categories[y];
   const shared = runs[0].groups.filter((g) => runs.every((run) => run.groups.includes(g)));
@@ -685,14 +692,22 @@ const slopes = (runs, ids) => {
   for (const row of rows) row.moved = Math.max(...row.values) - Math.min(...row.values);
   rows.sort((a, b) => b.moved - a.moved);
   const named = new Set(rows.slice(0, 10).map((row) => row.group));
-  const width = Math.max(560, 300 * runs.length);
-  const at = (i) => side + i * (width - 2 * side) / (runs.length - 1);
+  const width = Math.max(least, Math.min(most, room));
+  const step = (width - left - right - 40) / (runs.length - 1);
+  const at = (i) => left + 40 + i * step;
   const high = (v) => top + (1 - v) * (height - top - 12);
   const svg = svgEl("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `Share of ${name} words of ${rows.length} groups in ${runs.length} models` });
+  for (const v of [0, 0.25, 0.5, 0.75, 1]) {
+    const even = v === runs[0].reference[y];
+    svg.append(svgEl("line", { x1: left, x2: at(runs.length - 1), y1: high(v), y2: high(v), stroke: even ? "var(--mark)" : "var(--line)", ...(even ? { "stroke-dasharray": "4 3" } : {}) }));
+    const tick = svgEl("text", { x: left - 6, y: high(v) + 4, "text-anchor": "end", class: "tick" });
+    tick.textContent = `${100 * v} %`;
+    svg.append(tick);
+  }
   runs.forEach((run, i) => {
     svg.append(svgEl("line", { x1: at(i), x2: at(i), y1: top, y2: height - 12, stroke: "var(--line)" }));
     const label = svgEl("text", { x: at(i), y: 16, "text-anchor": "middle", class: "model" });
-    label.textContent = shorten(run.model, 30);
+    label.textContent = shorten(run.model, Math.max(8, Math.floor(step / 7)));
     svg.append(label);
   });
   let last = -99;
@@ -708,19 +723,19 @@ const slopes = (runs, ids) => {
     if (strong) {
       last = Math.max(high(row.values.at(-1)), last + 14);
       const text = svgEl("text", { x: at(runs.length - 1) + 8, y: last + 4 });
-      text.textContent = shorten(row.group, 22);
+      text.textContent = shorten(row.group, 20);
       link.append(text);
     }
     svg.append(link);
   }
-  return el("div", {}, el("p.soft", {}, `Share of ${name} words, averaged over sentences: one line per group; the ten that move most are named. A click opens the group’s sentences.`), el("div.scroll", { tabindex: 0, role: "region", "aria-label": "Slopes" }, svg));
+  return el("div", {}, el("p.soft", {}, `Share of ${name} words, averaged over sentences: one line per group; the ten that move most are named. Dashed: the reference. A click opens the group’s sentences.`), el("div.scroll", { tabindex: 0, role: "region", "aria-label": "Slopes" }, svg));
 };
 
 const stage = document.getElementById("slopes");
 if (stage) {
   const ids = JSON.parse(stage.dataset.ids);
   Promise.all(ids.map((id) => fromAddress(`/data?id=${encodeURIComponent(id)}`)))
-    .then((runs) => { stage.replaceChildren(slopes(runs, ids)); stage.dataset.ready = "1"; })
+    .then((runs) => { stage.replaceChildren(slopes(runs, ids, stage.clientWidth)); stage.dataset.ready = "1"; })
     .catch((error) => { stage.textContent = `The runs cannot be drawn: ${error.message}`; });
 }
 

@@ -6,6 +6,21 @@ document.addEventListener("change", (event) => {
   if (form && event.target.tagName === "SELECT") form.requestSubmit();
 });
 
+// What was found in each run: read one after the other, since a run has to be opened for it.
+const known = new Map();
+const findings = async () => {
+  const live = document.querySelector("main").dataset.live;
+  for (const place of document.querySelectorAll("[data-finding]")) {
+    const key = `${live}|${place.dataset.finding}`;
+    if (!known.has(key)) {
+      const response = await fetch(`/finding?id=${encodeURIComponent(place.dataset.finding)}`);
+      known.set(key, response.ok ? (await response.json()).text : "");
+    }
+    place.textContent = known.get(key);
+  }
+};
+findings().catch(() => {});
+
 // The page is fetched again when its runs have changed; what one is typing or has chosen stays.
 const follow = async () => {
   const main = document.querySelector("main");
@@ -27,5 +42,6 @@ const follow = async () => {
   main.querySelectorAll("input[type=checkbox]").forEach((i) => { i.checked = picked.has(i.value); });
   if (focus && document.getElementById(focus)) document.getElementById(focus).focus();
   enliven(main);
+  await findings();
 };
 setInterval(() => follow().catch(() => {}), 1500);
