@@ -11,6 +11,7 @@ from rich.console import Console
 from tests.command import Clinometer
 from tests.report.made import made_run
 
+from clinometer.cli import printing
 from clinometer.cli.printing import TerminalTable
 
 WIDTHS = (200, 80, 60, 40, 20)
@@ -81,3 +82,17 @@ def test_lists_are_printed_in_full(
     for row in json.loads(clinometer("list", what, "--json").out)[what]:
         for value in row.values():
             assert set(str(value).split()) <= shown
+
+
+@pytest.mark.parametrize("width", [80, 40])
+def test_no_word_is_broken_on_a_terminal(width: int) -> None:
+    stream = io.StringIO()
+    out = printing._Output(file=stream, force_terminal=True, width=width, highlight=False)
+    address = "http://127.0.0.1:8765/?token=" + "x" * width
+    text = (
+        f"Kept in a folder. Next: {'clinometer report some run ' * 6}{address}  (Ctrl+C stops it)"
+    )
+    out.print(text, soft_wrap=True)
+    lines = stream.getvalue().splitlines()
+    assert " ".join(" ".join(lines).split()) == " ".join(text.split())  # at spaces only
+    assert all(len(line) <= width for line in lines if address not in line)

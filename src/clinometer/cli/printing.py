@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -77,7 +78,7 @@ class TerminalTable:
             console.print(self._rich(widths))
             return
         for line in self._stacked():
-            console.print(line, soft_wrap=True)
+            console.print(line, soft_wrap=not console.is_terminal)
 
     def _widths(self, space: int) -> list[int] | None:
         """Width of each column: numbers in full, words at least unbroken; None without room."""
@@ -135,14 +136,33 @@ class TerminalTable:
 
 class _Output(Console):
     """Prints other people's text: names of models, groups, files. None of it is markup, and none
-    of it moves the cursor."""
+    of it moves the cursor. A line that may be longer than a terminal ends between words there,
+    and is one line elsewhere."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        super().print(*(visible(o) if isinstance(o, str) else o for o in objects), **options)
+        shown = [visible(o) if isinstance(o, str) else o for o in objects]
+        if options.get("soft_wrap") and self.is_terminal:
+            shown = [between_words(o, self.width) if isinstance(o, str) else o for o in shown]
+        super().print(*shown, **options)
 
     def on_broken_pipe(self) -> None:
         """rich would exit with status 1, which here means that a threshold failed."""
         raise BrokenPipeError
+
+
+def between_words(text: str, width: int) -> str:
+    """A text in lines of at most `width`; a longer word, such as an address, stays whole.
+
+    >>> between_words("  34%  On what occasion?", 16)
+    '  34%  On what\\noccasion?'
+    """
+    lines = [
+        textwrap.wrap(
+            line, max(width, 20), break_long_words=False, break_on_hyphens=False, tabsize=4
+        )
+        for line in text.split("\n")
+    ]
+    return "\n".join("\n".join(each) for each in lines)
 
 
 def console() -> Console:
@@ -154,14 +174,18 @@ def sentence(text: str, *, indent: str = "", style: str | None = None) -> None:
     """A sentence of the results: wrapped between words on a terminal, one line elsewhere."""
     out = console()
     if out.is_terminal:
-        out.print(Padding(Text(visible(text)), (0, 0, 0, len(indent))), style=style)
+        lines = between_words(visible(text), out.width - len(indent))
+        out.print(textwrap.indent(lines, indent), style=style, soft_wrap=True)
     else:
         out.print(indent + text, soft_wrap=True)
 
 
 def say(text: object, *, prefix: str = "clinometer: ") -> None:
-    """One line on stderr."""
-    sys.stderr.write(f"{prefix}{one_line(text)}\n")
+    """One line on stderr; on a terminal its words stay whole."""
+    line = f"{prefix}{one_line(text)}"
+    if sys.stderr.isatty():
+        line = between_words(line, shutil.get_terminal_size().columns)
+    sys.stderr.write(f"{line}\n")
 
 
 def print_json(result: dict[str, Any]) -> None:
