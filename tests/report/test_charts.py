@@ -18,7 +18,7 @@ from tests.report.pixels import stays_in_font
 from clinometer.display.text import brief
 from clinometer.report import charts
 from clinometer.report.charts.one_model import heat_png
-from clinometer.report.charts.style import PALETTE, distinct
+from clinometer.report.charts.style import PALETTE, category_colours, distinct
 from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures import factor_figure, regression_line, risks_figure
 
@@ -102,6 +102,8 @@ LEANS = pd.DataFrame(
         "share": rng.random(28),
         "low": 0.0,
         "high": 1.0,
+        "mean_low": [0.3, None] * 14,
+        "mean_high": [0.6, None] * 14,
         "favoured": "male",
         "clear": [True, False] * 14,
         "about": "in words",
@@ -128,6 +130,14 @@ PARTS = pd.DataFrame(
 
 ALL: dict[str, Callable[[int], Any]] = {
     "leans": lambda w: charts.leans(LEANS, categories=TWO, width=w),
+    "departures": lambda w: charts.departures(
+        LEANS.assign(panel=["Names"] * 20 + ["Descriptions"] * 8, share=LEANS["share"] - 0.5),
+        categories=TWO,
+        colours=("#111111", "#222222"),
+        ends=("more no", "more yes"),
+        unit="percentage points from the average",
+        width=w,
+    ),
     "shares": lambda w: charts.shares(SHARES, categories=TWO, width=w),
     "spread": lambda w: charts.spread(SPREAD, category="female", reference=(0.4, "mean"), width=w),
     "stacked": lambda w: charts.stacked(RISKS, width=w),
@@ -247,7 +257,7 @@ def test_pairs_that_carry_meaning_differ_without_red_or_green(
 
 def test_the_heat_map_has_one_pixel_per_cell() -> None:
     strength = np.array([[1.0, 0.0], [np.nan, 0.5]])
-    png = heat_png(strength, np.array([[0, 1], [1, 1]]), 2)
+    png = heat_png(strength, np.array([[0, 1], [1, 1]]), category_colours(2))
     width, height = struct.unpack(">II", png[16:24])
     assert (width, height) == (2, 2)
     chunks, at = {}, 8

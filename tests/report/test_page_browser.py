@@ -120,7 +120,7 @@ def test_on_a_phone_the_groups_come_first_and_then_the_sentences(
     write_report([small], tmp_path / "page.html")
     page = watched(chromium, offline=True, viewport=PHONE).page
     page.goto((tmp_path / "page.html").as_uri())
-    order = ["h1", ".lede", ".chips", "#first-1-groups", ".behind", "nav.contents"]
+    order = ["h1", ".lede", ".risk", "#first-1-groups", ".behind", "nav.contents"]
     tops = [page.locator(one).first.bounding_box()["y"] for one in order]
     assert tops == sorted(tops)
 

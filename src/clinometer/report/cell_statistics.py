@@ -289,6 +289,8 @@ class Leans:
     favoured   [X]: index of the category furthest above the reference; -1 if missing
     clear      [X]: whether the group is on the list of those that lean clearly
     low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
+    mean_low, mean_high  [X, Y]: the interval of the mean share, from `Run.leans`; NaN where there
+               is none, and of more than two categories where it is not the favoured one
     """
 
     run: Run
@@ -297,6 +299,8 @@ class Leans:
     clear: NDArray[np.bool_]
     low: FloatArray
     high: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
 
     @cached_property
     def seen(self) -> NDArray[np.int64]:
@@ -332,7 +336,35 @@ def find_leans(cells: CellStatistics) -> Leans:
     favoured = np.array([-1 if g.favoured is None else place[g.favoured] for g in run.leans])
     clear = np.array([g.category is not None for g in run.leans])
     share, low, high = _shares(cells)
-    return Leans(run, share, favoured, clear, low, high)
+    return Leans(run, share, favoured, clear, low, high, *_mean_ends(run, share, favoured))
+
+
+def _mean_ends(
+    run: Run, share: FloatArray, favoured: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """The interval of each mean share [X, Y]: that of the group's lean, in shares."""
+    worth = _share_of_lean(run)
+    ends = np.full((2, *share.shape), np.nan)
+    for x, lean in enumerate(run.leans):
+        if lean.lean is None or lean.low is None or lean.high is None:
+            continue
+        y = int(favoured[x])
+        ends[:, x, y] = [
+            share[x, y] + worth[x, y] * (end - lean.lean) for end in (lean.low, lean.high)
+        ]
+        if share.shape[1] == 2:
+            ends[:, x, 1 - y] = 1 - ends[::-1, x, y]
+    low, high = np.clip(ends, 0, 1)
+    return low, high
+
+
+def _share_of_lean(run: Run) -> FloatArray:
+    """[X, Y]: by how much a share moves where the stereotype moves by 1."""
+    p, criterion = run.preferences, run.risks.criterion
+    shape = (*p.values.shape[:2], len(p.categories))
+    star = np.broadcast_to(p.grid.reference, shape)
+    one = criterion.stereotypes(np.ones(shape), star) - criterion.stereotypes(np.zeros(shape), star)
+    return np.asarray((1 / one).mean(axis=1))
 
 
 def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:

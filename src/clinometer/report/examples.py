@@ -30,7 +30,7 @@ class Example:
     shares         the share of each category's words
     favoured       index of the favoured category
     second         the sentence that goes the other way, of an example of swing
-    faint          whether its words carry hardly any probability
+    carried        how much of the probability its words carry; None where that is unknown
     asked          whether it is a question, and `word` the likelier answer
     """
 
@@ -43,7 +43,7 @@ class Example:
     shares: tuple[float, ...]
     favoured: int
     second: Example | None = None
-    faint: bool = False
+    carried: float | None = None
     asked: bool = False
 
     @property
@@ -58,8 +58,8 @@ class Example:
 
 
 def pick_examples(cells: CellStatistics) -> list[Example]:
-    """The strongest answer, the largest share of the risk, the strongest the other way, and the
-    group that swings most; none of them twice.
+    """The strongest answer, the strongest the other way, and the group that swings most; none of
+    them twice.
 
     Answers whose words carry hardly any probability are noise: they come last.
     """
@@ -70,13 +70,11 @@ def pick_examples(cells: CellStatistics) -> list[Example]:
     trusted = np.where(p.low_coverage, np.nan, strength)
     if np.isnan(trusted).all():
         trusted = strength
-    part = np.where(np.isnan(trusted), np.nan, cells.risk_parts)
     way = int(cells.favoured[_top(trusted)])
     other = np.where(cells.favoured != way, trusted, np.nan)
-    n = int((~np.isnan(strength)).sum())
+    n = int((~np.isnan(trusted)).sum())
     candidates = [
         (f"strongest answer of {n:,}", trusted),
-        ("largest share of the risk", part),
         ("strongest the other way" if len(p.categories) == 2 else "strongest another way", other),
     ]
     used: list[tuple[int, int]] = []
@@ -133,7 +131,7 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
         "",
         shares,
         favoured,
-        faint=bool(p.low_coverage[x, c]),
+        carried=None if p.coverage is None or asked else float(p.coverage[x, c]),
         asked=asked,
     )
     name = p.categories[answer_cell.way]

@@ -6,7 +6,7 @@ its numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from clinometer.measure.distribution import weighted_density
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics, Leans
-from clinometer.report.charts.style import distinct
+from clinometer.report.charts.style import DECISION, MARK, category_colours, distinct
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
 from clinometer.runs.nouns import (
@@ -59,6 +59,7 @@ FACTOR_STEPS = {
 
 #: Groups on the first screen, and how many of each side before the rest is taken evenly.
 FIRST_GROUPS, _EXTREMES = 18, 4
+FIRST_PANEL_ROWS = 24
 
 #: Groups and contexts of the figure of swing.
 _SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 20
@@ -73,44 +74,98 @@ def basis(run: Run) -> str:
 
 
 def leans_figure(leans: Leans, *, every: bool = False) -> Figure:
-    """The share of words by group: dots and ranges for two categories, stacked shares for more.
+    """The groups: of two categories dots with intervals, as shares of words or as distances from
+    what all groups get in the same context; of more categories stacked shares.
 
-    Without `every` at most FIRST_GROUPS: the outermost, and evenly spaced ones between.
+    Without `every` at most FIRST_GROUPS: the outermost, and evenly spaced ones between. Distances
+    come in panels, one for each way in which people are shown.
     """
     run = leans.run
-    groups = _by_lean(leans)
-    if not every and len(groups) > FIRST_GROUPS:
-        steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, FIRST_GROUPS - 2 * _EXTREMES)
+    groups, panels = _by_lean(leans), _panels(leans)
+    most = FIRST_PANEL_ROWS if panels else FIRST_GROUPS
+    if not every and len(groups) > most:
+        steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, most - 2 * _EXTREMES)
         inner = [groups[round(i)] for i in steps]
         groups = [*groups[:_EXTREMES], *inner, *groups[-_EXTREMES:]]
     names = run.preferences.categories
-    two, context = len(names) == 2, context_noun(run)
+    two = len(names) == 2
     last = names[_right(run) if two else -1]
-    words, of_words = ("", "") if asks(run) else (" words", "'s words")
+    words = "" if asks(run) else " words"
     many = f"{len(groups)} of {len(leans.seen)} shown. " if len(groups) < len(leans.seen) else ""
-    band = f"lowest to highest {context}" if leans.whole_range else f"middle 90 % of its {context}s"
-    read = (
-        f"Dot: average of its {context}s. Band: {band}. Grey ring: not clear."
-        if two
-        else f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
-    )
     frame = _leans_frame(leans)
     said = "; ".join(
         f"{r['group']} {percent(r[f'share of {last}'])}" + ("" if r["clear"] else " (not clear)")
         for r in frame.iloc[groups[:40]].to_dict("records")
     )
-    about = "What the model answers" if asks(run) else "Which words the model writes"
-    if run.risks.criterion.points:
-        about = "Mean score"
-    title = f"{about}, by {group_noun(run)}"
+    title = f"{_question(run)} By {group_noun(run)}"
+    draw = _departures if panels else _dots if two else _stacks
     return Figure(
         key="every-group" if every else "groups",
         title=f"All {len(groups)} {noun_of(run)[0]}" if every else title,
-        caption=f"{many}{read}",
+        caption=f"{many}{_how_to_read(leans)}",
         alt=f"{title}. Share of {last}{words}: {said}.",
-        draw=lambda width: (_dots if two else _stacks)(leans, groups, width),
+        draw=lambda width: draw(leans, groups, width),
         table=frame,
     )
+
+
+def _question(run: Run) -> str:
+    """What the chart of the groups answers."""
+    if run.risks.criterion.points:
+        return "How does it score people?"
+    if asks(run):
+        return "What does it answer?"
+    kind = (
+        "a gendered word" if run.record.topic.title.startswith("Gender") else "one of these words"
+    )
+    return f"When it writes {kind}, which one?"
+
+
+def _how_to_read(leans: Leans) -> str:
+    run = leans.run
+    names, context = run.preferences.categories, context_noun(run)
+    if len(names) > 2:
+        of_words = "" if asks(run) else "'s words"
+        read = f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
+    else:
+        level = 100 * run.record.settings.level
+        thick = f" Thick: its {level:g} % interval." if np.isfinite(leans.mean_low).any() else ""
+        what, thin = "Dot: average.", f" Thin: middle 90 % of its {context}s."
+        if leans.whole_range:
+            thin = f" Thin: lowest to highest {context}."
+        if _panels(leans):
+            what, thin = f"Dot: from what all {noun_of(run)[0]} get in the same {context}.", ""
+        read = f"{what}{thick}{thin} Ring: not clear."
+    return read
+
+
+def _panels(leans: Leans) -> list[str]:
+    """[X], the panel of each group, where groups are measured from their mean; else empty."""
+    run = leans.run
+    if len(run.preferences.categories) != 2 or not isinstance(run.preferences.reference, str):
+        return []
+    if run.risks.criterion.name not in ("share", "points"):
+        return []
+    shown = run.record.topic.shown_as
+    if len(shown) != len(run.preferences.groups):
+        return [""] * len(run.preferences.groups)
+    return [f"{kind}s".capitalize() for kind in shown]
+
+
+def palette(run: Run) -> list[str]:
+    """A colour per category; of a decision a hue for the favourable answer, grey for the other."""
+    y, colours = decision(run), category_colours(len(run.preferences.categories))
+    return colours if y is None else [DECISION if i == y else MARK for i in range(2)]
+
+
+def decision(run: Run) -> int | None:
+    """Of a decision between two answers the favourable one; None for any other run."""
+    return favourable(run) if len(run.preferences.categories) == 2 else None
+
+
+def is_faint(run: Run) -> bool:
+    """Whether the words carry so little probability that their shares say nothing."""
+    return run.findings[0].kind == "improbable"
 
 
 def _by_lean(leans: Leans) -> list[int]:
@@ -143,32 +198,82 @@ def _leans_frame(leans: Leans) -> pd.DataFrame:
     return frame
 
 
-def _dots(leans: Leans, groups: Sequence[int], width: int) -> Any:
-    run, end = leans.run, _right(leans.run)
-    names = run.preferences.categories
-    words = "" if asks(run) else " words"
-    frame = pd.DataFrame(
+def _rows_of(leans: Leans, groups: Sequence[int], end: int) -> pd.DataFrame:
+    """The rows of a chart of dots, with the share of the category that the axis ends with."""
+    names = leans.run.preferences.categories
+    return pd.DataFrame(
         {
-            "group": [run.risks.groups[x] for x in groups],
+            "group": [leans.run.risks.groups[x] for x in groups],
             "share": leans.share[groups, end],
             "low": leans.low[groups, end],
             "high": leans.high[groups, end],
+            "mean_low": leans.mean_low[groups, end],
+            "mean_high": leans.mean_high[groups, end],
             "favoured": [names[y] for y in leans.favoured[groups]],
             "clear": leans.clear[groups],
         }
     )
+
+
+def _dots(leans: Leans, groups: Sequence[int], width: int) -> Any:
+    run, end = leans.run, _right(leans.run)
+    names, colours = run.preferences.categories, palette(run)
+    words = "" if asks(run) else " words"
+    frame = _rows_of(leans, groups, end)
     frame["about"] = [
-        f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average, "
-        f"{percent(r['low'])} to {percent(r['high'])}; {'clear' if r['clear'] else 'not clear'}"
+        f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average"
+        f"{_ends_of(r, percent)}; its {context_noun(run)}s {percent(r['low'])} to "
+        f"{percent(r['high'])}; {'clear' if r['clear'] else 'not clear'}"
         for r in frame.to_dict("records")
     ]
     return charts.leans(
         frame,
         categories=(names[1 - end], names[end]),
-        colours=(1 - end, end),
+        colours=(colours[1 - end], colours[end]),
         reference=_reference_share(leans, end),
+        faint=is_faint(run),
         width=width,
     )
+
+
+def _ends_of(row: dict[Any, Any], form: Callable[[float], str]) -> str:
+    if np.isnan(row["mean_low"]):
+        return ""
+    return f" (interval {form(row['mean_low'])} to {form(row['mean_high'])})"
+
+
+def _departures(leans: Leans, groups: Sequence[int], width: int) -> Any:
+    run, end = leans.run, _right(leans.run)
+    names, colours, panels = run.preferences.categories, palette(run), _panels(leans)
+    points = run.risks.criterion.points
+    scale, unit = (run.risks.criterion.length, "points") if points else (100, "percentage points")
+    frame = _rows_of(leans, groups, end).drop(columns=["low", "high"])
+    mean = leans.share[groups, end] - run.risks.mean_stereotype[groups, end]
+    for column in ("share", "mean_low", "mean_high"):
+        frame[column] = scale * (frame[column] - mean)
+    frame["panel"] = [panels[x] for x in groups]
+    frame["about"] = [
+        f"{brief(r['group'], 40)}: {_signed(r['share'])} {unit}{_ends_of(r, _signed)}; "
+        f"{'clear' if r['clear'] else 'not clear'}"
+        for r in frame.to_dict("records")
+    ]
+    order = list(dict.fromkeys(panels))
+    frame["place"] = [order.index(panel) for panel in frame["panel"]]
+    less, more = ("lower", "higher") if points else (names[1 - end], names[end])
+    return charts.departures(
+        frame.sort_values("place", kind="stable"),
+        categories=(names[1 - end], names[end]),
+        colours=(colours[1 - end], colours[end]),
+        ends=(less, more) if points else (f"more {less}", f"more {more}"),
+        unit=f"{unit} from the average",
+        faint=is_faint(run),
+        width=width,
+    )
+
+
+def _signed(value: float) -> str:
+    """+1.2, −0.35: a distance on the axis of a chart."""
+    return f"{value:+.2g}".replace("-", "−")
 
 
 def _stacks(leans: Leans, groups: Sequence[int], width: int) -> Any:
@@ -186,7 +291,9 @@ def _stacks(leans: Leans, groups: Sequence[int], width: int) -> Any:
             for y, name in enumerate(run.preferences.categories)
         ]
     )
-    return charts.shares(frame, categories=run.preferences.categories, width=width)
+    return charts.shares(
+        frame, categories=run.preferences.categories, faint=is_faint(run), width=width
+    )
 
 
 def _reference_share(leans: Leans, y: int) -> tuple[float, str]:
@@ -269,6 +376,7 @@ def heat_figure(cells: CellStatistics) -> Figure:
             groups=[p.groups[i] for i in down],
             contexts=[p.contexts[i] for i in across],
             categories=p.categories,
+            colours=palette(run),
             width=width,
         ),
     )
@@ -318,7 +426,9 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
             f"{len(contexts)} of {len(p.contexts):,} contexts. {basis(run)}."
         ),
         alt=f"Heat map. Volatility risk of the groups shown: {said}.",
-        draw=lambda width: charts.answers(table, categories=p.categories, width=width),
+        draw=lambda width: charts.answers(
+            table, categories=p.categories, colours=palette(run), width=width
+        ),
     )
 
 

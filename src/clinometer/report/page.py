@@ -224,6 +224,7 @@ class Section:
     notice: str = ""
     parts: tuple[Part, ...] = ()
     categories: tuple[str, ...] = ()
+    decides: int | None = None
 
 
 def section(one: LoadedRun, number: int, summary: RunSummary | None) -> Section:
@@ -234,7 +235,10 @@ def section(one: LoadedRun, number: int, summary: RunSummary | None) -> Section:
         part = Part("stored", "What is stored", tables=(*risks, *tables_of(one, None)))
         return Section(key, one.name, one.notice, (part,))
     parts = tuple(_parts(summary))
-    return Section(key, one.name, one.notice, parts, summary.run.preferences.categories)
+    run = summary.run
+    return Section(
+        key, one.name, one.notice, parts, run.preferences.categories, figures.decision(run)
+    )
 
 
 def _parts(summary: RunSummary) -> list[Part]:

@@ -69,13 +69,11 @@ def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def lede(run: Run) -> tuple[str, ...]:
-    """What follows the headline: what R means on this scale, and how much of it is steady. The
-    chips below it have the intervals and the number of contexts."""
+    """What follows the headline: how much of R is steady, and what else moves the answer. The strip
+    below it has R and what it is measured from, the badge the number of contexts."""
     said = {one.kind: one.text for one in run.findings[1:]}
-    size = said.get("size", "").split("; ")[0].removesuffix(".")
     floor = said.get("floor", "")
     parts = [
-        f"{size}." if size else "",
         judge_sentence(run.record),
         *(
             said.get(kind, "")
@@ -176,4 +174,4 @@ def contexts_worth(run: Run, *, brackets: bool = False) -> str:
     count = counted(n, context_noun(run))
     if worth >= n:
         return count
-    return f"{count} ≈ {worth}" if brackets else f"{count}, worth about {worth},"
+    return f"{count} that count like {worth}" if brackets else f"{count}, worth about {worth},"

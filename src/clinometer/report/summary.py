@@ -1,4 +1,4 @@
-"""The first screen of a page: headline, what R means here, chips, pictures and examples."""
+"""The first screen of a page: headline, the risk on its axis, pictures and examples."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from clinometer.display.numbers import between, risk
+from clinometer.measure import Estimate
 from clinometer.measure.criterion import CRITERIA
 from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
 from clinometer.report.examples import Example, pick_examples
 from clinometer.report.figure import Figure
 from clinometer.report.figures import (
     components_figure,
+    decision,
     leans_figure,
     ranking_figure,
     spread_figure,
@@ -22,7 +26,7 @@ from clinometer.runs import Run
 from clinometer.runs.compare import runs_finding
 from clinometer.runs.findings import leaning_models, run_findings
 from clinometer.runs.folder.recover import LoadedRun
-from clinometer.runs.nouns import context_noun, group_noun
+from clinometer.runs.nouns import asks, context_noun, group_noun
 
 
 @dataclass(frozen=True)
@@ -36,17 +40,46 @@ class Chip:
     about: str = ""
 
 
+@dataclass(frozen=True)
+class Strip:
+    """The risk on an axis that begins at 0: steady lean and swing end to end, the interval of R,
+    and the range of shuffled words.
+
+    parts     the ends of the steady lean and of the swing, as shares of the axis
+    interval  of R, as shares of the axis; None without one
+    chance    the same of shuffled words; None where there are none
+    ends      what the ends of the axis mean
+    key       what its marks stand for, with their numbers
+    """
+
+    parts: tuple[float, float]
+    interval: tuple[float, float] | None
+    chance: tuple[float, float] | None
+    ends: tuple[str, str]
+    key: tuple[Chip, ...]
+
+    @property
+    def alt(self) -> str:
+        """The text alternative."""
+        said = "; ".join(
+            f"{c.name} {c.value}" + f" ({c.interval})" * bool(c.interval) for c in self.key
+        )
+        return f"{said}. Axis from {self.ends[0]} to {self.ends[1]}."
+
+
 @dataclass(frozen=True, eq=False)
 class Screen:
     """The content above the fold."""
 
     title: str
     lede: tuple[str, ...] = ()
-    chips: tuple[Chip, ...] = ()
+    strip: Strip | None = None
+    badge: str = ""
     pictures: tuple[Figure, ...] = ()
     examples: tuple[Example, ...] = ()
     categories: tuple[str, ...] = ()
     contexts: str = "sentences"
+    decides: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +113,20 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
     split = components_figure(runs, names)
     if split is not None and runs[0].risks.criterion.points:
-        return Screen(_title(summaries), _of_parts(runs), (), (split,))
+        said, rests_on = _of_parts(runs)
+        return Screen(_title(summaries), said, None, rests_on, (split,))
     if len(summaries) == 1:
         one = summaries[0]
         return Screen(
             one.title,
             lede(one.run),
-            chips(one.run),
+            strip(one.run),
+            badge(one.run),
             (leans_figure(one.leans), *([split] if split else [])),
             one.examples,
             one.run.preferences.categories,
             f"{context_noun(one.run)}s",
+            decision(one.run),
         )
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = spread_figure([s.leans for s in summaries], names)
@@ -100,11 +136,13 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             f"R is the {CRITERIA[runs[0].risks.criterion.name]}. Bias risk is the steady part of "
             "it, volatility risk the part that swings with the wording.",
         ),
-        (),
+        None,
+        "",
         (ranking_figure(runs, names), *([spread] if spread else [])),
         top.examples if spread is None else (),
         top.run.preferences.categories,
         f"{context_noun(top.run)}s",
+        decision(top.run),
     )
 
 
@@ -115,21 +153,85 @@ def _title(summaries: Sequence[RunSummary]) -> str:
     return runs_finding([s.run for s in summaries], names).text
 
 
-def _of_parts(runs: Sequence[Run]) -> tuple[str, ...]:
+def _of_parts(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
     """What follows the headline of repeated replies: who leans, and what an irrelevant edit
-    does."""
+    does; and the evidence."""
     kinds = ("parts", "placebo") if len(runs) == 1 else ("split",)
     listed = range(len(runs)) if len(runs) == 1 else leaning_models(runs)
     said = [one for i in listed for one in runs[i].findings if one.kind in kinds]
     split = runs[0].record.components
     asked = "" if split is None else f"{split.contexts} {context_noun(runs[0])}s"
     many = "" if split is None else f" × {split.replies:.2g} replies"
-    evidence_of = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}."
-    return (*(one.text for one in said), evidence_of)
+    evidence_of = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}"
+    return tuple(one.text for one in said), evidence_of
+
+
+#: Ends of an axis of risks that do not reach the end of their scale.
+_AXIS_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def strip(run: Run) -> Strip | None:
+    """The risk on its axis; None where there is none to speak of."""
+    report, noun = run.risks, context_noun(run)
+    if run.findings[0].kind in ("nothing", "improbable", "alike"):
+        return None
+    R, bias, swing = report.R, report.R_bias, report.R_volatility
+    floor = None if run.record.floor is None else run.record.floor.R
+    given = [v for e in (R, floor) if e is not None for v in (e.value, e.high) if v is not None]
+    top = report.criterion.top
+    end = next((e for e in _AXIS_ENDS if max(given) <= 0.9 * e and e < top), top)
+    if np.isinf(end):
+        end = 1.1 * max(given)
+    unit = report.criterion.length if report.criterion.points else 1.0
+
+    def shown(name: str, e: Estimate, kind: str, about: str) -> Chip:
+        low, high = (None if v is None else unit * v for v in (e.low, e.high))
+        value = f"{unit * e.value:.2f} points" if unit != 1 else risk(e.value)
+        return Chip(name, value, between(low, high), kind, about)
+
+    key = [
+        shown("risk R", R, "r", "How far an average answer is from the reference."),
+        shown("steady lean", bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
+        shown("swing", swing, "v", f"Volatility risk: what changes with the {noun}."),
+    ]
+    if floor is not None:
+        about = "R of the same words, shuffled between the categories: what the lists alone give."
+        key.append(Chip("same words, shuffled", between(floor.low, floor.high), "", "c", about))
+    return Strip(
+        (bias.value / end, (bias.value + swing.value) / end),
+        _span(R, end),
+        None if floor is None else _span(floor, end),
+        _axis_ends(run, end, unit),
+        tuple(key),
+    )
+
+
+def _span(e: Estimate, end: float) -> tuple[float, float] | None:
+    return None if e.low is None or e.high is None else (e.low / end, min(e.high / end, 1.0))
+
+
+def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
+    """What the two ends of the axis of R mean."""
+    reference, criterion = run.preferences.reference, run.risks.criterion
+    none = "0: as the reference" if reference is not None else "0: an even split"
+    if isinstance(reference, str):
+        none = f"0: every {group_noun(run)} gets the same"
+    if criterion.points:
+        return none, f"{unit * end:.2g} points"
+    if end < criterion.top or np.isinf(criterion.top):
+        of = " of the answers would have to change" if criterion.name == "share" else ""
+        return none, f"{end:.2g}{of}"
+    return none, f"{end:g}: always the same {'answer' if asks(run) else 'category of words'}"
+
+
+def badge(run: Run) -> str:
+    """How far the numbers can be trusted, and what they rest on."""
+    level, why = evidence(run)
+    return f"Evidence {level}: {why}"
 
 
 def chips(run: Run) -> tuple[Chip, ...]:
-    """R, its two components and the evidence."""
+    """R, its two components and the evidence, for the line above the explorer."""
     report = run.risks
     named = (
         (

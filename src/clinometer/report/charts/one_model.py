@@ -45,21 +45,32 @@ from clinometer.report.charts.style import (
     paths,
     rows,
     signed_axis,
+    text_width,
     wrap_axis_title,
 )
 
 #: Height of a row of a group, in pixels.
 GROUP_ROW = 21
+#: The same where rows come in panels.
+PANEL_ROW = 19
 
 
 def share_axis(
-    ends: tuple[str, str], middle: tuple[float, str], *, colours: tuple[str, str] = (SOFT, SOFT)
+    ends: tuple[str, str],
+    middle: tuple[float, str],
+    *,
+    colours: tuple[str, str] = (SOFT, SOFT),
+    width: int = WIDE,
 ) -> Any:
-    """An axis of shares along the top: what 0, the reference (`middle`) and 1 mean, in words."""
+    """An axis of shares along the top: a tick at every quarter, with what 0, the reference
+    (`middle`) and 1 mean in words. A reference between two ticks has a line only."""
     at, name = middle
-    words = {0.0: ends[0], at: name, 1.0: ends[1]}
-    texts = ",".join(json_text(brief(words.get(v, ""), 26)) for v in (0.0, 0.25, at, 0.75, 1.0))
-    values = json.dumps([0, 0.25, at, 0.75, 1])
+    first, last = (brief(end, 18) for end in ends)
+    half = f"{name} · 50 %" if at == 0.5 else "50 %"
+    texts = [f"0 % · {first}", "25 %", half, "75 %", f"{last} · 100 %", ""]
+    if is_narrow(width):
+        texts = [first, "", "50 %", "", last, ""]
+    ticks = [0.0, 0.25, 0.5, 0.75, 1.0, at]
 
     def at_ends(first: object, last: object, otherwise: object) -> dict[str, Any]:
         tests = (("datum.value === 0", first), ("datum.value === 1", last))
@@ -68,8 +79,8 @@ def share_axis(
     reference = f"datum.value === {json.dumps(at)}"
     return altair().Axis(
         orient="top",
-        values=[0, 0.25, at, 0.75, 1],
-        labelExpr=f"[{texts}][indexof({values}, datum.value)]",
+        values=sorted(set(ticks)),
+        labelExpr=f"[{','.join(map(json_text, texts))}][indexof({json.dumps(ticks)}, datum.value)]",
         labelAlign=at_ends("left", "right", "center"),
         labelColor=at_ends(colours[0], colours[1], SOFT),
         labelLimit=150,
@@ -79,23 +90,101 @@ def share_axis(
     )
 
 
+def percent_axis() -> Any:
+    """Shares along the top: a tick at every quarter."""
+    return altair().Axis(
+        orient="top",
+        values=[0, 0.25, 0.5, 0.75, 1],
+        labelExpr="format(100 * datum.value, '.0f') + ' %'",
+    )
+
+
 def leans(
     table: pd.DataFrame,
     *,
     categories: tuple[str, str],
-    colours: tuple[int, int] = (0, 1),
+    colours: tuple[str, str] | None = None,
     reference: tuple[float, str] = (0.5, "even"),
+    faint: bool = False,
     width: int = WIDE,
 ) -> Any:
-    """One row per group: a dot at its mean share of the second category, a band for its range.
+    """One row per group: a dot at its mean share of the second category, thick the interval of
+    that mean, thin the range of its contexts.
 
-    table: group, share, low, high, favoured (a category), clear, about, in display order. A group
-    whose lean is not clear is a grey ring. colours: places of the categories in the palette.
-    reference: its share and its name.
+    table: group, share, low, high, mean_low and mean_high (NaN without an interval), favoured (a
+    category), clear, about, in display order. A group whose lean is not clear is a grey ring.
+    colours: of the categories. reference: its share and its name. faint: as a background, because
+    the words carry hardly any probability.
     """
     alt = altair()
-    palette = category_colours(2)
-    ink_of = {name: palette[i] for name, i in zip(categories, colours, strict=True)}
+    first, second = colours or category_colours(2)
+    two = (first, second)
+    ink_of = dict(zip(categories, two, strict=True))
+    ends = (f"all {categories[0]}", f"all {categories[1]}")
+    x = alt.X("share:Q", title=None, axis=share_axis(ends, reference, colours=two, width=width))
+    return fitted(
+        _group_rows(table, ink_of, x.scale(domain=[0, 1], clamp=True), faint=faint, width=width),
+        width,
+        GROUP_ROW * len(table),
+    )
+
+
+def departures(
+    table: pd.DataFrame,
+    *,
+    categories: tuple[str, str],
+    colours: tuple[str, str],
+    ends: tuple[str, str],
+    unit: str,
+    faint: bool = False,
+    width: int = WIDE,
+) -> Any:
+    """How far each group is above or below what all groups get in the same context, in panels.
+
+    table: as for `leans`, with share, mean_low and mean_high as distances, and panel (its name),
+    the panels one after the other. ends: what left and right of zero mean.
+    """
+    alt = altair()
+    ink_of = dict(zip(categories, colours, strict=True))
+    reach = 1.08 * float(table[["share", "mean_low", "mean_high"]].abs().max().max() or 1.0)
+    names = list(dict.fromkeys(table["panel"]))
+    across = len(names) if width >= WIDE else 1
+    gutter = max(min(text_width(brief(g, 40)), 170, 0.34 * width) for g in table["group"])
+    plot = width / across - gutter - 22
+    direction = wrap_axis_title(f"← {ends[0]}  ·  {unit}  ·  {ends[1]} →", int(plot))
+    panels = []
+    for name in names:
+        part = table[table["panel"] == name]
+        axis = alt.Axis(
+            orient="top",
+            tickCount=5 if plot > 300 else 3,
+            labelExpr="abs(datum.value) < 1e-9 ? '0' : format(datum.value, '+~g')",
+            gridColor={"condition": {"test": "datum.value === 0", "value": MARK}, "value": LINE},
+            gridDash={"condition": {"test": "datum.value === 0", "value": [3, 3]}, "value": []},
+        )
+        x = alt.X("share:Q", title=direction, axis=axis).scale(domain=[-reach, reach], nice=False)
+        panels.append(
+            _group_rows(part, ink_of, x, title=direction, faint=faint, width=width).properties(
+                width=plot,
+                height=PANEL_ROW * len(part),
+                title=alt.TitleParams(name, fontSize=12, fontWeight="bold", offset=2),
+            )
+        )
+    beside = across > 1
+    return finish((alt.hconcat if beside else alt.vconcat)(*panels, spacing=14))
+
+
+def _group_rows(
+    table: pd.DataFrame,
+    ink_of: dict[str, str],
+    x: Any,
+    *,
+    title: list[str] | None = None,
+    faint: bool,
+    width: int,
+) -> Any:
+    """Hairline, interval and dot of each group; `title` is that of x."""
+    alt = altair()
     frame = table.reset_index(drop=True).assign(label=distinct(table["group"], 40))
     frame["ink"] = [
         ink_of[f] if clear else MARK
@@ -104,26 +193,32 @@ def leans(
     frame["fill"] = [
         ink if clear else PAGE for ink, clear in zip(frame["ink"], frame["clear"], strict=True)
     ]
-    ends = (f"all {categories[0]}", f"all {categories[1]}")
-    axis = share_axis(ends, reference, colours=(ink_of[categories[0]], ink_of[categories[1]]))
-    x = alt.X("share:Q", title=None, axis=axis).scale(domain=[0, 1], clamp=True)
     y = group_axis(list(frame["label"]), width)
     base = alt.Chart(rows(frame))
     ink = alt.Color("ink:N", scale=None)
-    bands = base.mark_bar(height=5, cornerRadius=2.5, opacity=0.3).encode(
-        x=alt.X("low:Q", title=None), x2="high:Q", y=y, color=ink
-    )
-    dots = base.mark_point(size=80, strokeWidth=1.5, opacity=1).encode(
-        x=x, y=y, fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("ink:N", scale=None),
-        description="about:N",
-    )  # fmt: skip
-    return fitted(alt.layer(bands, dots), width, GROUP_ROW * len(frame))
+    seen = 0.35 if faint else 1.0
+    layers = [
+        base.transform_filter("datum.mean_low !== null")
+        .mark_bar(height=6, cornerRadius=3, opacity=0.45 * seen)
+        .encode(x=alt.X("mean_low:Q", title=title), x2="mean_high:Q", y=y, color=ink),
+        base.mark_point(size=80, strokeWidth=1.5, opacity=seen).encode(
+            x=x, y=y, fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("ink:N", scale=None),
+            description="about:N",
+        ),
+    ]  # fmt: skip
+    if "low" in frame:
+        thin = base.mark_rule(strokeWidth=1, opacity=0.5 * seen)
+        layers.insert(0, thin.encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y, color=ink))
+    return alt.layer(*layers)
 
 
-def shares(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WIDE) -> Any:
+def shares(
+    table: pd.DataFrame, *, categories: tuple[str, ...], faint: bool = False, width: int = WIDE
+) -> Any:
     """One stacked bar per group: the share of each category.
 
     table: group, category, share, clear, about; a group whose lean is not clear has a grey name.
+    faint: as for `leans`.
     """
     alt = altair()
     names = distinct(categories, 24)
@@ -138,9 +233,9 @@ def shares(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WID
     colour = alt.Color("part:N", legend=alt.Legend(columns=2 if is_narrow(width) else 5))
     bars = (
         alt.Chart(rows(frame))
-        .mark_bar(height=14, stroke=PAGE, strokeWidth=0.8)
+        .mark_bar(height=14, stroke=PAGE, strokeWidth=0.8, opacity=0.35 if faint else 1.0)
         .encode(
-            x=alt.X("share:Q", stack="zero", title=None, axis=None).scale(domain=[0, 1]),
+            x=alt.X("share:Q", stack="zero", title=None, axis=percent_axis()).scale(domain=[0, 1]),
             y=group_axis(list(labels.values()), width, grey=grey),
             color=colour.scale(domain=names, range=category_colours(len(names))),
             order="order:Q",
@@ -343,7 +438,13 @@ def _counts(n: pd.Series) -> list[int]:
 MOST_GROUPS = 12
 
 
-def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WIDE) -> Any:
+def answers(
+    table: pd.DataFrame,
+    *,
+    categories: tuple[str, ...],
+    colours: Sequence[str] | None = None,
+    width: int = WIDE,
+) -> Any:
     """One cell per group and context: the favoured category, how strongly, and its probability.
 
     table: group, template, leans (a category), strength (0 to 1), p (the number in the cell), in
@@ -372,7 +473,7 @@ def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WI
     x = x.axis(orient="top", labelAngle=-30, labelAlign="left", grid=False, labelLimit=120)
     y = alt.Y("context:N", sort=list(names.values()), title=None).axis(labelLimit=room * 7)
     colour = alt.Color("leans:N", legend=alt.Legend(orient="bottom", offset=8)).scale(
-        domain=list(parts.values()), range=category_colours(len(categories))
+        domain=list(parts.values()), range=list(colours or category_colours(len(categories)))
     )
     base = alt.Chart(rows(frame))
     layers = [
@@ -501,6 +602,7 @@ def heat_map(
     groups: list[str],
     contexts: list[str],
     categories: tuple[str, ...],
+    colours: Sequence[str] | None = None,
     width: int = WIDE,
 ) -> Any:
     """Groups down, contexts across: the hue shows the favoured category, its depth how strongly.
@@ -511,9 +613,9 @@ def heat_map(
     alt = altair()
     narrow = is_narrow(width)
     X, C = strength.shape
+    palette = list(colours or category_colours(len(categories)))
     url = (
-        "data:image/png;base64,"
-        + base64.b64encode(heat_png(strength, favoured, len(categories))).decode()
+        "data:image/png;base64," + base64.b64encode(heat_png(strength, favoured, palette)).decode()
     )
     few_rows = X <= 40
     plot = width - (8 if not few_rows else (120 if narrow else 180))
@@ -553,7 +655,7 @@ def heat_map(
         .mark_point(filled=True, opacity=0)
         .encode(
             color=alt.Color("category:N")
-            .scale(domain=list(legend["category"]), range=category_colours(len(categories)))
+            .scale(domain=list(legend["category"]), range=palette)
             .legend(symbolOpacity=1, columns=2 if narrow else 5)
         )
     )
@@ -574,11 +676,12 @@ def _across(C: int, categories: tuple[str, ...]) -> str:
     return f"{C:,} contexts  ·  ← pull to {first}  ·  pull {other} →"
 
 
-def heat_png(strength: NDArray[np.float64], favoured: NDArray[np.int64], categories: int) -> bytes:
+def heat_png(
+    strength: NDArray[np.float64], favoured: NDArray[np.int64], colours: Sequence[str]
+) -> bytes:
     """The cells as a PNG with one pixel per cell: colour from a palette, strength as opacity, so
     that zero is the colour of the page, light or dark."""
-    colours = category_colours(categories)
-    steps = min(_STEPS * 2, 255 // max(categories, 1))
+    steps = min(_STEPS * 2, 255 // max(len(colours), 1))
     palette, alpha = [b"\0\0\0"], [0]
     for colour in colours:
         rgb = bytes.fromhex(colour[1:])

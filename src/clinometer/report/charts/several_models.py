@@ -689,7 +689,7 @@ def spread(
     labels = dict(zip(groups, distinct(groups, 40), strict=True))
     frame = table.assign(label=table["group"].map(labels))
     ends = (f"no {category}", f"all {category}")
-    axis = share_axis(ends, reference)
+    axis = share_axis(ends, reference, width=width)
     x = alt.X("share:Q", title=None, axis=axis).scale(domain=[0, 1])
     y = group_axis(list(labels.values()), width)
     base = alt.Chart(rows(frame)).encode(x=x, y=y)

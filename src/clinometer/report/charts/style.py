@@ -47,6 +47,9 @@ PALETTE: Mapping[str, tuple[str, str]] = {
 INK, SOFT, LINE, PAGE = (PALETTE[name][0] for name in ("ink", "soft", "line", "page"))
 BIAS, VOLATILITY, MARK = (PALETTE[name][0] for name in ("bias", "volatility", "mark"))
 
+#: The favourable answer of a decision; the other one is grey.
+DECISION = PALETTE["c0"][0]
+
 #: Arial has the widths of Helvetica and Liberation Sans: text measured here fits elsewhere.
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 

@@ -1,0 +1,124 @@
+"""What is drawn is what is said: numbers and directions read out of the drawings are those of the
+findings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report.drawing import axis, marks
+from tests.report.made import hiring_run, made_run, summary_of, with_floor
+
+from clinometer.display.text import proper
+from clinometer.report import render_report
+from clinometer.report.charts.style import DECISION, MARK, category_colours
+from clinometer.report.figures import leans_figure
+from clinometer.report.summary import strip
+from clinometer.runs import Run
+
+PERCENT = {"25 %": 0.25, "75 %": 0.75}
+
+
+@pytest.fixture(scope="module")
+def even(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """30 occupations in 60 sentences that count alike, so that each mean has an interval."""
+    folder = tmp_path_factory.mktemp("even")
+    return made_run(folder / "run", groups=30, contexts=60, orders=1)
+
+
+def test_dots_stand_at_the_shares_that_the_headline_names(even: Run) -> None:
+    headline = even.findings[0]
+    found = marks(leans_figure(summary_of(even).leans, every=True))
+    share = axis(found, PERCENT)
+    drawn = np.array([share(m.x) for m in found if m.tip])
+    said = [float(n) / 100 for n in re.findall(r"(\d+) %", headline.text)]
+    assert "prefers male words" in headline.text  # which are on the left
+    assert 1 - drawn.min() == pytest.approx(said[0], abs=0.006)
+    assert 1 - drawn.max() == pytest.approx(said[1], abs=0.006)
+    assert (drawn < 0.5).sum() == headline.numbers["groups"]
+
+
+def test_filled_dots_are_the_clear_ones_in_the_colour_of_their_side(even: Run) -> None:
+    found = marks(leans_figure(summary_of(even).leans, every=True))
+    share = axis(found, PERCENT)
+    dots = [m for m in found if m.tip]
+    male, female = (f",{colour})" for colour in category_colours(2))
+    clear = [m for m in dots if m.ink.endswith((male, female))]
+    assert len(clear) == even.findings[0].numbers["clear"]
+    for dot in clear:
+        assert dot.ink.endswith(male if share(dot.x) < 0.5 else female)
+    assert all(m.tip.endswith("not clear") == (m not in clear) for m in dots)
+
+
+def test_the_thick_line_is_the_interval_of_the_mean(even: Run) -> None:
+    found = marks(leans_figure(summary_of(even).leans, every=True))
+    share = axis(found, PERCENT)
+    dots = {m.tip.partition(":")[0]: m for m in found if m.tip}
+    thick = [m for m in found if m.tag == "path" and m.seen.get("opacity") == "0.45"]
+    assert len(thick) == len(even.leans)
+    for lean in even.leans:
+        assert lean.low is not None
+        assert lean.high is not None
+        sign = 1 if lean.favoured == "female" else -1
+        ends = sorted(0.5 + sign * end / 2 for end in (lean.low, lean.high))
+        drawn = [tuple(map(share, m.ends)) for m in thick]
+        near = min(drawn, key=lambda d: abs(d[0] - ends[0]) + abs(d[1] - ends[1]))
+        assert near == pytest.approx(tuple(ends), abs=0.004)
+        assert near[0] < share(dots[proper(lean.group)].x) < near[1]
+
+
+def test_decisions_are_drawn_from_the_mean_as_the_headline_says() -> None:
+    run = hiring_run(Black_man=-0.12, Ashley_Chen=0.08)
+    headline = run.findings[0]
+    found = marks(leans_figure(summary_of(run).leans))
+    points: dict[str, float] = {}
+    for panel in ("Names", "Descriptions"):
+        title = next(m for m in found if m.text == panel)
+        others = [m.x for m in found if m.text in ("Names", "Descriptions") and m.x > title.x]
+        part = [m for m in found if title.x <= m.x < min([*others, 1e9])]
+        value = axis(part, {"−10": -10, "0": 0, "+10": 10})
+        points |= {m.tip.partition(":")[0]: value(m.x) for m in part if m.tip}
+    assert len(points) == 24
+    assert max(points, key=lambda g: points[g]) == "Ashley Chen"
+    assert min(points, key=lambda g: points[g]) == "Black man"
+    for name, end in (("Ashley Chen", "highest"), ("Black man", "lowest")):
+        apart = 100 * (headline.numbers[end] - headline.numbers["mean"])
+        assert points[name] == pytest.approx(apart, abs=0.15)
+    inks = {m.tip.partition(":")[0]: m.ink for m in found if m.tip}
+    assert inks["Ashley Chen"].endswith(f",{DECISION})")
+    assert inks["Black man"].endswith(f",{MARK})")
+
+
+def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:
+    run = with_floor(even)
+    shown = strip(run)
+    assert shown is not None
+    assert run.record.floor is not None
+    page = render_report([run])
+    places = {
+        kind: tuple(float(v) / 100 for v in re.findall(r"(?:left|width):([\d.]+)%", style))
+        for kind, style in re.findall(r'<i class="([bvrc])" style="([^"]+)"></i>', page)[:4]
+    }
+    R, floor = run.risks.R, run.record.floor.R
+    assert shown.ends == ("0: an even split", "1: always the same category of words")
+    assert places["b"] == pytest.approx((run.risks.R_bias.value,), abs=1e-4)
+    ends = (run.risks.R_bias.value, run.risks.R_volatility.value)
+    assert places["v"] == pytest.approx(ends, abs=1.1e-4)
+    for kind, e in (("r", R), ("c", floor)):
+        assert e.low is not None
+        assert e.high is not None
+        assert places[kind] == pytest.approx((e.low, e.high - e.low), abs=1.1e-4)
+    size = next(f for f in run.findings if f.kind == "size")
+    assert size.value == pytest.approx(sum(places["v"]), abs=2e-4)
+
+
+def test_little_coverage_fades_the_chart_and_takes_the_headline(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run", groups=9, contexts=12)
+    assert run.preferences.coverage is not None
+    run.preferences.coverage[:] = 1e-5
+    assert run.findings[0].kind == "improbable"
+    dots = [m for m in marks(leans_figure(summary_of(run).leans)) if m.tip]
+    assert {m.seen["opacity"] for m in dots} == {"0.35"}
+    assert strip(run) is None
