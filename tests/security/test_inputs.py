@@ -19,6 +19,7 @@ from tests.command import Clinometer
 from tests.report.made import made_run
 
 from clinometer.errors import ClinometerError, ModelError
+from clinometer.models import open_model
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import in_template
@@ -283,6 +284,17 @@ def test_an_odd_model_folder_is_one_line(how: str, folder: Path) -> None:
     with pytest.raises(ModelError) as caught:
         check_model_folder(folder)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_embd", 10**6), ("n_embd", 8192), ("n_positions", 10**8), ("vocab_size", 10**7)],
+)
+def test_weights_that_the_files_lack_are_not_made_up(name: str, value: int, folder: Path) -> None:
+    """Found by fuzzing: transformers filled the memory of the machine with random weights."""
+    configured(name, value)(folder)
+    with pytest.raises(ModelError, match="weights, and its files hold at most"):
+        open_model(str(folder))
 
 
 def test_an_odd_model_folder_is_one_line_for_an_audit(

@@ -31,6 +31,8 @@ _SIZES = {"layer": 1000, "block_count": 1000, "head": 100_000, "expert": 100_000
           "inner": 10**7, "intermediate": 10**7, "feed_forward": 10**7, "embd": 10**7,
           "embedding_length": 10**7, "embed": 10**9, "d_model": 10**7, "d_ff": 10**7,
           "vocab": 10**8, "n_positions": 10**9}  # fmt: skip
+#: Weights that a folder may lack: a head that transformers starts at random, and warns of.
+_MADE_UP = 10**8
 #: Names of the number of layers, each of which has weights.
 _LAYERS = re.compile(
     r"(num|n)_((hidden|encoder|decoder)_)?layers?|(en|de)coder_layers|\w+\.block_count"
@@ -65,6 +67,7 @@ def pretrained(
         check_model_folder(folder)
     if auto_class.__name__ not in _WITHOUT_WEIGHTS:
         options["use_safetensors"] = None if allow_pickle else True
+        _check_weights(auto_class, folder, trust_remote_code=trust_remote_code)
     return auto_class.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
 
 
@@ -88,6 +91,30 @@ def check_model_folder(folder: Path) -> None:
             raise ModelError(
                 f"model {str(folder)!r} cannot be loaded: expected a sound {file.name}: {why}"
             ) from error
+
+
+def _check_weights(auto_class: Any, folder: Path, *, trust_remote_code: bool) -> None:
+    """Refuse a configuration of far more weights than the folder has: transformers would make them
+    up, as many as memory holds, and then more."""
+    files = list(folder.rglob("*.safetensors"))
+    if not files or trust_remote_code:
+        return
+    import torch
+    import transformers
+
+    try:
+        with torch.device("meta"):
+            model = auto_class.from_config(transformers.AutoConfig.from_pretrained(folder))
+    except Exception:
+        return  # what is wrong with it is said where it is loaded
+    wanted = sum(weight.numel() for weight in model.parameters())
+    # Weights of four bits are the smallest.
+    held = 2 * sum(file.stat().st_size for file in files)
+    if wanted > held + _MADE_UP:
+        raise ModelError(
+            f"model {str(folder)!r} cannot be loaded: its config.json needs {wanted:,} weights, "
+            f"and its files hold at most {held:,}: copy the model again"
+        )
 
 
 def _tensors(folder: Path) -> int | None:
