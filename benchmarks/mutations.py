@@ -156,7 +156,7 @@ MUTATIONS = (
     Mutation("imports", LOG, "if type(cell) is not int or not 0 <= cell < len(self.grid):", "if False:", HARNESS, "cannot_be"),
     Mutation("imports", LOG, "if sample.answers != self._choices(asked):", "if False:", HARNESS, "cannot_be"),
     # what has no end, and what is paid for
-    Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL"),
+    Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
     Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
     Mutation("endless", "models/server/reply.py", "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),

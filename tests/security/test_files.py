@@ -31,7 +31,7 @@ from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.folder.recover import open_run
 from clinometer.runs.protocol import ProtocolFile
-from clinometer.storage.untrusted import MOST_TEXT, parse_json, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_TEXT, parse_toml, read_bytes
 from clinometer.studies.factors import read_factors
 from clinometer.studies.knowledge import read_facts
 from clinometer.studies.toxicity import read_texts
@@ -209,17 +209,10 @@ def test_a_gzip_bomb_is_refused(ending: str, tmp_path: Path) -> None:
     assert "larger than" in within(2500, code, bomb)
 
 
-@pytest.mark.parametrize(
-    ("parse", "text"),
-    [
-        pytest.param(parse_json, '{"a": ["b\\u0000"]}', id="NUL in JSON"),
-        pytest.param(parse_json, '{"a\\u0000": 1}', id="NUL in a name of JSON"),
-        pytest.param(parse_toml, 'a = "b\\u0000"', id="NUL in TOML"),
-    ],
-)
-def test_no_text_can_name_what_no_file_is_called(parse: Callable[[str], Any], text: str) -> None:
+@pytest.mark.parametrize("text", ['a = "b\\u0000"', 'a = ["b\\u0000"]', '"a\\u0000" = 1'])
+def test_no_text_can_name_what_no_file_is_called(text: str) -> None:
     with pytest.raises(ValueError, match="without NUL"):
-        parse(text)
+        parse_toml(text)
 
 
 ODD_CASES = {
