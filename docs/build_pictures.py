@@ -1,6 +1,8 @@
 """Photograph the first screen of a report, light and dark: python docs/build_pictures.py RUN
 
-Writes docs/static/report.png and report-dark.png, in 256 colours, each under 300 kB.
+Writes docs/static/report.png and report-dark.png, in 256 colours, each under 300 kB. With a second
+RUN, one with a strong finding, also its headline and chart for the first page: finding.svg and
+finding-phone.svg, each light and dark.
 """
 
 from __future__ import annotations
@@ -9,12 +11,16 @@ import io
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import clinometer as cm
+from clinometer.report.cell_statistics import CellStatistics, find_leans
+from clinometer.report.charts.style import NARROW, PALETTE, WIDE
+from clinometer.report.figures import leans_figure
 
 STATIC = Path(__file__).parent / "static"
 WIDTH, HEIGHT = 1280, 800
@@ -33,6 +39,19 @@ def main(run: str) -> None:
         browser.close()
 
 
+def draw_finding(run: str) -> None:
+    found = cm.Run.load(run)
+    chart = leans_figure(find_leans(CellStatistics(found)))
+    chart = replace(chart, title=found.findings[0].text)
+    for name, width in (("finding", WIDE), ("finding-phone", NARROW)):
+        light = chart.svg(width)
+        dark = light
+        for before, after in PALETTE.values():
+            dark = dark.replace(before, after)
+        (STATIC / f"{name}.svg").write_text(light, encoding="utf-8")
+        (STATIC / f"{name}-dark.svg").write_text(dark, encoding="utf-8")
+
+
 def small(png: bytes, path: Path) -> None:
     """Write the picture with a palette."""
     picture = Image.open(io.BytesIO(png)).convert("RGB")
@@ -41,3 +60,5 @@ def small(png: bytes, path: Path) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1])
+    for strong in sys.argv[2:]:
+        draw_finding(strong)
