@@ -291,7 +291,7 @@ def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -
         folder = tmp_path / "live"
         folder.mkdir()
         RunFolder(folder).write_record(record)
-        page.get_by_text("made:live").wait_for()
+        page.get_by_role("link", name="made:live").wait_for()
         _part(folder, 0, 300, len(topic.words))
         page.get_by_text("300 of 1,200 cells").wait_for()
         page.get_by_role("link", name="made:live").click()

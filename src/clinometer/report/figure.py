@@ -78,7 +78,7 @@ class Figure:
         import altair as alt
 
         title = alt.TitleParams(
-            wrap_axis_title(self.title, int(width / 1.25)),
+            wrap_axis_title(self.title, int(width / 1.4)),
             subtitle=wrap_axis_title(self.caption, width),
         )
         return self.draw(width).properties(title=title, description=self.alt)

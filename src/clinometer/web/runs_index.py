@@ -239,7 +239,8 @@ def _state(path: Path, finished: bool) -> str:
         return "finished"
     try:
         lock = (path / ".lock").stat()
-        written = max(f.stat().st_mtime for f in (path, path / "run.json", path / "scores"))
+        places = [path, path / "run.json", path / "scores"]
+        written = max(f.stat().st_mtime for f in places if f.exists())
     except OSError:  # without a lock it has ended
         return INTERRUPTED
     try:
