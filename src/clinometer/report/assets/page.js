@@ -84,7 +84,7 @@ const showTip = (mark, x, y) => {
 const markAt = (event) => (event.target.closest ? event.target.closest(NAMED) : null);
 // What a browser shows of a title after a while is shown at once, also by a tap and by a key.
 const explain = (root) => {
-  for (const named of root.querySelectorAll("abbr[title], .chip[title]")) {
+  for (const named of root.querySelectorAll("abbr[title], .chip[title], .risk .key [title]")) {
     named.dataset.tip = named.title;
     named.setAttribute("aria-description", named.title);
     named.removeAttribute("title");
