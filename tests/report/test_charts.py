@@ -110,7 +110,7 @@ LEANS = pd.DataFrame(
     }
 )
 SHARES = pd.concat([LEANS.assign(category=c, share=0.5) for c in TWO])
-SPREAD = pd.concat([LEANS.assign(number=i, share=i / 3) for i in (1, 2)])
+SPREAD = pd.concat([LEANS.assign(number=i, ink="#111111", share=i / 3) for i in (1, 2)])
 STABLE = pd.DataFrame(
     {"text": HOSTILE, "stability": rng.random(8), "low": [0.1, None] * 4, "high": [0.9, None] * 4}
 )
@@ -142,6 +142,7 @@ ALL: dict[str, Callable[[int], Any]] = {
     "spread": lambda w: charts.spread(SPREAD, category="female", reference=(0.4, "mean"), width=w),
     "stacked": lambda w: charts.stacked(RISKS, width=w),
     "stacked with intervals": lambda w: charts.stacked(RISKS, width=w, limit=None),
+    "ranked": lambda w: charts.ranked(RISKS.assign(ink="#111111", chance_low=0.1), width=w),
     "components": lambda w: charts.components(PARTS, unit="points", width=w),
     "components without edits": lambda w: charts.components(
         PARTS.assign(edit=float("nan")), unit="points", width=w

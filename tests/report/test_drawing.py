@@ -7,16 +7,26 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.report.drawing import axis, marks
 from tests.report.made import hiring_run, made_run, summary_of, with_floor
 
 from clinometer.display.text import proper
-from clinometer.report import render_report
-from clinometer.report.charts.style import DECISION, MARK, category_colours
-from clinometer.report.figures import leans_figure
+from clinometer.report import charts, render_report
+from clinometer.report.charts.style import DECISION, MARK, category_colours, model_colours
+from clinometer.report.figure import Figure
+from clinometer.report.figures import (
+    differences_figure,
+    distribution_figure,
+    heat_figure,
+    leaning_figure,
+    leans_figure,
+    ranking_figure,
+)
 from clinometer.report.summary import strip
-from clinometer.runs import Run
+from clinometer.runs import Run, compare
+from clinometer.runs.findings import comparison_findings
 
 PERCENT = {"25 %": 0.25, "75 %": 0.75}
 
@@ -112,6 +122,83 @@ def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:
         assert places[kind] == pytest.approx((e.low, e.high - e.low), abs=1.1e-4)
     size = next(f for f in run.findings if f.kind == "size")
     assert size.value == pytest.approx(sum(places["v"]), abs=2e-4)
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Three models, two of which lean alike."""
+    folder = tmp_path_factory.mktemp("three")
+    return [
+        made_run(
+            folder / str(i), groups=30, contexts=60, orders=1, model=f"made/{i}", lean=lean, seed=i
+        )
+        for i, lean in enumerate((0.4, 0.45, 1.2))
+    ]
+
+
+def test_models_are_points_with_the_intervals_and_colours_of_the_page(three: list[Run]) -> None:
+    names = [run.model for run in three]
+    figure = ranking_figure([with_floor(run) for run in three], names)
+    found = marks(figure)
+    ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"0\.\d+", m.text)}
+    value = axis(found, ticks)
+    dots = [m for m in found if m.tip]
+    thick = [m for m in found if m.seen.get("opacity") == "0.45"]
+    order = sorted(range(3), key=lambda i: -three[i].risks.R.value)
+    assert [m.tip.partition(":")[0] for m in dots] == [f"{i + 1} made/{i}" for i in order]
+    for i, dot, bar in zip(order, dots, thick, strict=True):
+        R = three[i].risks.R
+        assert value(dot.x) == pytest.approx(R.value, abs=0.002)
+        assert tuple(map(value, bar.ends)) == pytest.approx((R.low, R.high), abs=0.002)
+        assert dot.ink.endswith(f",{model_colours(3)[i]})")
+    assert not {m.ink for m in dots} & {
+        f"var(--c{k},{c})" for k, c in enumerate(category_colours(8))
+    }
+
+
+def test_differences_stand_on_one_axis_where_the_verdicts_say(three: list[Run]) -> None:
+    compared = compare(*three)
+    found = marks(differences_figure(compared))
+    ticks = [m for m in found if re.fullmatch(r"0|[+−]0\.\d+", m.text)]
+    assert len({m.text for m in ticks}) == len(ticks)  # one axis for all pairs
+    value = axis(found, {m.text: float(m.text.replace("−", "-")) for m in ticks})
+    dots = {m.tip.partition(" (")[0]: m for m in found if m.tip}
+    pairs = [f for f in comparison_findings(compared) if f.kind == "difference"]
+    assert {f.sure for f in pairs} == {"clear", "unclear"}
+    for d, finding in zip([d for d in compared.overall if d.measure == "R"], pairs, strict=True):
+        label = f"{d.a} minus {d.b}: R discrimination {finding.value:+.3f}"
+        dot = dots[label]
+        assert value(dot.x) == pytest.approx(finding.value, abs=0.002)
+        ring = "--page" in dot.ink
+        assert ring == (finding.sure == "unclear")
+        higher = f"{d.a} has a clearly higher" in finding.text
+        assert finding.sure == "unclear" or higher == (value(dot.x) > 0)
+
+
+def test_one_side_for_each_category_in_every_chart(even: Run) -> None:
+    cells = summary_of(even).cells
+    pictures = (distribution_figure(cells), leaning_figure([cells], ["m"]))
+    for figure in pictures:
+        assert figure is not None
+        words = " ".join(m.text for m in marks(figure))
+        assert re.search(r"← leans to male.*leans to female →", words.replace("\xa0", " "))
+    across = " ".join(m.text for m in marks(heat_figure(cells))).replace("\xa0", " ")
+    assert re.search(r"← pull to male.*pull to female →", across)
+
+
+def test_the_axis_of_statements_ends_where_they_end() -> None:
+    table = pd.DataFrame(
+        {"text": ["a", "b"], "stability": [0.17, 0.29], "low": [0.15, 0.24], "high": [0.19, 0.35]}
+    )
+    figure = Figure("x", "t", "c", "a", draw=lambda width: charts.least_stable(table, width=width))
+    found = marks(figure)
+    ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"\d\.\d", m.text)}
+    assert (min(ticks.values()), max(ticks.values())) == (0.1, 0.4)
+    value = axis(found, ticks)
+    dots = [m for m in found if m.tip]
+    assert [value(m.x) for m in dots] == pytest.approx([0.17, 0.29], abs=0.002)
+    thick = [tuple(map(value, m.ends)) for m in found if m.seen.get("opacity") == "0.45"]
+    assert thick == [pytest.approx((0.15, 0.19), abs=0.002), pytest.approx((0.24, 0.35), abs=0.002)]
 
 
 def test_little_coverage_fades_the_chart_and_takes_the_headline(tmp_path: Path) -> None:

@@ -21,9 +21,16 @@ from clinometer.measure.distribution import weighted_density
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics, Leans
-from clinometer.report.charts.style import DECISION, MARK, category_colours, distinct
+from clinometer.report.charts.style import (
+    DECISION,
+    MARK,
+    category_colours,
+    distinct,
+    model_colours,
+)
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
+from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.nouns import (
     asks,
     context_noun,
@@ -180,6 +187,10 @@ def _right(run: Run) -> int:
     """Of two categories the one that an axis ends with: the favourable one, else the second."""
     y = favourable(run)
     return 1 if y is None else y
+
+
+def _two(run: Run) -> bool:
+    return len(run.preferences.categories) == 2
 
 
 def _leans_frame(leans: Leans) -> pd.DataFrame:
@@ -421,9 +432,11 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
         key="swing",
         title=f"The most swinging groups, {context} by {context}",
         caption=(
-            "Colour and number: the favoured category and its share; the deeper, the further from "
-            f"the reference; blank: no answer. {len(groups)} of {len(p.groups)} groups, "
-            f"{len(contexts)} of {len(p.contexts):,} contexts. {basis(run)}."
+            f"The {len(groups)} of {len(p.groups)} {noun_of(run)[0]} with the highest volatility "
+            f"risk, in the {len(contexts)} of {len(p.contexts):,} {context}s that move them most: "
+            "a selection, not the average. Colour and number: the favoured category and its "
+            "share in per cent; the deeper, the further from the reference; blank: no answer. "
+            f"{basis(run)}."
         ),
         alt=f"Heat map. Volatility risk of the groups shown: {said}.",
         draw=lambda width: charts.answers(
@@ -437,7 +450,7 @@ def distribution_figure(
 ) -> Figure | None:
     """s over contexts of all groups together and of some of them; None where nothing varies."""
     run = cells.run
-    category = category or run.risks.categories[0]
+    category = category or run.risks.categories[_right(run) if _two(run) else 0]
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:
@@ -615,16 +628,28 @@ def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
 
 
 def ranking_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
-    """Models by R, the highest first."""
-    rows = sorted(risk_rows(runs, names), key=lambda r: -r["R"])
-    return ranked_bars(
-        rows,
-        title="Risk of each model: steady lean and swing",
+    """Models by R, the highest first, each with its number and colour on the page."""
+    rows = [
+        {**row, **chance(run.record), "number": i + 1, "ink": ink}
+        for i, (row, run, ink) in enumerate(
+            zip(risk_rows(runs, names), runs, model_colours(len(runs)), strict=True)
+        )
+    ]
+    behind = " Grey: the same words, shuffled." if any(chance(run.record) for run in runs) else ""
+    return ranked_points(
+        sorted(rows, key=lambda r: -r["R"]),
+        title="Risk of each model",
         caption=(
-            "Bar: bias risk (steady lean), then volatility risk (swing). Line: interval of R. "
+            f"Dot: R. Thick: its interval.{behind} Swing: the part that changes with the wording. "
             f"{'; '.join(dict.fromkeys(basis(run) for run in runs))}."
         ),
     )
+
+
+def chance(record: RunRecord) -> dict[str, Any]:
+    """The range of R with shuffled words."""
+    floor = record.floor
+    return {} if floor is None else {"chance_low": floor.R.low, "chance_high": floor.R.high}
 
 
 def components_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
@@ -675,12 +700,15 @@ def components_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | Non
     )
 
 
-def ranked_bars(
+def ranked_points(
     rows: Sequence[dict[str, Any]], *, title: str, caption: str, key: str = "ranking"
 ) -> Figure:
-    """Rows of `risk_rows` in their order, numbered from the top."""
+    """Rows of `risk_rows` in their order, each with `number` and `ink`."""
     table = pd.DataFrame(rows)
-    names = [f"{i + 1} {name}" for i, name in enumerate(distinct(table["name"], 44))]
+    names = [
+        f"{n} {name}".strip()
+        for n, name in zip(table["number"], distinct(table["name"], 44), strict=True)
+    ]
     said = "; ".join(
         f"{r['name']}: R {risk(r['R'])}, bias {risk(r['R_bias'])}, volatility "
         f"{risk(r['R_volatility'])}"
@@ -690,9 +718,9 @@ def ranked_bars(
         key=key,
         title=title,
         caption=caption,
-        alt=f"Ranked bars. {said}.",
-        draw=lambda width: charts.stacked(table.assign(name=names), width=width, limit=None),
-        table=table.drop(columns=["muted"], errors="ignore"),
+        alt=f"Points with intervals. {said}.",
+        draw=lambda width: charts.ranked(table.assign(name=names), width=width),
+        table=table.drop(columns=["muted", "number", "ink"], errors="ignore"),
     )
 
 
@@ -705,11 +733,12 @@ def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None
         for one in leans
     ):
         return None
-    order = sorted(range(len(leans)), key=lambda i: -leans[i].run.risks.R.value)
-    highest = leans[order[0]]
+    highest = max(leans, key=lambda one: one.run.risks.R.value)
     categories = first.preferences.categories
-    y = 1 if len(categories) == 2 else highest.counts[0][0] if highest.counts else 0
-    shares = np.stack([leans[i].share[:, y] for i in order])
+    y = highest.counts[0][0] if highest.counts else 0
+    if len(categories) == 2:
+        y = _right(first)
+    shares = np.stack([one.share[:, y] for one in leans])
     measured = np.asarray(~np.isnan(shares).any(axis=0))
     spread = np.where(measured, np.ptp(np.nan_to_num(shares), axis=0), -1)
     groups = [int(x) for x in np.argsort(-spread, kind="stable")[:FIRST_GROUPS] if measured[x]]
@@ -717,25 +746,26 @@ def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None
         return None
     groups.sort(key=lambda x: float(shares[:, x].mean()))
     category = categories[y]
-    ranked = [names[i] for i in order]
+    inks = model_colours(len(names))
     frame = pd.DataFrame({"group": first.risks.groups})
-    for k, name in enumerate(ranked):
+    for k, name in enumerate(names):
         frame[f"{name}: share of {category}"] = shares[k]
     dots = pd.DataFrame(
         [
             {
                 "group": first.risks.groups[x],
                 "number": k + 1,
+                "ink": inks[k],
                 "share": float(shares[k, x]),
                 "about": f"{brief(first.risks.groups[x], 40)}, model {k + 1}: "
                 f"{percent(float(shares[k, x]))} {category} words",
             }
             for x in groups
-            for k in range(len(ranked))
+            for k in range(len(names))
         ]
     )
     key = ", ".join(
-        f"{k + 1}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(ranked, 40))
+        f"{k + 1}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(names, 40))
     )
     said = "; ".join(
         f"{frame['group'][x]} differs by {100 * float(spread[x]):.0f} points" for x in groups
@@ -777,13 +807,14 @@ def intervals_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None
 def leaning_figure(statistics: Sequence[CellStatistics], names: Sequence[str]) -> Figure:
     frames = [s.leanings().assign(model=n) for s, n in zip(statistics, names, strict=True)]
     table = pd.concat(frames, ignore_index=True)
-    categories = statistics[0].run.risks.categories
+    run = statistics[0].run
+    categories, two = run.risks.categories, _two(run)
+    towards = categories[_right(run) if two else 0]
     said = []
     for name, frame in zip(names, frames, strict=True):
-        first = frame[frame["category"] == categories[0]]["s"].dropna()
+        first = frame[frame["category"] == towards]["s"].dropna()
         if len(first):
-            said.append(f"{brief(name, 40)}: median {first.median():+.3f} towards {categories[0]}")
-    two = len(categories) == 2
+            said.append(f"{brief(name, 40)}: median {first.median():+.3f} towards {towards}")
     return Figure(
         key="leaning",
         title="Which way the groups lean" if two else "Which category the groups lean to",
@@ -792,7 +823,9 @@ def leaning_figure(statistics: Sequence[CellStatistics], names: Sequence[str]) -
             f"bar: the median. {_bases([s.run for s in statistics], names)}."
         ),
         alt="Box plot of the mean leaning of groups. " + "; ".join(said) + ".",
-        draw=lambda width: charts.boxes(table, categories=categories, width=width),
+        draw=lambda width: charts.boxes(
+            table, categories=categories, category=towards, width=width
+        ),
     )
 
 
@@ -802,12 +835,12 @@ def differences_figure(comparison: Comparison) -> Figure:
             {
                 "pair": f"{d.a} minus {d.b}",
                 "measure": d.measure,
-                "value": d.value,
+                "value": d.value if d.corrected is None else d.corrected,
                 "low": d.low,
                 "high": d.high,
             }
             for d in comparison.overall
-            if d.value is not None
+            if d.value is not None and d.measure in MEASURES
         ]
     )
     said = "; ".join(
@@ -817,8 +850,8 @@ def differences_figure(comparison: Comparison) -> Figure:
         key="differences",
         title="Differences between models, context by context",
         caption=(
-            f"Right of zero: the first model has the higher risk. {comparison.level:.0%} "
-            f"intervals; one that contains zero leaves the order open. "
+            f"Right of zero: the first model has the higher risk. Thick: {comparison.level:.0%} "
+            "intervals, for all pairs together. Ring: holds zero, so the order is open. "
             f"{len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
             f"{comparison.n_eff:,.1f} effective."
         ),

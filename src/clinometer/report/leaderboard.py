@@ -25,10 +25,11 @@ from clinometer.measure import Preferences
 from clinometer.measure.comparison import Rank, Ranking, rank_models
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import charts
+from clinometer.report.charts.style import BIAS
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.figures import ranked_bars
+from clinometer.report.figures import chance, ranked_points
 from clinometer.report.reliability import is_reliability_run
 from clinometer.report.sentences import NOT_SAID
 from clinometer.report.tables import settings_table
@@ -207,8 +208,8 @@ def _names(runs: Sequence[_Read]) -> list[str]:
 def _ranking(
     runs: Sequence[_Read], names: Sequence[str], replicates: int, seed: int
 ) -> Ranking | None:
-    if not runs:
-        return None
+    if len(runs) < 2:
+        return None  # a single model has no rank
     first = runs[0].preferences
     values = [one.preferences.values for one in runs]
     return rank_models(
@@ -240,6 +241,7 @@ def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
     table = pd.DataFrame(rows)
     numbers = ["" if r["rank"] is None else str(r["rank"]) for r in rows]
     points = table.assign(number=numbers, href=list(addresses))
+    ranks = "Numbers are ranks by R. " if any(numbers) else ""
     said = "; ".join(
         f"{brief(r['name'], 40)}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
         for r in rows[:12]
@@ -248,8 +250,7 @@ def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
     return Figure(
         key=f"{board.key}-plane",
         title="Steady lean against swing",
-        caption="Numbers are ranks by R. Along a dotted line R is the same; thin lines are "
-        "intervals.",
+        caption=f"{ranks}Along a dotted line R is the same; thin lines are intervals.",
         alt=f"Models in the plane of bias and volatility. {said}{more}.",
         draw=lambda width: charts.plane(points, width=width),
         table=table,
@@ -257,17 +258,19 @@ def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
 
 
 def ranking_figure(board: Board) -> Figure | None:
-    """The first models of a board as bars: what the numbers of the plane stand for."""
-    rows = _rows(board.ranked[:_BARS])
-    if len(rows) < 2:
+    """The first models of a board as points: what the numbers of the plane stand for."""
+    models = [row for row in board.rows if row.record.model.kind != "reference"]
+    rows = _rows(models[:_BARS])
+    if not rows:
         return None
-    all_of = len(board.ranked)
+    all_of = len(models)
     first = f"The {len(rows)} lowest of {all_of} models. " if len(rows) < all_of else ""
-    return ranked_bars(
-        rows,
+    grey = " Grey: the same words, shuffled." if any("chance_low" in row for row in rows) else ""
+    return ranked_points(
+        [{**row, "number": row["rank"] or "", "ink": BIAS} for row in rows],
         key=f"{board.key}-ranking",
-        title="Ranked by R, the lowest first",
-        caption=f"{first}Bar: bias risk, then volatility risk. Line: interval of R.",
+        title="Ranked by R, the lowest first" if len(rows) > 1 else "Risk of the model",
+        caption=f"{first}Dot: R. Thick: its interval.{grey}",
     )
 
 
@@ -281,6 +284,7 @@ def _rows(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
                 for m in MEASURES
                 for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
             },
+            **chance(row.record),
         }
         for row in ranked
     ]

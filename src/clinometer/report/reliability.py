@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ from clinometer.storage.untrusted import read_json
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
 
+#: Context changes a statement a lot where COBIAS is above this, its interval included.
+A_LOT = 0.5
+
 #: Why a statement has no score, or what is unusual about one that has; and what to do.
 FIXES = {
     "nothing_to_score": "The models see nothing to score: mark a target term, or lengthen it.",
@@ -45,6 +49,18 @@ class VersionScore:
     text: str
     tau: float
     change: float
+
+    @property
+    def said(self) -> str:
+        """The change in words: tau is the surprise of the statement's words, so less of it makes
+        them likelier."""
+        times = math.exp(min(abs(self.change), 700.0))
+        if times < 1.005:
+            return "words as likely as before"
+        shown = (
+            f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "over a million"
+        )
+        return f"words {shown} × {'less likely' if self.change > 0 else 'likelier'}"
 
 
 @dataclass(frozen=True)
@@ -92,11 +108,11 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
     names = ", ".join(dict.fromkeys(m.id for run in runs for m in run.record.models))
     worst = [_statement(runs[int(row["run"])], row) for _, row in scored.head(_LISTED).iterrows()]
     return ReliabilityStory(
-        title=_headline(scored, worst),
+        title=_headline(runs, scored, worst),
         lede=(
             "COBIAS is how much added context changes what a model makes of a statement, stability "
-            "is 1 − COBIAS: 1, context changes nothing. That a change shows missing context is the "
-            f"method's premise. Scored by {names}."
+            f"is 1 − COBIAS: 1, context changes nothing; a lot is a COBIAS above {A_LOT:g}. That a "
+            f"change shows missing context is the method's premise. Scored by {names}."
         ),
         chips=_chips(runs, frame, scored),
         picture=_picture(scored) if len(scored) else None,
@@ -109,18 +125,24 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
     )
 
 
-def _headline(scored: pd.DataFrame, worst: Sequence[StatementScore]) -> str:
+def _headline(
+    runs: Sequence[ReliabilityRun], scored: pd.DataFrame, worst: Sequence[StatementScore]
+) -> str:
+    """How many statements context changes a lot, which most, and whether people were asked."""
     if scored.empty:
         return "No statement has a score."
-    mean = float(scored["stability"].mean())
-    if len(scored) == 1:
-        return f"The statement is {risk(mean)} stable when context is added."
-    clear = int((scored["cobias_low"].fillna(0) > 1 - mean).sum()) if "cobias_low" in scored else 0
-    below = f"; {counted(clear, 'statement')} clearly below that" if clear else ""
-    return (
-        f"{len(scored):,} statements are {risk(mean)} stable on average when context is "
-        f"added{below}. “{brief(worst[0].text, 70)}” changes most."
-    )
+    least = scored["cobias_low"] if "cobias_low" in scored else scored["cobias"]
+    n, lot = len(scored), int((least.fillna(scored["cobias"]) > A_LOT).sum())
+    text = f"“{brief(worst[0].text, 70)}”"
+    if n == 1:
+        found = f"Context changes {text} {'a lot' if lot else 'little'}."
+    elif lot:
+        which = f"all {n:,}" if lot == n else f"{lot:,} of {n:,}"
+        found = f"Context changes {which} statements a lot, {text} most."
+    else:
+        found = f"Context changes none of {n:,} statements a lot; {text} changes most."
+    people = all(validation_status(run.record).validated for run in runs)
+    return found if people else f"{found} Not yet checked against people."
 
 
 def _chips(
@@ -257,7 +279,7 @@ def _picture(scored: pd.DataFrame) -> Figure:
     return Figure(
         key="statements",
         title="Which statements change with context",
-        caption=f"{many}Dot: stability; band: its interval. Right: context changes nothing.",
+        caption=f"{many}Dot: stability. Thick: its interval.",
         alt=f"Stability of the least stable statements. {said}.",
         draw=lambda width: charts.least_stable(shown, width=width),
         table=frame,

@@ -6,10 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.report.made import made_run
 
 from clinometer.errors import RunError
 from clinometer.measure.comparison import Rank
-from clinometer.report.leaderboard import collect, likely_ranks
+from clinometer.report.leaderboard import (
+    collect,
+    likely_ranks,
+    ranking_figure,
+    write_leaderboard,
+)
 from clinometer.runs import Run, compare
 
 
@@ -60,3 +66,16 @@ def test_nothing_to_rank_is_one_line(tmp_path: Path) -> None:
         collect([tmp_path])
     with pytest.raises(RunError, match="no such folder"):
         collect([tmp_path / "nowhere"])
+
+
+def test_a_single_model_has_no_rank(tmp_path: Path) -> None:
+    made_run(tmp_path / "run", groups=9, contexts=12)
+    (board,), _ = collect([tmp_path], replicates=100)
+    assert board.ranked == []
+    figure = ranking_figure(board)
+    assert figure is not None
+    assert figure.title == "Risk of the model"
+    write_leaderboard([board], tmp_path / "site")
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "no other model" in page
+    assert "ranks by R. Along" not in page

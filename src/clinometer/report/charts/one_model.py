@@ -41,6 +41,7 @@ from clinometer.report.charts.style import (
     finish,
     fitted,
     is_narrow,
+    model_colours,
     name_points,
     paths,
     rows,
@@ -447,7 +448,7 @@ def answers(
 ) -> Any:
     """One cell per group and context: the favoured category, how strongly, and its probability.
 
-    table: group, template, leans (a category), strength (0 to 1), p (the number in the cell), in
+    table: group, template, leans (a category), strength (0 to 1), p (in the cell as per cent), in
     the display order of groups and contexts; a missing cell has no row.
     """
     alt = altair()
@@ -462,7 +463,7 @@ def answers(
     frame["column"] = frame["group"].map(columns)
     parts = dict(zip(categories, distinct(categories, 30), strict=True))
     frame["leans"] = frame["leans"].map(parts)
-    frame["text"] = frame["p"].map("{:.2f}".format)
+    frame["text"] = (100 * frame["p"]).map("{:.0f}".format)
     frame["opacity"] = 0.12 + 0.88 * frame["strength"].clip(0, 1)
     frame["ink"] = [PAGE if s > 0.6 else INK for s in frame["strength"]]
     frame["about"] = [
@@ -531,7 +532,7 @@ def density(
     marks["about"] = [
         f"{c}: mean {m:+.3f}" for c, m in zip(marks["curve"], marks["mean"], strict=True)
     ]
-    palette = [MARK, *category_colours(8)[:5]]
+    palette = [MARK, *model_colours(5)]  # of groups: no colour of a category
     colour = alt.Color("curve:N", legend=alt.Legend(columns=2 if narrow else 4)).scale(
         domain=list(names.values()), range=palette
     )

@@ -76,7 +76,8 @@ def reliability(table: pd.DataFrame, *, score: str, width: int = WIDE) -> Any:
 
 
 def least_stable(table: pd.DataFrame, *, width: int = WIDE) -> Any:
-    """One row per statement: a dot at its stability, a band for its interval.
+    """One row per statement: a dot at its stability, a thick line for its interval; the axis is as
+    long as they need.
 
     table: text, stability, low, high (NaN without an interval), in display order.
     """
@@ -86,20 +87,21 @@ def least_stable(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         f"{label} Stability {value:.3f}"
         for label, value in zip(frame["label"], frame["stability"], strict=True)
     ]
-    lowest = float(frame[["low", "stability"]].astype(float).min().min())
-    start = min(max(0.0, math.floor(lowest * 10) / 10) if lowest >= 0 else lowest, 0.9)
-    axis = alt.Axis(
-        orient="top", format=".2f", values=[start + i * (1 - start) / 3 for i in range(4)]
-    )
-    x = alt.X("stability:Q", title=None, axis=axis).scale(domain=[start, 1], clamp=True, nice=False)
+    ends = frame[["low", "high", "stability"]].astype(float)
+    first = max(0.0, math.floor(10 * float(ends.min().min()) - 1e-9) / 10)
+    last = min(1.0, math.ceil(10 * float(ends.max().max()) + 1e-9) / 10)
+    title = wrap_axis_title("← context changes more  ·  stability  ·  less →", int(0.6 * width))
+    axis = alt.Axis(orient="top", format=".1f", tickMinStep=0.1, tickCount=5)
+    scale = alt.Scale(domain=[first, last], clamp=True, nice=False, zero=False)
+    x = alt.X("stability:Q", title=title, axis=axis, scale=scale)
     y = alt.Y("label:N", sort=list(frame["label"]), title=None)
     y = y.axis(labelLimit=320 if width >= WIDE else 0.34 * width)
     base = alt.Chart(rows(frame))
     return fitted(
         alt.layer(
             base.transform_filter("datum.low !== null")
-            .mark_bar(height=5, cornerRadius=2.5, opacity=0.3, color=BIAS)
-            .encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
+            .mark_bar(height=6, cornerRadius=3, opacity=0.45, color=BIAS)
+            .encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q", y=y),
             base.mark_circle(size=80, opacity=1, color=BIAS).encode(
                 x=x, y=y, description="about:N"
             ),

@@ -41,6 +41,7 @@ from clinometer.report.charts.style import (
     finish,
     fitted,
     is_narrow,
+    model_colours,
     name_points,
     paths,
     rows,
@@ -132,6 +133,54 @@ def stacked(
             )
         )
     return fitted(alt.layer(*layers), width, step * len(frame))
+
+
+def ranked(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """R of each model as a point with its interval, on an axis as long as the values need; behind
+    it, in grey, what shuffled words give.
+
+    table: name, R, R_volatility, ink (a colour); optionally R_low, R_high, chance_low, chance_high.
+    """
+    alt = altair()
+    frame = _labelled(table, "name")
+    for column in ("R_low", "R_high", "chance_low", "chance_high"):
+        frame[column] = frame[column].astype(float) if column in frame else float("nan")
+    frame["shown"] = [
+        f"{_with_interval(r, 'R')} · swing {r['R_volatility']:.3f}" for _, r in frame.iterrows()
+    ]
+    frame["about"] = [f"{r['label']}: R {r['shown']}" for _, r in frame.iterrows()]
+    ends = frame[["R", "R_low", "R_high", "chance_low", "chance_high"]]
+    low, high = float(ends.min().min()), float(ends.max().max())
+    room = 0.06 * (high - low) or 0.05
+    domain = [max(0.0, low - room), high + room]
+    y = alt.Y("label:N", sort=list(frame["label"]), title=None, axis=None)
+    title = wrap_axis_title("discrimination risk R → higher", width)
+    scale = alt.Scale(domain=domain, nice=False, zero=False)
+    axis = alt.Axis(tickCount=5, format=".2~f", titleAnchor="start")
+
+    def x(column: str) -> Any:
+        return alt.X(f"{column}:Q", title=title, scale=scale, axis=axis)
+
+    base, ink = alt.Chart(rows(frame)), alt.Color("ink:N", scale=None)
+    words = {"dy": -18, "limit": 0.55 * width}
+    layers = [
+        base.transform_filter("datum.chance_low !== null")
+        .mark_bar(height=16, color=LINE)
+        .encode(x=x("chance_low"), x2="chance_high:Q", y=y),
+        base.transform_filter("datum.R_low !== null")
+        .mark_bar(height=6, cornerRadius=3, opacity=0.45)
+        .encode(x=x("R_low"), x2="R_high:Q", y=y, color=ink),
+        base.mark_circle(size=90, opacity=1).encode(
+            x=x("R"), y=y, color=ink, description="about:N"
+        ),
+        base.mark_text(align="left", color=INK, **words).encode(
+            x=alt.value(0), y=y, text="label:N"
+        ),
+        base.mark_text(align="right", color=SOFT, **words).encode(
+            x=alt.value(alt.expr("width")), y=y, text="shown:N"
+        ),
+    ]
+    return fitted(alt.layer(*layers), width, 44 * len(frame))
 
 
 def components(table: pd.DataFrame, *, unit: str, width: int = WIDE) -> Any:
@@ -291,61 +340,60 @@ def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:
 
 
 def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
-    """Paired differences with their intervals; right of zero the first model has the higher risk.
+    """Paired differences on one axis; right of zero the first model has the higher risk.
 
-    table: pair, measure (R, R_bias, R_volatility), value, low, high.
+    table: pair, measure (R, R_bias, R_volatility), value, low, high. An interval that holds zero
+    has a ring instead of a dot.
     """
     alt = altair()
     narrow = is_narrow(width)
     frame = table.reset_index(drop=True).copy()
     pairs = list(dict.fromkeys(frame["pair"]))
-    frame["label"] = frame["pair"].map(dict(zip(pairs, distinct(pairs, 60), strict=True)))
+    names = distinct(pairs, 60)
+    frame["label"] = frame["pair"].map(dict(zip(pairs, names, strict=True)))
     frame["part"] = frame["measure"].map(TITLES)
-    frame["text"] = [f"{v:+.3f}".replace("-", "−") for v in frame["value"]]
+    frame[["low", "high"]] = frame[["low", "high"]].astype(float)  # None without an interval
     frame["about"] = [
         f"{r['label']}: {r['part']} {r['value']:+.3f}{_span(r['low'], r['high'], '+.3f')}"
         for _, r in frame.iterrows()
     ]
-    ends = frame[["value", "low", "high"]].astype(float)  # None where there is no interval
-    reach = 1.15 * max(0.01, float(ends.abs().max().max()))
-    order = list(dict.fromkeys(frame["label"]))
-    y = alt.Y("part:N", sort=list(TITLES.values()), title=None).axis(labelColor=SOFT)
-    x = (
-        alt.X("value:Q", title=None)
-        .scale(domain=[-reach, reach])
-        .axis(**signed_axis(4 if narrow else 6))
-    )
-    colour = alt.Color("part:N", legend=None).scale(
-        domain=list(TITLES.values()), range=[INK, BIAS, VOLATILITY]
-    )
-    panels = []
-    for label in order:
-        here = alt.Chart(rows(frame[frame["label"] == label]))
-        panels.append(
-            alt.layer(
-                alt.Chart(rows(pd.DataFrame({"zero": [0]})))
-                .mark_rule(color=MARK, strokeDash=[3, 3])
-                .encode(x="zero:Q"),
-                here.transform_filter("datum.low !== null")
-                .mark_rule(strokeWidth=2)
-                .encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y, color=colour),
-                here.mark_circle(size=70, opacity=1).encode(
-                    x=x, y=y, color=colour, description="about:N"
-                ),
-                here.mark_text(dy=-12, color=SOFT, fontSize=11).encode(x=x, y=y, text="text:N"),
-            ).properties(
-                width=width - 116,
-                height=34 * 3,
-                title=alt.TitleParams(
-                    wrap_axis_title(label, width),
-                    fontSize=12,
-                    fontWeight="bold",
-                    offset=4,
-                    frame="group",
-                ),
-            )
-        )
-    return finish(alt.vconcat(*panels, spacing=12))
+    inks = dict(zip(TITLES, (INK, BIAS, VOLATILITY), strict=True))
+    frame["ink"] = frame["measure"].map(inks)
+    clear = (frame["low"] > 0) | (frame["high"] < 0) | frame["low"].isna()
+    frame["fill"] = [ink if c else PAGE for ink, c in zip(frame["ink"], clear, strict=True)]
+    reach = 1.1 * max(0.01, float(frame[["value", "low", "high"]].abs().max().max()))
+    # One row per pair and risk on a single axis, and the name of the pair over its rows.
+    step, places, at = 17, [], 0.0
+    for label in names:
+        at += 26
+        for i in frame.index[frame["label"] == label]:
+            frame.loc[i, "at"] = at
+            at += step
+        places.append((label, at - step * int((frame["label"] == label).sum()) - 17))
+    heads = pd.DataFrame(places, columns=["label", "at"])
+    y = alt.Y("at:Q", title=None, axis=None).scale(domain=[at, 0], nice=False)
+    x = alt.X("value:Q", title=None).scale(domain=[-reach, reach], nice=False)
+    x = x.axis(**signed_axis(4 if narrow else 6), orient="top")
+    zero = alt.Chart(rows(pd.DataFrame({"zero": [0]}))).mark_rule(color=MARK, strokeDash=[3, 3])
+    base, stroke = alt.Chart(rows(frame)), alt.Color("ink:N", scale=None)
+    key = alt.Chart(rows(frame)).mark_point(opacity=0, filled=True)
+    legend = alt.Legend(symbolOpacity=1, columns=2 if narrow else 3)
+    colour = alt.Color("part:N", legend=legend)
+    layers = [
+        zero.encode(x="zero:Q"),
+        base.transform_filter("datum.low !== null")
+        .mark_rule(strokeWidth=5, opacity=0.45, strokeCap="round")
+        .encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y, color=stroke),
+        base.mark_point(size=65, strokeWidth=1.5, opacity=1).encode(
+            x=x, y=y, fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("ink:N", scale=None),
+            description="about:N",
+        ),
+        alt.Chart(rows(heads))
+        .mark_text(align="left", fontWeight="bold", limit=width)
+        .encode(x=alt.value(0), y=y, text="label:N"),
+        key.encode(color=colour.scale(domain=list(TITLES.values()), range=list(inks.values()))),
+    ]  # fmt: skip
+    return fitted(alt.layer(*layers).resolve_scale(color="independent"), width, int(at))
 
 
 def _labelled(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -542,7 +590,7 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=digits))
     names = list(dict.fromkeys(frame["series"]))
     single = len(names) == len(frame)
-    palette = [INK] if single else category_colours(len(names))
+    palette = [BIAS] if "number" in frame else model_colours(len(names))
     colour = alt.Color(
         "series:N",
         legend=None if single else alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 4),
@@ -681,8 +729,8 @@ def spread(
 ) -> Any:
     """The share of a category by group: one numbered dot per model.
 
-    table: group, number (of the model), share, about, in display order. reference: its share and
-    its name.
+    table: group, number (of the model), ink (its colour), share, about, in display order.
+    reference: its share and its name.
     """
     alt = altair()
     groups = list(dict.fromkeys(table["group"]))
@@ -697,8 +745,8 @@ def spread(
     return fitted(
         alt.layer(
             alt.Chart(rows(ranges)).mark_rule(color=LINE).encode(x="min:Q", x2="max:Q", y=y),
-            base.mark_circle(size=200, opacity=1, color=SOFT, stroke=PAGE, strokeWidth=1.5).encode(
-                description="about:N"
+            base.mark_circle(size=200, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
+                color=alt.Color("ink:N", scale=None), description="about:N"
             ),
             base.mark_text(color=PAGE, fontSize=10).encode(text="number:N"),
         ),

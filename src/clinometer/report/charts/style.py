@@ -42,6 +42,12 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "c5": ("#5c2a08", "#aab6c1"),
     "c6": ("#0b4f3c", "#7877d3"),
     "c7": ("#4b5966", "#a4c94f"),
+    "m0": ("#0f7a70", "#4fc7b8"),
+    "m1": ("#b4326b", "#ee8ab3"),
+    "m2": ("#7f6400", "#d6bf52"),
+    "m3": ("#4a4fc4", "#a2a7fb"),
+    "m4": ("#85492a", "#d79c78"),
+    "m5": ("#4f6b16", "#b3ca66"),
 }
 
 INK, SOFT, LINE, PAGE = (PALETTE[name][0] for name in ("ink", "soft", "line", "page"))
@@ -67,6 +73,7 @@ AXIS = 42
 OVER_TITLE = 30
 
 _CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c\d", name)]
+_MODELS = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"m\d", name)]
 
 
 def altair() -> Any:
@@ -85,6 +92,12 @@ def is_narrow(width: int) -> bool:
 def category_colours(n: int) -> list[str]:
     """One colour per category, in order; they repeat after eight."""
     return [_CATEGORIES[i % len(_CATEGORIES)] for i in range(n)]
+
+
+def model_colours(n: int) -> list[str]:
+    """One colour per model, in the order of a page, none of them that of a category; grey where
+    there are more models than colours."""
+    return _MODELS[:n] if n <= len(_MODELS) else [SOFT] * n
 
 
 def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
