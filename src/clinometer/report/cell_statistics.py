@@ -289,8 +289,8 @@ class Leans:
     favoured   [X]: index of the category furthest above the reference; -1 if missing
     clear      [X]: whether the group is on the list of those that lean clearly
     low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
-    mean_low, mean_high  [X, Y]: the interval of the mean share, from `Run.leans`; NaN where there
-               is none, and of more than two categories where it is not the favoured one
+    mean_low, mean_high  [X, Y]: the interval of the mean share, from `Run.leans`; NaN without
+               one, and of more than two categories for all but the favoured one
     """
 
     run: Run
