@@ -186,6 +186,20 @@ def test_one_side_for_each_category_in_every_chart(even: Run) -> None:
     assert re.search(r"← pull to male.*pull to female →", across)
 
 
+def test_lean_swing_and_dice_have_the_lengths_of_their_parts() -> None:
+    table = pd.DataFrame(
+        {"name": ["a"], "size": [0.4], "lean": [0.2], "swing": [0.3], "dice": [0.5]}
+    ).assign(group=float("nan"), edit=float("nan"))
+    figure = Figure(
+        "x", "t", "c", "a", draw=lambda width: charts.components(table, unit="points", width=width)
+    )
+    found = marks(figure)
+    ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"0(\.\d+)?", m.text)}
+    value = axis(found, ticks)
+    lengths = [value(m.ends[1]) - value(m.ends[0]) for m in found if m.tip]
+    assert lengths == pytest.approx([0.08, 0.12, 0.2], abs=0.002)
+
+
 def test_the_axis_of_statements_ends_where_they_end() -> None:
     table = pd.DataFrame(
         {"text": ["a", "b"], "stability": [0.17, 0.29], "low": [0.15, 0.24], "high": [0.19, 0.35]}

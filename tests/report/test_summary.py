@@ -10,7 +10,7 @@ from tests.report.made import made_run, summary_of
 
 from clinometer.measure import Estimate
 from clinometer.report.sentences import contexts_worth, evidence
-from clinometer.report.summary import chips, first_screen
+from clinometer.report.summary import badge, chips, first_screen
 from clinometer.runs import Run, audit
 from clinometer.runs.findings import facts, steadiness
 
@@ -92,6 +92,14 @@ def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> No
     assert frame is not None
     assert frame["R"].is_monotonic_decreasing
     assert spread.key == "spread"
+    assert screen.badge.startswith("Evidence thin: 40 sentences")
+
+
+def test_the_badge_says_what_would_tell_more(small: Run) -> None:
+    few = made_run(None, groups=4, contexts=4)
+    assert few.findings[0].sure == "cannot tell"
+    assert badge(few).endswith("· next: more sentences")
+    assert "next" not in badge(small)
 
 
 def test_a_perfect_model_has_no_example() -> None:

@@ -137,7 +137,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             "it, volatility risk the part that swings with the wording.",
         ),
         None,
-        "",
+        "Evidence {}: {}".format(*min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))),
         (ranking_figure(runs, names), *([spread] if spread else [])),
         top.examples if spread is None else (),
         top.run.preferences.categories,
@@ -165,6 +165,9 @@ def _of_parts(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
     evidence_of = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}"
     return tuple(one.text for one in said), evidence_of
 
+
+#: How strong evidence is, the weakest first; of several runs the weakest counts.
+_LEVELS = ("thin", "fair", "good", "exact")
 
 #: Ends of an axis of risks that do not reach the end of their scale.
 _AXIS_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5)
@@ -225,9 +228,11 @@ def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
 
 
 def badge(run: Run) -> str:
-    """How far the numbers can be trusted, and what they rest on."""
+    """How far the numbers can be trusted, what they rest on, and what would tell more."""
     level, why = evidence(run)
-    return f"Evidence {level}: {why}"
+    first = run.findings[0]
+    unsure = first.sure in ("unclear", "cannot tell") and first.overturn
+    return f"Evidence {level}: {why}" + (f" · next: {first.overturn}" if unsure else "")
 
 
 def chips(run: Run) -> tuple[Chip, ...]:
