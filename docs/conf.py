@@ -14,7 +14,6 @@ from pygments.token import Operator, Text
 from sphinx.highlighting import lexers
 
 import clinometer
-from clinometer.report.charts.style import PALETTE
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS / "extensions"))
@@ -89,25 +88,10 @@ default_role = "py:obj"
 
 # Theme
 
-
-def _palette_folder() -> str:
-    """A folder with the colours of charts in the dark, from the palette of reports."""
-    rules = [
-        f'html[data-theme="dark"] :is(.cell_output, .thumbnails) svg [{part}="{light}"] '
-        f"{{ {part}: {dark}; }}"
-        for light, dark in PALETTE.values()
-        for part in ("fill", "stroke")
-    ]
-    folder = DOCS.parent / "build" / "docs-static"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "palette.css").write_text("\n".join(rules) + "\n", encoding="utf-8")
-    return str(folder)
-
-
 html_theme = "pydata_sphinx_theme"
 html_title = "Clinometer"
-html_static_path = ["static", _palette_folder()]
-html_css_files = ["site.css", "palette.css"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_show_sourcelink = False
 html_copy_source = False
