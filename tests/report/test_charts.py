@@ -131,7 +131,9 @@ PARTS = pd.DataFrame(
 ALL: dict[str, Callable[[int], Any]] = {
     "leans": lambda w: charts.leans(LEANS, categories=TWO, width=w),
     "departures": lambda w: charts.departures(
-        LEANS.assign(panel=["Names"] * 20 + ["Descriptions"] * 8, share=LEANS["share"] - 0.5),
+        LEANS.drop(columns=["low", "high"]).assign(
+            panel=["Names"] * 20 + ["Descriptions"] * 8, share=LEANS["share"] - 0.5
+        ),
         categories=TWO,
         colours=("#111111", "#222222"),
         ends=("more no", "more yes"),
