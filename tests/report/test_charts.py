@@ -279,7 +279,7 @@ def test_the_heat_map_has_one_pixel_per_cell() -> None:
 def test_a_standalone_chart_carries_its_n() -> None:
     figure = risks_figure([made_run(None, groups=5, contexts=9, replicates=0)], ["m"])
     svg = figure.svg()
-    assert "n_eff" in svg
+    assert "effective" in svg
     assert "Risk and its two parts" in svg
     assert figure.png()[:4] == b"\x89PNG"
 
