@@ -166,7 +166,7 @@ AXES = {
     "r_bias": "bias risk rᵇ",
     "r_volatility": "volatility risk rᵛ",
 }
-#: What a reader is told who points at a name: (names as a pattern, meaning), the longest first.
+#: The meaning that pointing at a name shows: (names as a pattern, meaning), the longest first.
 MEANINGS = (
     (
         r"Rᵇ|rᵇ|[Bb]ias risk|steady lean",

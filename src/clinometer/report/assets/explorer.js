@@ -77,7 +77,7 @@ class RunData {
     this.parsed = this.templates.map(parseTemplate);
   }
 
-  /** What a cell without an answer is called: a run that goes on has not asked everything. */
+  /** What a cell without an answer is called: an unfinished run has not asked everything. */
   get absent() {
     return this.state === "half-finished" ? "not asked yet" : "no answer";
   }

@@ -148,7 +148,7 @@ if (everything) {
     document.documentElement.classList.remove("print-all");
   });
 }
-// A drawing as a file of its own: the colours that the page has now.
+// A drawing as a separate file, in the colours that the page has now.
 const toSvg = (svg) => {
   const copy = svg.cloneNode(true);
   const style = getComputedStyle(document.documentElement);
