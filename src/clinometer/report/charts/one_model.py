@@ -51,9 +51,7 @@ from clinometer.report.charts.style import (
 )
 
 #: Height of a row of a group, in pixels.
-GROUP_ROW = 21
-#: The same where rows come in panels.
-PANEL_ROW = 19
+GROUP_ROW = 19
 
 
 def share_axis(
@@ -167,7 +165,7 @@ def departures(
         panels.append(
             _group_rows(part, ink_of, x, title=direction, faint=faint, width=width).properties(
                 width=plot,
-                height=PANEL_ROW * len(part),
+                height=GROUP_ROW * len(part),
                 title=alt.TitleParams(name, fontSize=12, fontWeight="bold", offset=2),
             )
         )
