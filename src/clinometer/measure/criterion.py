@@ -95,6 +95,16 @@ class Criterion:
     def _divisor(self) -> float:
         return _RELEASED if self.name == "released" else 1.0
 
+    @property
+    def gaps(self) -> FloatArray:
+        """[K-1], between the points of a scale, as shares of its length; none without a scale."""
+        return np.asarray(np.diff(np.array(self.points, dtype=float)) / self.length)
+
+    @property
+    def steps(self) -> FloatArray | None:
+        """[K-1,K], of s the shares up to each point of a scale but the last; None without one."""
+        return np.tri(len(self.points) - 1, len(self.points)) if self.name == "points" else None
+
     def stereotypes(self, p: FloatArray, star: FloatArray) -> FloatArray:
         """s [..,K] of preferences p [..,K] and a reference that broadcasts to them.
 
@@ -115,10 +125,9 @@ class Criterion:
     def __call__(self, s: FloatArray) -> FloatArray:
         """J of stereotypes, [..,K] -> [..]."""
         if self.name == "points":
-            gaps = np.diff(self.points) / self.length
             below = np.zeros(s.shape[:-1])
             total = np.zeros(s.shape[:-1])
-            for y, gap in enumerate(gaps):
+            for y, gap in enumerate(self.gaps):
                 below = below + s[..., y]
                 total += gap * np.abs(below)
             return total
@@ -130,7 +139,7 @@ class Criterion:
             return gradient(at, self.norm) / self._divisor
         if self.name == "share":
             return np.asarray((at > 0).astype(float))
-        gaps = np.diff(self.points) / self.length
+        gaps = self.gaps
         out, below = np.zeros_like(at), np.zeros(at.shape[:-1])
         for y, gap in enumerate(gaps):
             below = below + at[..., y]
@@ -164,7 +173,7 @@ class Criterion:
         below = [np.cumsum(end[..., :-1], axis=-1) for end in (low, high)]
         above = [np.cumsum(end[..., :0:-1], axis=-1)[..., ::-1] for end in (low, high)]
         least, most = np.maximum(below[0], -above[1]), np.minimum(below[1], -above[0])
-        gaps = np.diff(self.points) / self.length
+        gaps = self.gaps
         nearest = np.maximum(np.maximum(least, -most), 0.0)
         return nearest @ gaps, np.maximum(np.abs(least), np.abs(most)) @ gaps
 

@@ -700,22 +700,34 @@ class Noise:
             slopes = (half * sign + rest)[..., None]
             return half * fold + rest * u, slopes, half**2 * bent, half * density
         first, second, grow = np.zeros((3, *at.shape[:-1]))
+        # The shares up to each point of a scale: J is a sum of their sizes, one gap each.
+        steps, gaps, own_nodes = self.criterion.steps, self.criterion.gaps, self.own_nodes
+        if steps is not None:
+            at, own_nodes = at @ steps.T, own_nodes @ steps.T
         slopes = np.zeros(at.shape)
-        nodes = np.ascontiguousarray(np.moveaxis(self.own_nodes, -1, 1))
+        nodes = np.ascontiguousarray(np.moveaxis(own_nodes, -1, 1))
         step = max(1, CACHED // at[0].size)  # few at a time, category by category
         for row in (slice(i, i + step) for i in range(0, len(at), step)):
             here = np.ascontiguousarray(np.moveaxis(at[row], -1, 0))
             total = np.zeros(here.shape)
             for own in nodes[:, :, None, None]:
                 x = here + own
-                slope = np.moveaxis(self.criterion.gradient(np.moveaxis(x, 0, -1)), -1, 0)
+                if steps is None:
+                    slope = np.moveaxis(self.criterion.gradient(np.moveaxis(x, 0, -1)), -1, 0)
+                    value = (slope * x).sum(axis=0)  # J(a s) = a J(s), so J is slope times s
+                else:
+                    slope = np.sign(x)
+                    value = np.tensordot(gaps, np.abs(x, out=x), 1)
                 total += slope
-                value = (slope * x).sum(axis=0)  # J(a s) = a J(s), so that J is slope times s
                 first[row] += value
                 second[row] += value * value
-                grow[row] += (slope * own).sum(axis=0)
+            if steps is not None:
+                total *= gaps[:, None, None, None]
             slopes[row] = np.moveaxis(total, 0, -1)
+            grow[row] = first[row] - (total * here).sum(axis=0)  # slope times own error
         first, second, grow, slopes = (part / len(nodes) for part in (first, second, grow, slopes))
+        if steps is not None:
+            slopes = slopes @ steps
         linear = np.einsum("...xk,xkl,...xl->...x", slopes, self.own, slopes, optimize=True)
         return first, slopes, np.maximum(second - first**2 - linear, 0.0), grow
 
