@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.report.made import made_run, summary_of
+from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.measure import Estimate
 from clinometer.report.sentences import contexts_worth, evidence
@@ -54,6 +54,13 @@ def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:
     few = replace(small, risks=replace(small.risks, n_contexts=10, n_eff=4.3))
     assert contexts_worth(few) == "10 sentences, worth about 4,"
     assert evidence(few) == ("thin", "10 sentences that count like 4")
+
+
+def test_undecided_answers_are_thin_evidence() -> None:
+    level, why = evidence(hiring_run(covered=0.1))
+    assert level == "thin"
+    assert why.startswith("10 % of the answers of 80 questions")
+    assert evidence(hiring_run(covered=0.8))[0] != "thin"
 
 
 def test_chips_hold_the_numbers_of_the_run(small: Run) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clinometer.display.numbers import between, counted, risk
+from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.text import brief
 from clinometer.measure import Estimate
 from clinometer.measure.factors import factor_sentence
@@ -161,6 +161,9 @@ def evidence(run: Run) -> tuple[str, str]:
     if R.low is None or R.high is None or R.value <= 0:
         exact = run.record.model.kind == "reference"
         return ("exact", "a reference model") if exact else ("thin", worth)
+    other = run.record.other
+    if other is not None and other.share > 0.5:
+        return "thin", f"{percent(1 - other.share)} of the answers of {worth} are decided"
     width = (R.high - R.low) / R.value
     if n < _THIN_N or width > _THIN_WIDTH:
         return "thin", worth
