@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 
 #: Seconds after which a wait is given up all the same: no machine is so busy, something hangs.
-PATIENCE_S = 1800.0
+PATIENCE_S = 600.0
 ROOT = Path(__file__).resolve().parent.parent
 
 

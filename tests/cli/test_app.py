@@ -184,7 +184,7 @@ def test_context_sets_that_are_too_small_to_measure_with_are_marked(clinometer: 
     small = {row["name"] for row in rows if row["size"] == "too small"}
     assert small == {row["name"] for row in rows if row["n_eff"] < 30}
     assert {"paper-gender", "conversation-gender", "conversation-race"} <= small
-    assert "worth fewer than 30 even contexts" in clinometer("list", "contexts").out
+    assert "Too small: fewer than 30" in clinometer("list", "contexts").out
 
 
 @pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])

@@ -67,7 +67,7 @@ def test_charts_are_exported_as_files(
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
     assert {"risks", "groups", "heat", "coverage"} <= files
-    assert "n_eff" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
+    assert "effective" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
 
 
 def test_a_damaged_run_is_reported_in_one_line(

@@ -478,7 +478,10 @@ def _groups_of_pairs(
         rows = [d for d in found.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
         p = {d.group: d.p_corrected for d in rows}
         clear = [g for g, v in p.items() if v is not None and v <= 1 - found.level]
-        match = re.match(r"(\d+) of (\d+) \w+ differs? clearly, (\S+) most \(p (.+?)\)", one.text)
+        said_of = one.text.removeprefix(f"{pair.a} and {pair.b}: ")
+        if (len(pairs) > 1) != (said_of != one.text):
+            yield Contradiction("groups of which pair", one.text, f"{pair.a} and {pair.b}")
+        match = re.match(r"(\d+) of (\d+) \w+ differs? clearly, (\S+) most \(p (.+?)\)", said_of)
         if (match is None) == bool(clear) or (one.sure == "clear") != bool(clear):
             yield Contradiction("groups that differ", one.text, f"{clear} of {len(rows)}")
         elif match is not None:

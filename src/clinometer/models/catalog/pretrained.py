@@ -103,8 +103,9 @@ def _check_weights(auto_class: Any, folder: Path, *, trust_remote_code: bool) ->
     import transformers
 
     try:
+        config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
         with torch.device("meta"):
-            model = auto_class.from_config(transformers.AutoConfig.from_pretrained(folder))
+            model = auto_class.from_config(config, trust_remote_code=False)
     except Exception:
         return  # what is wrong with it is said where it is loaded
     wanted = sum(weight.numel() for weight in model.parameters())

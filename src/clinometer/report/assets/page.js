@@ -152,7 +152,6 @@ if (everything) {
 const toSvg = (svg) => {
   const copy = svg.cloneNode(true);
   const style = getComputedStyle(document.documentElement);
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("font-family", "Helvetica, Arial, sans-serif");
   for (const mark of [copy, ...copy.querySelectorAll("*")])
     for (const { name, value } of [...mark.attributes])
