@@ -268,9 +268,9 @@ def test_the_same_numbers_everywhere(
         value = f"{summary[name]['value']:.3f}"
         low, high = summary[name].get("low"), summary[name].get("high")
         ends = "" if low is None else f"{low:.3f}–{high:.3f}"  # few contexts: none is given
-        for page in (report, run):
+        for page, place in ((report, ".risk"), (run, ".chips")):
             assert (f"{value} ({ends})" if ends else value) in " ".join(
-                page.locator(".chips").inner_text().split()
+                page.locator(place).inner_text().split()
             )
         assert value in row
         assert value in shown
