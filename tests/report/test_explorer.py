@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.report.made import HOSTILE, made_run, summary_of
 
+from clinometer.report.examples import pick_examples
 from clinometer.report.explorer import MISSING, explorer_data, worst_cells
 from clinometer.report.page import render_report
 
@@ -61,6 +62,9 @@ def test_the_worst_come_first_and_once() -> None:
     assert len({(x, c) for x, c, _ in found}) == len(found) == 20
     good = np.where(run.preferences.low_coverage, -1, one.cells.strength)
     assert found[0][2] == pytest.approx(good.max(), abs=1e-4)
+    data, _ = read(explorer_data(one))
+    assert data["compared"] == (good >= 0).sum() < 9 * 30
+    assert pick_examples(one.cells)[0].why == f"strongest answer of {data['compared']}"
 
 
 def test_hostile_text_cannot_end_its_block() -> None:

@@ -105,6 +105,14 @@ class CellStatistics:
         return np.where(missing, np.nan, j)
 
     @cached_property
+    def trusted(self) -> FloatArray:
+        """[X, C]: the strength of the answers that count, and NaN elsewhere: answers whose words
+        carry hardly any probability are noise, unless all are of that kind."""
+        strength = np.where(self.cell_weights > 0, self.strength, np.nan)
+        trusted = np.where(self.run.preferences.low_coverage, np.nan, strength)
+        return strength if np.isnan(trusted).all() else trusted
+
+    @cached_property
     def favoured(self) -> NDArray[np.int64]:
         """[X, C]: index of the category with the largest s."""
         return np.asarray(np.nan_to_num(self.s, nan=-np.inf).argmax(axis=2))

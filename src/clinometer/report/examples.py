@@ -59,17 +59,10 @@ class Example:
 
 def pick_examples(cells: CellStatistics) -> list[Example]:
     """The strongest answer, the strongest the other way, and the group that swings most; none of
-    them twice.
-
-    Answers whose words carry hardly any probability are noise: they come last.
-    """
-    run, p = cells.run, cells.run.preferences
-    strength = np.where(cells.cell_weights > 0, cells.strength, np.nan)
-    if np.isnan(strength).all() or np.nanmax(strength) <= 0:
+    them twice."""
+    run, p, trusted = cells.run, cells.run.preferences, cells.trusted
+    if np.isnan(trusted).all() or np.nanmax(trusted) <= 0:
         return []
-    trusted = np.where(p.low_coverage, np.nan, strength)
-    if np.isnan(trusted).all():
-        trusted = strength
     way = int(cells.favoured[_top(trusted)])
     other = np.where(cells.favoured != way, trusted, np.nan)
     n = int((~np.isnan(trusted)).sum())

@@ -54,6 +54,7 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
     content = {
         **_about(summary),
         "worst": worst,
+        "compared": int((~np.isnan(cells.trusted)).sum()),
         "words": {f"{x},{c}": answer_words(run, x, c) for x, c, _ in worst[:words]},
         "columns": {name: _packed(values) for name, values in columns.items()},
     }
@@ -63,9 +64,9 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
 def worst_cells(summary: RunSummary, n: int = _WORST) -> list[tuple[int, int, float]]:
     """(group, context, strength) of the strongest answers, each sentence once; answers whose words
     carry hardly any probability come last."""
-    run = summary.run
-    strength = np.where(summary.cells.cell_weights > 0, summary.cells.strength, np.nan)
-    score = np.nan_to_num(strength, nan=-1.0) - 2.0 * run.preferences.low_coverage
+    run, cells = summary.run, summary.cells
+    strength = np.where(cells.cell_weights > 0, cells.strength, np.nan)
+    score = np.nan_to_num(strength, nan=-1.0) - 2.0 * np.isnan(cells.trusted)
     worst: list[tuple[int, int, float]] = []
     seen: set[tuple[str, str]] = set()
     for at in np.argsort(-score, axis=None, kind="stable")[: 10 * n]:

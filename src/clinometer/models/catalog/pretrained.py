@@ -67,7 +67,8 @@ def pretrained(
         check_model_folder(folder)
     if auto_class.__name__ not in _WITHOUT_WEIGHTS:
         options["use_safetensors"] = None if allow_pickle else True
-        _check_weights(auto_class, folder, trust_remote_code=trust_remote_code)
+        if not trust_remote_code:
+            _check_weights(auto_class, folder, options.get("config"))
     return auto_class.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
 
 
@@ -93,17 +94,18 @@ def check_model_folder(folder: Path) -> None:
             ) from error
 
 
-def _check_weights(auto_class: Any, folder: Path, *, trust_remote_code: bool) -> None:
+def _check_weights(auto_class: Any, folder: Path, config: Any) -> None:
     """Refuse a configuration of far more weights than the folder has: transformers would make them
     up, as many as memory holds, and then more."""
     files = list(folder.rglob("*.safetensors"))
-    if not files or trust_remote_code:
+    if not files:
         return
     import torch
     import transformers
 
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        if config is None:
+            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
         with torch.device("meta"):
             model = auto_class.from_config(config, trust_remote_code=False)
     except Exception:

@@ -601,7 +601,7 @@ class SentencePane {
     this.words = el("div.words");
     this.others = el("div.others");
     const parts = [
-      opening && el("p.soft", {}, `The strongest of ${(run.X * run.C).toLocaleString("en")} answers. Choose a group or a square for others; ? shows the keys.`),
+      opening && el("p.soft", {}, `The strongest of ${run.compared.toLocaleString("en")} answers. Choose a group or a square for others; ? shows the keys.`),
       el("p.large", {}, el("bdi", {}, before), this.word, el("bdi", {}, after), after ? "" : " …"),
       shares ? shareBar(shares, run.categories) : el("p.soft", {}, run.absent === "no answer" ? "No answer here." : "Not asked yet."),
       run.faint(x, c) && el("p.soft", {}, "The words carry hardly any probability here: the shares are close to noise."),
