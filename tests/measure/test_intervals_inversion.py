@@ -61,6 +61,26 @@ def test_the_plug_in_scatters_as_the_noise_says(rng: np.random.Generator) -> Non
     assert found == pytest.approx(T.var(), rel=0.15)
 
 
+@pytest.mark.parametrize("away", [0.0, 0.3, 3.0])
+def test_means_over_own_errors_on_a_scale_are_those_of_many_draws(
+    rng: np.random.Generator, away: float
+) -> None:
+    p = rng.dirichlet(np.full(6, 1.0), (2, 12))
+    points = (1, 2, 3, 5, 8, 9)
+    grid = read_preferences(p, reference="group-mean", criterion="points", points=points)
+    noise = Noise.of(Units.of(grid))
+    sd = np.sqrt(np.trace(noise.own, axis1=1, axis2=2))
+    at = away * sd[:, None] * np.array([0.6, -0.1, -0.4, 0.3, 0.2, -0.6])
+    mean, slopes, bent, grow = (part[0, 0] for part in noise.expected(at[None, None]))
+    for x in range(2):
+        own = rng.multivariate_normal(np.zeros(6), noise.own[x], 300_000)
+        J, more, less = (noise.criterion(at[x] + size * own) for size in (1, 1.05, 0.95))
+        assert mean[x] == pytest.approx(J.mean(), abs=0.006 * J.std())
+        assert grow[x] == pytest.approx((more - less).mean() / 0.1, abs=0.02 * J.std())
+        linear = slopes[x] @ noise.own[x] @ slopes[x]
+        assert linear + bent[x] == pytest.approx(J.var(), rel=0.08)
+
+
 def test_shared_and_own_noise_add_up_to_all_of_it(rng: np.random.Generator) -> None:
     s = made(rng, 30, 8)
     noise = noise_of(s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +17,9 @@ from clinometer.statistics.arrays import FloatArray, as_real
 
 Counts = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
-THINNINGS = 32
-"""Random thinnings per cell: enough that they add far less noise than the answers themselves."""
+THINNINGS, LEAST_THINNED = 32, 20_000
+"""Random thinnings per cell, and of all cells together: enough that they add far less noise than
+the answers themselves."""
 
 LIKE = 200_000
 """Cells to make from a fitted distribution: what it leaves is then known to about 0.001. Of more
@@ -27,7 +29,7 @@ LEAST_SPREAD, MOST_SPREAD = 0.002, 0.98
 """Of fitted distributions, as a share of the largest variance."""
 
 NEARBY = 0.25
-"""Share of the fitted spread over which the slope in it is taken."""
+"""The slope in the fitted spread is taken over this share of it, or of what counting adds."""
 
 LONG = 10
 """Points of a scale beyond which answers are fitted as shifts of one distribution."""
@@ -81,9 +83,9 @@ def fitted_correction(grid: PreferenceGrid, samples: ArrayLike) -> tuple[FloatAr
         return answers.everywhere(found), 0.0
     long = len(grid.criterion.points) > LONG
     spread: _Spread | _Located = _Located.of(answers) if long else _Spread.of(answers)
-    low, high = spread.kept * (1 - NEARBY), spread.kept * (1 + NEARBY)
-    below, above = (answers.left(spread.first(kept)) for kept in (low, high))
-    first = (answers.left(spread.first(spread.kept)) + below + above) / 3
+    away = NEARBY * max(spread.kept, spread.counting)
+    low, high = max(spread.kept - away, spread.least), spread.kept + away
+    below, first, above = (answers.left(spread.first(k)) for k in (low, spread.kept, high))
     second = answers.left(spread.second())
     # The fitted spread is itself an estimate: a cell moves what is left by its part in it.
     own = spread.influence * (above - below) / (high - low)
@@ -160,35 +162,43 @@ class _Answers:
             star = np.maximum(star, REFERENCE_FLOOR)[:, which]
         return self.criterion(self.criterion.stereotypes(many, star)).reshape(len(shares))
 
-    def extrapolated(self, made: Counts | None = None) -> FloatArray:
-        """J at infinitely many answers, [N]: of the counts themselves, or of other ones [N,K] made
-        for all cells, once or several times over."""
-        counts = self.counts if made is None else made
-        thinnings = THINNINGS if made is None else 1
-        m = np.resize(self.m, len(counts))
-        rows = {
-            int(total): (np.flatnonzero(m == total), *extrapolation(int(total), counts.shape[1]))
-            for total in np.unique(m)
-        }
-        last = np.zeros(len(counts))
-        for some, _, factors in rows.values():
-            last[some] = factors[-1]
-        out = last * self.risk(counts / m[:, None])
-        for step in range(max((len(nodes) for _, nodes, _ in rows.values()), default=1) - 1):
-            for _ in range(thinnings):
-                shares, factor = counts / m[:, None], np.zeros(len(counts))
-                for some, nodes, factors in rows.values():
-                    if step < len(nodes) - 1:
-                        shares[some] = thin(counts[some], nodes[step], self.rng) / nodes[step]
-                        factor[some] = factors[step] / thinnings
-                out += factor * self.risk(shares)
+    @cached_property
+    def curve(self) -> list[tuple[NDArray[np.int64], FloatArray]]:
+        """Three times, of each cell [n]: a number of answers, rising to m, and its factor."""
+        nodes = np.empty((3, len(self.m)), dtype=np.int64)
+        factors = np.zeros((3, len(self.m)))
+        for total in np.unique(self.m):
+            some = self.m == total
+            at, factor = extrapolation(int(total), self.counts.shape[1])
+            nodes[:, some] = np.array([*[at[0]] * (3 - len(at)), *at])[:, None]
+            factors[-len(at) :, some] = factor[:, None]
+        return list(zip(nodes, factors, strict=True))
+
+    def extrapolated(self) -> FloatArray:
+        """J of each cell [n] at infinitely many answers."""
+        n, (*fewer, (_, last)) = len(self.counts), self.curve
+        out = last * self.risk(self.counts / self.m[:, None])
+        thinnings = max(THINNINGS, -(-LEAST_THINNED // max(n, 1)))
+        at_once = max(1, LIKE // max(n, 1))
+        for times in (min(at_once, thinnings - i) for i in range(0, thinnings, at_once)):
+            counts = np.tile(self.counts, (times, 1))
+            for node, factor in fewer:
+                some = np.tile(node, times)
+                risks = self.risk(thin(counts, some, self.rng) / some[:, None])
+                out += factor / thinnings * risks.reshape(times, n).sum(axis=0)
         return out
 
     def left(self, p: FloatArray) -> float:
         """What the curve leaves on average of preferences [N,K] made for all cells, once or several
         times over."""
-        counts = self.rng.multinomial(np.resize(self.m, len(p)), p)
-        return float((self.extrapolated(counts) - self.risk(p)).mean())
+        times, counts, out = len(p) // len(self.m), np.zeros(p.shape), -self.risk(p)
+        before = np.zeros(len(p), dtype=np.int64)
+        for node, factor in self.curve:  # the answers of a node are among those of the next
+            some = np.tile(node, times)
+            counts += self.rng.multinomial(some - before, p)
+            out += np.tile(factor, times) * self.risk(counts / some[:, None])
+            before = some
+        return float(out.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +209,15 @@ class _Spread:
         mean: [n,K], mean share of the group of each cell; relative to the groups, of its context
             with the lean of its group.
         kept: variance as a share of the largest that these means allow; one for all groups.
+        counting, least: what counting adds to it, and the least that can be made.
         influence: [n], by how much each cell moves `kept`, with mean 0.
         rng: of what is made.
     """
 
     mean: FloatArray
     kept: float
+    counting: float
+    least: float
     influence: FloatArray
     rng: np.random.Generator
 
@@ -227,12 +240,13 @@ class _Spread:
         raw = float(part.mean()) / divisor
         kept = min(max(raw, LEAST_SPREAD), MOST_SPREAD)
         own = (part - raw * whole) / divisor if kept == raw else np.zeros_like(part)
-        return cls(np.maximum(mean, 1e-3), kept, own, np.random.default_rng(1))
+        rng = np.random.default_rng(1)
+        return cls(np.maximum(mean, 1e-3), kept, float(once.mean()), LEAST_SPREAD, own, rng)
 
     def first(self, kept: float) -> FloatArray:
         """Preferences [N,K] of all cells, from Dirichlet distributions with that spread."""
         at = self._cells()
-        size = 1.0 / min(max(kept, LEAST_SPREAD), MOST_SPREAD) - 1.0
+        size = 1.0 / min(kept, MOST_SPREAD) - 1.0
         made = self.rng.standard_gamma(self.mean[at] * size) + 1e-300
         return np.asarray(made / made.sum(axis=-1, keepdims=True))
 
@@ -272,13 +286,15 @@ class _Located:
     Attributes:
         centre: [n], mean answer of the context of each cell (against a fixed reference, of its
             group), in steps of the scale.
-        kept: variance of the shifts; influence: [n], by how much each cell moves it, with mean 0.
+        kept: variance of the shifts; counting, least, influence: as in `_Spread`.
         shape: [2K-1], share of answers at each distance from the mean of their cell.
         rng: of what is made.
     """
 
     centre: FloatArray
     kept: float
+    counting: float
+    least: float
     influence: FloatArray
     shape: FloatArray
     rng: np.random.Generator
@@ -299,7 +315,8 @@ class _Located:
         noise = (answers.counts * away**2).sum() / max(float((m - 1).sum()), 1.0)
         part = (place - centre) ** 2 / (1 - lost) - noise / m
         raw = float(part.mean())
-        kept = max(raw, LEAST_SPREAD * noise, 1e-9)
+        least = max(LEAST_SPREAD * noise, 1e-9)
+        kept = max(raw, least)
         # Answers are closer to their own mean than to the truth.
         wide = away * np.sqrt(m / np.maximum(m - 1, 1))[:, None]
         shape = np.bincount(
@@ -308,7 +325,8 @@ class _Located:
             2 * K - 1,
         )
         own = part - raw if kept == raw else np.zeros_like(part)
-        return cls(centre, kept, own, shape / shape.sum(), np.random.default_rng(1))
+        counting, rng = float((noise / m).mean()), np.random.default_rng(1)
+        return cls(centre, kept, counting, least, own, shape / shape.sum(), rng)
 
     def first(self, kept: float) -> FloatArray:
         """Preferences [N,K] of all cells, with shifts from a normal distribution."""
@@ -370,23 +388,20 @@ def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
     return nodes, np.asarray(np.linalg.inv(curve)[0])
 
 
-def thin(counts: Counts, node: int, rng: np.random.Generator) -> FloatArray:
-    """`node` of the answers of each cell [n,K], without replacement."""
+def thin(counts: Counts, node: int | NDArray[np.int64], rng: np.random.Generator) -> FloatArray:
+    """`node` of the answers of each cell [n,K], without replacement; a number, or [n]."""
     n, K = counts.shape
+    left, rest = np.array(np.broadcast_to(node, n)), counts.sum(axis=1)
+    out = np.empty((n, K))
     if K > LONG:  # answer by answer: categories are many, and most of them empty
-        out = np.empty((n, K))
-        m = counts.sum(axis=1)
-        for total in np.unique(m):
-            some = np.flatnonzero(m == total)
+        for total in np.unique(rest):
+            some = np.flatnonzero(rest == total)
             given = np.repeat(np.tile(np.arange(K), len(some)), counts[some].ravel())
             given = given.reshape(len(some), -1) + np.arange(len(some))[:, None] * K
-            chosen = rng.permuted(given, axis=1)[:, :node].ravel()
+            chosen = rng.permuted(given, axis=1)[np.arange(total) < left[some, None]]
             out[some] = np.bincount(chosen, minlength=len(some) * K).reshape(-1, K)
         return out
-    left = np.full(len(counts), node)
-    rest = counts.sum(axis=1)
-    out = np.empty(counts.shape)
-    for y in range(counts.shape[1] - 1):
+    for y in range(K - 1):
         rest = rest - counts[:, y]
         out[:, y] = rng.hypergeometric(counts[:, y], rest, left)
         left = left - out[:, y].astype(np.int64)

@@ -471,17 +471,20 @@ def _skewed(
 
 
 def _log_odds(values: FloatArray, reach: FloatArray, top: float) -> FloatArray:
-    """Ends [n,2] of values ± reach on the scale of log(v / (top - v)); of log v for top = inf."""
-    room = np.ones_like(values) if np.isinf(top) else 1 - values / top
-    inside = (values > 0) & (room > 0)
-    size = np.divide(reach, values * room, out=np.zeros_like(values), where=inside)
+    """Ends [n,2] of values ± reach on the scale of log(v / (top - v)); of log v for top = inf.
+
+    A value less than its reach from 0, as the noise of counting leaves some, has the arms of one
+    that far: the scale would stretch them without end.
+    """
+    at = np.maximum(values, np.minimum(reach, top / 2))
+    room = np.ones_like(at) if np.isinf(top) else 1 - at / top
+    inside = (at > 0) & (room > 0)
+    size = np.divide(reach, at * room, out=np.zeros_like(at), where=inside)
     factor = np.exp(np.minimum(size, 30.0))
-    low, high = (
-        values / (factor * room + values / top),
-        values * factor / (room + values * factor / top),
-    )
+    low, high = at / (factor * room + at / top), at * factor / (room + at * factor / top)
     plain = np.stack([values - reach, values + reach], axis=1)
-    return np.where(inside[:, None], np.stack([low, high], axis=1), plain)
+    ends = np.stack([low, high], axis=1) + (values - at)[:, None]
+    return np.where(inside[:, None], ends, plain)
 
 
 def _range(theta: FloatArray, inside: FloatArray) -> list[float]:
@@ -673,6 +676,15 @@ class Noise:
         return np.concatenate([nodes, -nodes])
 
     @cached_property
+    def folds(self) -> _Folds | None:
+        """J as a sum of sizes, on a line and on a scale of points; None elsewhere."""
+        if self.ratio is not None:
+            half, rest = (1 + self.ratio) / 2, (1 - self.ratio) / 2
+            return _Folds.of(np.eye(1), half[:, None], rest[:, None], self.own)
+        steps = self.criterion.steps
+        return None if steps is None else _Folds.of(steps, self.criterion.gaps, 0.0, self.own)
+
+    @cached_property
     def groups_worth(self) -> float:
         """The effective number of independent groups in the rest."""
         even, rho2 = float(self.weights @ self.weights), self.mean_squared_correlation
@@ -688,46 +700,31 @@ class Noise:
     def expected(self, at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """J(at + own error), for at [S,Q,X,k]: mean [S,Q,X], mean gradient [S,Q,X,k], nonlinear
         variance [S,Q,X], and the growth of the mean with the size of the error [S,Q,X]."""
-        if self.ratio is not None:
-            u, c = at[..., 0], self.ratio
-            sd = np.sqrt(self.own[:, 0, 0])
-            t = np.clip(u / np.maximum(sd, 1e-150), -37.0, 37.0)  # beyond, exp and ndtr are 0 or 1
-            density = sd * np.exp(-t * t / 2) * np.sqrt(2 / np.pi)
-            sign = 2 * ndtr(t) - 1
-            fold = u * sign + density
-            bent = np.maximum(u * u + sd * sd - fold * fold - (sign * sd) ** 2, 0.0)
-            half, rest = (1 + c) / 2, (1 - c) / 2
-            slopes = (half * sign + rest)[..., None]
-            return half * fold + rest * u, slopes, half**2 * bent, half * density
-        first, second, grow = np.zeros((3, *at.shape[:-1]))
-        # The shares up to each point of a scale: J is a sum of their sizes, one gap each.
-        steps, gaps, own_nodes = self.criterion.steps, self.criterion.gaps, self.own_nodes
-        if steps is not None:
-            at, own_nodes = at @ steps.T, own_nodes @ steps.T
+        folds = self.folds
+        mean, bent, grow = np.zeros((3, *at.shape[:-1]))
         slopes = np.zeros(at.shape)
-        nodes = np.ascontiguousarray(np.moveaxis(own_nodes, -1, 1))
-        step = max(1, CACHED // at[0].size)  # few at a time, category by category
+        step = max(1, CACHED // at[0].size)  # few at a time
         for row in (slice(i, i + step) for i in range(0, len(at), step)):
-            here = np.ascontiguousarray(np.moveaxis(at[row], -1, 0))
-            total = np.zeros(here.shape)
-            for own in nodes[:, :, None, None]:
-                x = here + own
-                if steps is None:
-                    slope = np.moveaxis(self.criterion.gradient(np.moveaxis(x, 0, -1)), -1, 0)
-                    value = (slope * x).sum(axis=0)  # J(a s) = a J(s), so J is slope times s
-                else:
-                    slope = np.sign(x)
-                    value = np.tensordot(gaps, np.abs(x, out=x), 1)
-                total += slope
-                first[row] += value
-                second[row] += value * value
-            if steps is not None:
-                total *= gaps[:, None, None, None]
-            slopes[row] = np.moveaxis(total, 0, -1)
-            grow[row] = first[row] - (total * here).sum(axis=0)  # slope times own error
-        first, second, grow, slopes = (part / len(nodes) for part in (first, second, grow, slopes))
-        if steps is not None:
-            slopes = slopes @ steps
+            part = self._nodes_mean(at[row]) if folds is None else folds.mean(at[row])
+            mean[row], slopes[row], bent[row], grow[row] = part
+        return mean, slopes, bent, grow
+
+    def _nodes_mean(self, at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """`expected` of at [S,Q,X,k] by nodes over the own errors, category by category."""
+        nodes = np.ascontiguousarray(np.moveaxis(self.own_nodes, -1, 1))
+        here = np.ascontiguousarray(np.moveaxis(at, -1, 0))
+        first, second = np.zeros((2, *at.shape[:-1]))
+        slopes = np.zeros(here.shape)
+        for own in nodes[:, :, None, None]:
+            x = here + own
+            slope = np.moveaxis(self.criterion.gradient(np.moveaxis(x, 0, -1)), -1, 0)
+            value = (slope * x).sum(axis=0)  # J(a s) = a J(s), so J is slope times s
+            slopes += slope
+            first += value
+            second += value * value
+        first, second, slopes = (part / len(nodes) for part in (first, second, slopes))
+        grow = first - (slopes * here).sum(axis=0)  # slope times own error
+        slopes = np.moveaxis(slopes, 0, -1)
         linear = np.einsum("...xk,xkl,...xl->...x", slopes, self.own, slopes, optimize=True)
         return first, slopes, np.maximum(second - first**2 - linear, 0.0), grow
 
@@ -753,6 +750,49 @@ class Noise:
         freedom = np.divide(whole**2, parts, out=np.full_like(whole, 1e6), where=parts > 0)
         t = x / np.sqrt(np.where(whole > 0, whole, 1e-300))
         return np.asarray(stdtr(np.clip(freedom, 1.0, 1e6), np.clip(t, -1e9, 1e9)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Folds:
+    """J(s) = sum over j of a_j |b_j s| + c_j b_j s, whose mean over normal errors is known.
+
+    Attributes:
+        steps: [J,k], b; size, plain: a and c, [J] or [X,J].
+        sd: [X,J], of the error of b_j s; alike: [X,J,J], squares of the correlations between them.
+    """
+
+    steps: FloatArray
+    size: FloatArray
+    plain: FloatArray | float
+    sd: FloatArray
+    alike: FloatArray
+
+    @classmethod
+    def of(
+        cls, steps: FloatArray, size: FloatArray, plain: FloatArray | float, own: FloatArray
+    ) -> _Folds:
+        covariance = steps @ own @ steps.T
+        sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
+        both = sd[:, :, None] * sd[:, None, :]
+        alike = np.divide(covariance, both, out=np.zeros_like(both), where=both > 0) ** 2
+        return cls(steps, size, plain, sd, alike)
+
+    def mean(self, at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """As `Noise.expected`; folded normal distributions, whose nonlinear parts correlate as
+        the squares of the errors do."""
+        u, sd = at @ self.steps.T, self.sd
+        t = np.clip(u / np.maximum(sd, 1e-150), -37.0, 37.0)  # beyond, exp and ndtr are 0 or 1
+        density = sd * np.exp(-t * t / 2) * np.sqrt(2 / np.pi)
+        sign = 2 * ndtr(t) - 1
+        fold = u * sign + density
+        bent = np.maximum(u * u + sd * sd - fold * fold - (sign * sd) ** 2, 0.0)
+        each = self.size * np.sqrt(bent)
+        return (
+            (self.size * fold + self.plain * u).sum(axis=-1),
+            (self.size * sign + self.plain) @ self.steps,
+            np.einsum("...xj,xji,...xi->...x", each, self.alike, each, optimize=True),
+            (self.size * density).sum(axis=-1),
+        )
 
 
 def _skewness(units: Units) -> FloatArray:
