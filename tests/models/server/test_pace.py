@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import selectors
 import time
+from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 
 from clinometer.models.server.pace import Pace, refill
 
+T = TypeVar("T")
 
-class Clock:
-    """Time that passes when it is told to, for the pace and for whoever sleeps."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+class Clock(selectors.SelectSelector):
+    """Time that passes when it is told to, or as soon as an event loop has nothing else to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.now = 1000.0
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.now += timeout or 0.0
+        return super().select(0)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(self)) as runner:
+            return runner.run(work)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+    clock = Clock()
+    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
+    return clock
 
 
 def told(limit: int, left: int, reset: str) -> dict[str, str]:
@@ -36,11 +52,11 @@ def test_the_window_grows_with_answers_and_not_with_slow_ones(clock: Clock) -> N
     pace = Pace(64)
     first = pace.window
     for _ in range(50):
-        pace.answered(0.3, {}, 10)
+        pace.answered(clock.now - 0.3, {}, 10)
     grown = pace.window
     assert first < grown <= 64
     for _ in range(20):
-        pace.answered(3.0, {}, 10)  # ten times as long: the server is busy
+        pace.answered(clock.now - 3.0, {}, 10)  # ten times as long: the server is busy
     assert pace.window < grown
     assert pace.rate() is None  # nothing was refused
 
@@ -65,51 +81,105 @@ def test_never_more_at_once_than_allowed() -> None:
 
 def test_headers_set_the_rate_once_little_is_left(clock: Clock) -> None:
     pace = Pace(64)
-    pace.answered(0.3, told(3000, 2990, "200ms"), 10)
+    pace.answered(clock.now - 0.3, told(3000, 2990, "200ms"), 10)
     assert pace.rate() is None
-    pace.answered(0.3, told(3000, 5, "59.9s"), 10)
+    pace.answered(clock.now - 0.3, told(3000, 5, "59.9s"), 10)
     assert pace.rate() == pytest.approx(50, rel=0.03)
-    pace.answered(0.3, told(1500, 5, "59.9s"), 10)  # the limit was halved
+    pace.answered(clock.now - 0.3, told(1500, 5, "59.9s"), 10)  # the limit was halved
     assert pace.rate() == pytest.approx(25, rel=0.03)
 
 
-def test_a_refusal_sets_the_rate_to_what_gets_through(clock: Clock) -> None:
-    pace = Pace(64)
-    for _ in range(300):  # 100 a second
-        clock.now += 0.01
-        pace.answered(0.3, {}, 10)
-    for _ in range(40):  # half of them are refused from now on
-        clock.now += 0.02
-        pace.refused(None)
-        pace.answered(0.0, {}, 10)
-    rate = pace.rate() or 0.0
-    assert 45 < rate < 60
-    for _ in range(1000):  # from a little below, past it after a while, as far as it is used
-        clock.now += 1 / (pace.rate() or 1.0)
-        pace.answered(0.3, {}, 10)
-    grown = pace.rate() or 0.0
-    assert grown > 1.2 * rate
-    clock.now += 100.0  # not used, it says nothing any more
-    assert (pace.rate() or 0.0) < grown
+class Limit:
+    """A provider that allows so many requests a second, saves up those of five seconds, and may
+    allow another share of them after so many answers."""
+
+    def __init__(self, clock: Clock, rate: float, *, share: float = 1.0, after: int = 0) -> None:
+        self.clock, self.rate, self.share, self.after = clock, rate, share, after
+        self.most, self.left, self.at = 5 * rate, rate, clock.now
+        self.answered = self.refused = 0
+        self.rng = np.random.default_rng(0)
+        self.allowed = 0.0
+
+    def allows(self) -> bool:
+        passed, self.at = self.clock.now - self.at, self.clock.now
+        self.allowed += passed * self.rate
+        self.left = min(self.most, self.left + passed * self.rate)
+        if self.answered == self.after > 0:
+            self.rate, self.after = self.rate * self.share, 0
+            self.left = min(self.left, self.rate)
+        allowed = self.left >= 1
+        self.left -= allowed
+        self.answered += allowed
+        self.refused += not allowed
+        return allowed
+
+    async def ask(self, pace: Pace, way: float) -> None:
+        """Until it is answered: `way` seconds there and back, 0.3 for an answer."""
+        while True:
+            async with pace.turn() as begun:
+                await asyncio.sleep(way * self.rng.uniform(0.3, 0.7))
+                allowed = self.allows()
+                await asyncio.sleep(0.3 * allowed + way * self.rng.uniform(0.3, 0.7))
+                if allowed:
+                    return pace.answered(begun, {}, 10)
+                pace.refused(begun, None)
+            await asyncio.sleep(self.rng.uniform(0.1, 0.4))
 
 
-def test_a_pause_holds_everyone_back(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        clock.now += seconds
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
+@pytest.mark.parametrize("way", [0.002, 0.04])
+@pytest.mark.parametrize("share", [1.0, 0.5, 2.0])
+def test_a_limit_without_headers_is_used_and_seldom_exceeded(
+    clock: Clock, share: float, way: float
+) -> None:
+    limit = Limit(clock, 50.0, share=share, after=2160)
 
     async def ask() -> None:
-        pace = Pace(8)
-        pace.refused(2.0)
-        async with pace.turn():
-            pass
+        pace = Pace(64)
+        await asyncio.gather(*(limit.ask(pace, way) for _ in range(4320)))
 
-    asyncio.run(ask())
-    assert slept == [pytest.approx(2.0)]
+    clock.run(ask())
+    assert limit.answered == 4320
+    assert limit.refused < 0.01 * (limit.answered + limit.refused)
+    assert limit.answered > 0.95 * limit.allowed
+
+
+def test_a_closed_door_is_tried_ever_less_often_and_then_at_the_old_rate(clock: Clock) -> None:
+    """What a fixed number a minute looks like: nothing at all until the minute is over."""
+
+    async def ask() -> None:
+        pace, limit = Pace(64), Limit(clock, 50.0)
+        await asyncio.gather(*(limit.ask(pace, 0.002) for _ in range(500)))
+        rates, until = [], clock.now + 30.0
+        while clock.now < until:
+            async with pace.turn() as begun:
+                pace.refused(begun, None)
+                rates.append(pace.rate() or 0.0)
+        assert len(rates) < 20
+        assert rates[-1] == pytest.approx(rates[0])
+
+    clock.run(ask())
+
+
+def test_a_pause_holds_everyone_back(clock: Clock) -> None:
+    async def ask() -> float:
+        pace = Pace(8)
+        async with pace.turn() as begun:
+            pace.refused(begun, 2.0)
+        async with pace.turn() as begun:
+            return begun
+
+    assert clock.run(ask()) == pytest.approx(1002.0)
+
+
+def test_a_rate_that_is_not_used_does_not_grow(clock: Clock) -> None:
+    async def ask() -> None:
+        pace, limit = Pace(64), Limit(clock, 50.0)
+        await asyncio.gather(*(limit.ask(pace, 0.002) for _ in range(1000)))
+        used = pace.rate() or 0.0
+        clock.now += 1000.0
+        assert (pace.rate() or 0.0) <= used
+
+    clock.run(ask())
 
 
 def test_limits_are_read_as_durations_and_as_times() -> None:
@@ -131,20 +201,25 @@ def test_refusals_that_are_no_limit_do_not_slow_it_to_a_halt(clock: Clock) -> No
     """A server that refuses every tenth request, however slowly it is asked: one after the other,
     each of which takes four seconds."""
     pace = Pace(64)
-    for request in range(1, 501):
-        clock.now += max(4.0, 1 / (pace.rate() or 1.0))
-        if request % 10 == 0:
-            pace.refused(None)
-        else:
-            pace.answered(4.0, {}, 10)
+
+    async def ask() -> None:
+        for request in range(1, 501):
+            async with pace.turn() as begun:
+                await asyncio.sleep(4.0)
+                if request % 10 == 0:
+                    pace.refused(begun, None)
+                else:
+                    pace.answered(begun, {}, 10)
+
+    clock.run(ask())
     assert (pace.rate() or 1.0) > 0.2
 
 
 def test_a_local_server_has_no_rate_but_its_pauses_are_kept(clock: Clock) -> None:
     pace = Pace(8, steady=True)
     for _ in range(20):
-        pace.answered(0.05, {}, 10)
-        pace.refused(None)
+        pace.answered(clock.now - 0.05, {}, 10)
+        pace.refused(clock.now, None)
     assert (pace.rate(), pace.window) == (None, 8.0)
-    pace.refused(2.0)
+    pace.refused(clock.now, 2.0)
     assert pace._next == clock.now + 2.0

@@ -404,16 +404,17 @@ class Client(Metered):
         raise AssertionError("unreachable")
 
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
-        async with self._pace.turn():
+        async with self._pace.turn() as begun:
             self.spend()
             self.flying += 1
             try:
-                return await self._sent(method, url, body, read)
+                return await self._sent(method, url, body, read, begun)
             finally:
                 self.flying -= 1
 
-    async def _sent(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
-        begun = time.monotonic()
+    async def _sent(
+        self, method: str, url: str, body: Body | None, read: Callable[[Any], T], begun: float
+    ) -> T:
         try:
             async with (
                 asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
@@ -435,7 +436,7 @@ class Client(Metered):
                 raise self._refusal(response.status_code, content, body)
             pause = retry_after(response.headers.get("retry-after"))
             if response.status_code in (429, 529) or pause is not None:  # others are no limit
-                self._pace.refused(pause)
+                self._pace.refused(begun, pause)
             raise _Failed(f"status_{response.status_code}", pause)
         if response.status_code != 200:
             raise self._refusal(response.status_code, content, body)
@@ -455,7 +456,7 @@ class Client(Metered):
         self._last_answer = time.monotonic()
         tokens = _tokens_of(reply)
         self.count(*tokens)
-        self._pace.answered(self._last_answer - begun, response.headers, tokens[-1])
+        self._pace.answered(begun, response.headers, tokens[-1])
         return found
 
     def _check_same_model(self, url: str, reply: Any) -> None:

@@ -2,8 +2,13 @@
 
 A window limits how many requests are on their way: it begins small, grows with every answer, and
 stops growing once answers take longer for it. A rate limits how many begin in a second: it follows
-the server's rate-limit headers; without them it is the share that got through at the last refusal
-(429), from a little below, slowly past it, and faster the longer no refusal comes.
+the server's rate-limit headers; without them, what got through between two refusals (429).
+
+A refusal says that the allowance is used up at this moment. So what got through between two of them
+is what the server gave meanwhile, no matter how much it saves up for a burst. After a refusal
+nothing is sent for a moment, so that a limit that has changed shows in the next refusal instead of
+in dozens; then the rate begins a little below, grows slowly past it, and faster the longer no
+refusal comes.
 """
 
 from __future__ import annotations
@@ -24,12 +29,15 @@ _BUSY = 2.5
 _GROWTH = 0.1
 #: After a refusal: the share of the rate that got through, and the seconds back to all of it.
 _BELOW, _BACK_S = 0.97, 8.0
-#: How far past what gets through the rate may grow, and a rate that may always be tried again.
-_PAST, _SEEN = 1.1, 0.5
-#: Seconds in which refusals are one event: the limit is what gets through meanwhile.
-_EVENT_S = 1.0
-#: Seconds over which the first rate is measured, and the share of a known rate to use.
-_MEASURED_S, _USED = 3.0, 0.985
+#: How far past what is sent the rate may grow, and a rate that may always be tried again.
+_PAST, _SEEN = 1.5, 0.5
+#: Requests from which a rate is measured.
+_MEASURED = 400
+#: The pause after a refusal: the time of this many requests, at most this many seconds; twice as
+#: long each time that nothing gets through, up to the last.
+_HOLD, _HOLD_S, _LONGEST_HOLD_S = 10, 1.0, 5.0
+#: The share of a known rate to use.
+_USED = 0.985
 #: A turn that comes late by less than this is made up for.
 _LATE_S = 0.1
 
@@ -46,28 +54,30 @@ class Pace:
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
         self._next = 0.0
         self._fastest = math.inf
-        self._answers: deque[float] = deque()
-        #: the last refusals: the rate before them, since when, and what got through beside them
-        self._event: tuple[float, float] | None = None
-        self._through = self._early = 0
+        #: when the last requests began, from the last refusal on
+        self._begun: deque[float] = deque(maxlen=_MEASURED)
+        #: the rate that got through before the last refusal, when that was, and the pause after it
+        self._limit: float | None = None
+        self._since = self._hold = 0.0
         #: the rates that headers tell, by what they limit
         self._known: dict[str, float] = {}
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """One request, when it may begin; first come, first served."""
+    async def turn(self) -> AsyncIterator[float]:
+        """One request, when it may begin; first come, first served. Gives the time."""
         async with self._gate:
             while self._flying >= int(self.window):
                 self._freed.clear()
                 await self._freed.wait()
             while (wait := self._next - time.monotonic()) > 0:
                 await asyncio.sleep(wait)
-            rate = self.rate()
+            now, rate = time.monotonic(), self.rate()
             if rate is not None:
-                self._next = max(self._next, time.monotonic() - _LATE_S) + 1.0 / rate
+                self._next = max(self._next, now - _LATE_S) + 1.0 / rate
+            self._begun.append(now)
             self._flying += 1
         try:
-            yield
+            yield now
         finally:
             self._flying -= 1
             self._freed.set()
@@ -75,24 +85,23 @@ class Pace:
     def rate(self) -> float | None:
         """Requests a second that may begin; None while nothing limits them."""
         limits = list(self._known.values())
-        if self._event is not None:
-            before, since = self._event
-            through = before * (self._through + 3) / (self._through + 3 + self._early)
+        if self._limit is not None:
             now = time.monotonic()
-            grown = through * (_BELOW + (1 - _BELOW) * ((now - since) / _BACK_S) ** 3)
+            grown = self._limit * (_BELOW + (1 - _BELOW) * ((now - self._since) / _BACK_S) ** 3)
             # A rate that is not used says nothing about the limit; a slow one is hardly seen.
-            used = sum(now - at < _MEASURED_S for at in self._answers) / _MEASURED_S
-            limits.append(max(min(grown, _PAST * used + _SEEN), through * _BELOW))
+            limits.append(max(min(grown, _PAST * self._sent(now) + _SEEN), self._limit * _BELOW))
         return max(min(limits), 1 / 60) if limits else None
 
-    def answered(self, seconds: float, headers: Mapping[str, str], tokens: int) -> None:
-        """A request was answered, after so long."""
-        now = time.monotonic()
-        self._answers.append(now)
-        while self._answers and now - self._answers[0] > _MEASURED_S:
-            self._answers.popleft()
-        if self._event is not None and 0 <= now - seconds - self._event[1] < _EVENT_S:
-            self._through += 1  # sent since the refusal: those before it say nothing
+    def _sent(self, until: float) -> float:
+        """Requests a second since the last refusal, as far as they are remembered."""
+        if not self._begun or until <= self._begun[0]:
+            return 0.0
+        between = sum(at < until for at in self._begun) - 1
+        return between / max(until - self._begun[0], 0.1)
+
+    def answered(self, begun: float, headers: Mapping[str, str], tokens: int) -> None:
+        """The request that began then was answered."""
+        seconds = time.monotonic() - begun
         self._fastest = min(self._fastest, seconds)
         if seconds < _BUSY * self._fastest + 0.05:
             self.window = min(self.window + _GROWTH, float(self.most))
@@ -108,21 +117,25 @@ class Pace:
                 else:
                     self._known[what] = per_second / cost * _USED
 
-    def refused(self, pause: float | None) -> None:
-        """A request came too early: within a second of others, it belongs to the same event."""
+    def refused(self, begun: float, pause: float | None) -> None:
+        """The request that began then came too early; `pause` is how long the server wants."""
         now = time.monotonic()
         if pause:
             self._next = max(self._next, now + min(pause, 60.0))
-        if self._steady:
+        if self._steady or begun < self._since:  # sent before the last refusal was known
             return
-        if self._event is None or now - self._event[1] > _EVENT_S:
-            rate = self.rate()
-            if rate is None:
-                first = self._answers[0] if self._answers else now
-                rate = max(len(self._answers) / max(now - first, 0.5), 1.0)
-            self._event, self._through, self._early = (rate, now), 0, 0
-            self.window = max(self.window * 0.9, 1.0)
-        self._early += 1
+        through, rate = self._sent(begun), self.rate()
+        if rate is None:
+            self._limit = max(through, _FIRST_WINDOW)
+        elif through:
+            self._limit = min(max(through, rate / 2), rate)
+        first = min(_HOLD / (self._limit or rate or 1.0), _HOLD_S)
+        self._hold = first if through else min(max(2 * self._hold, first), _LONGEST_HOLD_S)
+        self._next = max(self._next, now + self._hold)
+        self._since = now
+        self._begun.clear()
+        self._begun.append(now)
+        self.window = max(self.window * 0.9, 1.0)
 
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
