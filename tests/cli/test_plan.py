@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from clinometer.bridges.mapping import load_mapping
+from clinometer.bridges.replies import import_replies
+from clinometer.runs import AuditSettings
 
 ASKED = ("plan", "--effective", "200", "--model", "small=1200", "--model", "hub/big=a=24")
 
@@ -43,3 +49,60 @@ def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Any) ->
     read, written = (float(n.replace(",", "")) for n in one["says"].split()[7:12:4])
     assert one["cost"] == pytest.approx((read + written) / 1e6)
     assert "openai/gpt-4.1: at most 8,400 replies" in clinometer(*planned).out
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models that score three groups in eight contexts, four times each."""
+    folder, rng = tmp_path_factory.mktemp("scored"), np.random.default_rng(0)
+    lines = ["model,group,context,repetition,score"]
+    for model, dice in (("calm", 0.4), ("loud", 1.2)):
+        for group in "abc":
+            for context in range(8):
+                base = 5 + (group == "a") + rng.normal(0, 0.3)
+                for i in range(4):
+                    score = round(min(max(base + rng.normal(0, dice), 1), 9))
+                    lines.append(f"{model},{group},{context},{i},{score}")
+    (folder / "replies.csv").write_text("\n".join(lines), "utf-8")
+    mapping = load_mapping("replies", None)
+    import_replies(folder / "replies.csv", mapping, AuditSettings(), out=folder / "runs")
+    return folder / "runs"
+
+
+def test_repeated_replies_plan_one_model_or_tell_two_apart(clinometer: Any, scored: Path) -> None:
+    one = ("plan", "--from", scored / "loud")
+    two = (*one, "--from", scored / "calm")
+    alone = json.loads(clinometer(*one, "--detect", "0.3", "--json").out)
+    both = json.loads(clinometer(*two, "--detect", "0.3", "--json").out)
+    assert [part["model"] for part in both["parts"]] == ["loud", "calm"]
+    for a, b in zip(alone["plans"], both["plans"], strict=True):
+        assert b["contexts"] > a["contexts"]  # the noise of two models
+        assert b["requests"] == 2 * 3 * b["replies"] * b["contexts"]
+        assert 0.2 < b["finds"] <= 0.3
+    paid = json.loads(clinometer(*two, "--requests", "600", "--json").out)["plans"]
+    assert all(plan["requests"] <= 600 for plan in paid)
+    assert "difference of steady leans of 0.3" in clinometer(*two, "--detect", "0.3").out
+    assert "Best use of them" in clinometer(*two, "--requests", "600").out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "either --detect, what should be found, or --requests, what can be paid"),
+        (("--detect", "0.1", "--requests", "9"), "either --detect"),
+        (("--requests", "5"), "at least 6, two contexts for each group, found 5"),
+        (("--detect", "0.1", "--price", "2"), "expected runs that counted tokens"),
+    ],
+)
+def test_plans_of_replies_that_cannot_be_made(
+    clinometer: Any, scored: Path, more: tuple[str, ...], words: str
+) -> None:
+    shown = clinometer("plan", "--from", scored / "calm", *more)
+    assert shown.status == 2
+    assert words in " ".join(shown.err.split())
+
+
+def test_requests_are_those_of_replies(clinometer: Any) -> None:
+    shown = clinometer("plan", "--effective", "9", "--requests", "100")
+    assert shown.status == 2
+    assert "--requests: expected --from" in shown.err

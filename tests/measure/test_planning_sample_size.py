@@ -20,7 +20,7 @@ from clinometer.measure import (
     estimate_risks,
 )
 from clinometer.measure.components import Components, GroupPart
-from clinometer.measure.planning import enough, half_widths, next_size, replies_to_detect
+from clinometer.measure.planning import enough, half_widths, next_size, plan_replies
 
 #: Value, low, high.
 Line = tuple[float, float, float]
@@ -108,8 +108,33 @@ def test_replies_lower_dice_and_contexts_lower_both() -> None:
     """By hand: (1.96 + 0.84)² (0.04 + 0.5/m) / 0.2², with two groups half of the dice."""
     groups = tuple(GroupPart(name, (0.0,), None, None, None) for name in "ab")
     pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(1.0), 1.0, groups, 17, 5.0)
-    found = {plan.replies: plan for plan in replies_to_detect(pilot, 0.2)}
+    found = {plan.replies: plan for plan in plan_replies(pilot, find=0.2)}
     assert found[1].contexts == math.ceil(7.849 * 0.54 / 0.04)
     assert found[10].requests == 2 * 10 * found[10].contexts
+    back = {plan.replies: plan for plan in plan_replies(pilot, requests=found[10].requests)}
+    assert back[10].contexts == found[10].contexts
+    assert back[10].finds == pytest.approx(0.2, abs=0.01)
+    with pytest.raises(SettingsError, match="at least 8, two contexts for each group, found 7"):
+        plan_replies(pilot, pilot, requests=7)
     with pytest.raises(SettingsError, match="repeated replies"):
-        replies_to_detect(replace(pilot, dice=None), 0.2)
+        plan_replies(replace(pilot, dice=None), find=0.2)
+
+
+def test_two_models_are_told_apart_as_often_as_planned(rng: np.random.Generator) -> None:
+    """The lean of one group in two models: 20,000 pairs of audits of six groups, as planned."""
+    swing, dice, X, d = (0.05, 0.02), (0.3, 0.8), 6, 0.25
+    groups = tuple(GroupPart(str(x), (0.0,), None, None, None) for x in range(X))
+    pilots = [
+        Components(Estimate(0.0), Estimate(v), Estimate(e), 1.0, groups, 17, 5.0)
+        for v, e in zip(swing, dice, strict=True)
+    ]
+    plan = {plan.replies: plan for plan in plan_replies(*pilots, find=d)}[3]
+    means = []
+    for v, e, lean in zip(swing, dice, (d, 0.0), strict=True):
+        noise = rng.normal(0, math.sqrt(e / plan.replies), (20_000, plan.contexts, X))
+        away = rng.normal(0, math.sqrt(v), (20_000, plan.contexts))
+        seen = noise[..., 0] - noise.mean(axis=2) + away + lean
+        means.append(seen)
+    found = stats.ttest_ind(*means, axis=1, equal_var=False).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.02)
+    assert plan.requests == 2 * X * plan.replies * plan.contexts

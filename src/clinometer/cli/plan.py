@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from clinometer import settings as ranges
@@ -24,7 +25,7 @@ from clinometer.measure.planning import (
     contexts_to_detect,
     detectable,
     half_width,
-    replies_to_detect,
+    plan_replies,
 )
 from clinometer.models.server.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
@@ -55,12 +56,17 @@ def plan_command(
         opt("Show what this many effective contexts can tell.", allowed=ranges.COUNT),
     ] = None,
     repeated: Annotated[
-        Path | None,
+        list[Path] | None,
         opt(
-            "A run with repeated replies: contexts and replies that show a steady lean of the size "
-            "of --detect, in points of the scale or as a share.",
+            "A run with repeated replies: contexts and replies that find a steady lean of the size "
+            "of --detect, in points of the scale or as a share. Given twice: that find how much "
+            "further a group leans in one model.",
             "--from",
         ),
+    ] = None,
+    requests: Annotated[
+        int | None,
+        opt("With --from: what this many requests in all can find.", allowed=ranges.COUNT),
     ] = None,
     topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
@@ -132,9 +138,12 @@ def plan_command(
     From a pilot run, or from a guess at the spread between contexts. --protocol writes down what
     will be asked, measured and decided; the run and its report say what was not as planned.
     """
-    if repeated is not None:
-        _repeated(Run.load(repeated), detect, settings.level, power, json_output=json_output)
+    if repeated:
+        runs = [Run.load(path) for path in repeated]
+        _repeated(runs, detect, requests, settings.level, power, price, json_output=json_output)
         return
+    if requests is not None:
+        raise SettingsError("--requests: expected --from, a run with repeated replies; found none")
     names, rates = _models(models or [], rated=protocol is None)
     chosen = topic_of(topic, groups)
     wanted = (settings.precision, detect, effective)
@@ -185,36 +194,80 @@ def plan_command(
 
 
 def _repeated(
-    run: Run, detect: float | None, level: float, power: float, *, json_output: bool
+    runs: list[Run],
+    detect: float | None,
+    requests: int | None,
+    level: float,
+    power: float,
+    price: float | None,
+    *,
+    json_output: bool,
 ) -> None:
-    """Contexts and replies that show a steady lean, by the components of a run."""
-    split = run.record.components
-    if split is None:
+    """Contexts and replies that show a steady lean, or tell two models apart, by the components of
+    their runs."""
+    if len(runs) > 2:
+        raise SettingsError(f"--from: expected one run or two, found {len(runs)}")
+    pilots = [run.record.components for run in runs]
+    for run, split in zip(runs, pilots, strict=True):
+        if split is None:
+            raise SettingsError(
+                f"--from: expected a run of counted replies, found none in {run.path}; import some "
+                "(clinometer import replies), or audit with --replies"
+            )
+    if (detect is None) == (requests is None):
         raise SettingsError(
-            f"--from: expected a run of counted replies, found none in {run.path}; import some "
-            "(clinometer import replies), or audit with --replies"
+            "--from: expected either --detect, what should be found, or --requests, what can be "
+            "paid"
         )
-    if detect is None:
-        raise SettingsError("--from: expected --detect, the steady lean that should be found")
-    plans = replies_to_detect(split, detect, level=level, power=power)
+    known = [split for split in pilots if split is not None]
+    plans = plan_replies(*known, find=detect, requests=requests, level=level, power=power)
+    each = _cost_of_reply(runs, price)
     if json_output:
-        parts = dict(zip(("lean", "swing", "dice"), split.parts, strict=True))
-        print_json({"detect": detect, "parts": parts, "plans": [vars(plan) for plan in plans]})
+        parts = [
+            {"model": run.model, **dict(zip(("lean", "swing", "dice"), split.parts, strict=True))}
+            for run, split in zip(runs, known, strict=True)
+        ]
+        priced = [vars(plan) | {"cost": each and each * plan.requests} for plan in plans]
+        print_json({"power": power, "parts": parts, "plans": priced})
         return
-    lean, swing, dice = split.parts
-    title = f"To find a steady lean of {detect:g} in {power:.0%} of audits of {len(split.groups)} "
-    table = TerminalTable(f"{title}groups").add_numbers("replies", "contexts", "requests")
+    what = "a steady lean" if len(runs) == 1 else "a difference of steady leans"
+    what = f"{what} of {detect:g}" if detect is not None else what
+    title = f"To find {what} in {power:.0%} of audits of {len(known[0].groups)} groups"
+    if len(runs) > 1:
+        title += " and two models"
+    console().print(f"{title}:", soft_wrap=True)
+    table = TerminalTable().add_numbers("replies", "contexts", "requests", "finds")
+    if each is not None:
+        table.add_numbers("cost")
     for plan in plans:
-        table.add_row(f"{plan.replies}", f"{plan.contexts:,}", f"{plan.requests:,}")
+        row = [f"{plan.replies}", f"{plan.contexts:,}", f"{plan.requests:,}", f"{plan.finds:.3f}"]
+        table.add_row(*row, *([] if each is None else [f"{each * plan.requests:,.2f}"]))
     table.print(console())
-    least = min(plans, key=lambda plan: plan.requests)
+    best = min(plans, key=lambda plan: plan.finds if detect is None else plan.requests)
+    for run, split in zip(runs, known, strict=True):
+        lean, swing, dice = split.parts
+        console().print(
+            f"Variance in {run.model}: lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}.",
+            soft_wrap=True,
+        )
     console().print(
-        f"Variance in {run.model}: lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}. Fewest "
-        f"requests: {counted(least.contexts, 'context')} with "
-        f"{'1 reply' if least.replies == 1 else f'{least.replies} replies'} each; one reply alone "
+        f"{'Fewest requests' if detect is not None else 'Best use of them'}: "
+        f"{counted(best.contexts, 'context')} with "
+        f"{'1 reply' if best.replies == 1 else f'{best.replies} replies'} each; one reply alone "
         "does not tell dice from swing.",
         soft_wrap=True,
     )
+
+
+def _cost_of_reply(runs: list[Run], price: float | None) -> float | None:
+    """By the tokens that the runs counted."""
+    if price is None:
+        return None
+    tokens = sum(run.record.usage.get("tokens", 0) for run in runs)
+    answers = [run.preferences.answers for run in runs]
+    if not tokens:
+        raise SettingsError("--price: expected runs that counted tokens, found none")
+    return tokens / sum(float(np.nansum(a)) for a in answers if a is not None) / 1e6 * price
 
 
 def _estimate(

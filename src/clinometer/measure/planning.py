@@ -235,40 +235,68 @@ REPETITIONS = (1, 2, 3, 5, 10, 20)
 
 @dataclass(frozen=True)
 class RepliesPlan:
-    """Contexts at which a steady lean is found, with this many replies per cell, and the requests
-    that all groups need."""
+    """Contexts with this many replies per cell, the requests that all groups and models need, and
+    the steady lean, or difference of leans, that is found."""
 
     replies: int
     contexts: int
     requests: int
+    finds: float
 
 
-def replies_to_detect(
-    split: Components, difference: float, *, level: float = 0.95, power: float = POWER
+def plan_replies(
+    *pilots: Components,
+    find: float | None = None,
+    requests: int | None = None,
+    level: float = 0.95,
+    power: float = POWER,
 ) -> tuple[RepliesPlan, ...]:
-    """Contexts and replies that show one group's steady lean of this size, from the components of a
-    pilot: the variance of a group's mean is (V_swing + (1 − 1/X) V_dice / m) / C.
+    """Contexts and replies that show a steady lean of one group, from the components of a pilot;
+    from those of two models, how much further a group leans in one of them.
 
-    More replies of the same request lower the dice alone; more contexts lower both. A pilot
-    without repeated replies is an error.
+    The variance of a group's mean is (V_swing + (1 - 1/X) V_dice / m) / C, and that of a difference
+    the sum of two. More replies of the same request lower the dice alone; more contexts lower both.
+
+    Args:
+        pilots: the components of one model or of two.
+        find: the lean or difference to find; without it,
+        requests: what can be paid in all.
+
+    A pilot without repeated replies is an error; so are pilots with other numbers of groups.
 
     >>> from clinometer.measure.components import Components
     >>> pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(0.5), 1.0, (), 17, 5.0)
-    >>> [(plan.replies, plan.contexts) for plan in replies_to_detect(pilot, 0.2)][::2]
+    >>> [(plan.replies, plan.contexts) for plan in plan_replies(pilot, find=0.2)][::2]
     [(1, 106), (3, 41), (10, 18)]
+    >>> [(plan.replies, round(plan.finds, 2)) for plan in plan_replies(pilot, requests=200)][::2]
+    [(1, 0.15), (3, 0.16), (10, 0.19)]
     """
-    POSITIVE.check("difference", difference)
     LEVEL.check("power", power)
-    if split.swing is None or split.dice is None:
-        raise SettingsError(
-            f"plan: expected a run with repeated replies in several contexts: {split.note}"
-        )
-    X = len(split.groups)
-    _, swing, dice = split.parts
+    for split in pilots:
+        if split.swing is None or split.dice is None:
+            raise SettingsError(
+                f"plan: expected a run with repeated replies in several contexts: {split.note}"
+            )
+    X = max(len(pilots[0].groups), 1)
+    if any(max(len(split.groups), 1) != X for split in pilots):
+        raise SettingsError("plan: expected runs with the same groups, found different ones")
+    swing, dice = (sum(split.parts[i] for split in pilots) for i in (1, 2))
     dice *= 1 - 1 / X if X > 1 else 1.0
-    reach = (_z(level) + float(ndtri(power))) / difference
+    reach = _z(level) + float(ndtri(power))
     found = []
     for m in REPETITIONS:
-        contexts = max(2, math.ceil(reach**2 * (swing + dice / m)))
-        found.append(RepliesPlan(m, contexts, contexts * m * max(X, 1)))
+        spread, cost = swing + dice / m, m * X * len(pilots)
+        if find is not None:
+            POSITIVE.check("find", find)
+            contexts = max(2, math.ceil((reach / find) ** 2 * spread))
+        else:
+            contexts = (requests or 0) // cost
+        if contexts > 1:
+            finds = reach * math.sqrt(spread / contexts)
+            found.append(RepliesPlan(m, contexts, contexts * cost, finds))
+    if not found:
+        raise SettingsError(
+            f"requests: expected at least {2 * X * len(pilots)}, two contexts for each group, "
+            f"found {requests}"
+        )
     return tuple(found)
