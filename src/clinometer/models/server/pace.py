@@ -33,9 +33,10 @@ _BELOW, _BACK_S = 0.97, 8.0
 _PAST, _SEEN = 1.5, 0.5
 #: Requests from which a rate is measured.
 _MEASURED = 400
-#: The pause after a refusal: the time of this many requests, at most this many seconds; twice as
-#: long each time that nothing gets through, up to the last.
-_HOLD, _HOLD_S, _LONGEST_HOLD_S = 10, 1.0, 5.0
+#: The pause after a refusal: the time of this many requests, at most this many seconds.
+_HOLD, _HOLD_S = 10, 1.0
+#: While nothing gets through: the shortest pause and the longest; each is twice the one before.
+_LEAST_HOLD_S, _LONGEST_HOLD_S = 0.1, 5.0
 #: The share of a known rate to use.
 _USED = 0.985
 #: A turn that comes late by less than this is made up for.
@@ -129,8 +130,10 @@ class Pace:
             self._limit = max(through, _FIRST_WINDOW)
         elif through:
             self._limit = min(max(through, rate / 2), rate)
-        first = min(_HOLD / (self._limit or rate or 1.0), _HOLD_S)
-        self._hold = first if through else min(max(2 * self._hold, first), _LONGEST_HOLD_S)
+        if through and self._limit:
+            self._hold = min(_HOLD / self._limit, _HOLD_S)
+        else:
+            self._hold = min(max(2 * self._hold, _LEAST_HOLD_S), _LONGEST_HOLD_S)
         self._next = max(self._next, now + self._hold)
         self._since = now
         self._begun.clear()
