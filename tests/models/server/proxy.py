@@ -14,13 +14,16 @@ FAULTS = ("429", "500", "half", "nothing", "wrong")
 
 
 class Proxy(Server):
-    """Forwards to `upstream`; each of FAULTS happens to a share `each` of all requests."""
+    """Forwards to `upstream`; each of FAULTS happens to a share `each` of all requests. `only`: the
+    one path that it forwards, as a gateway does."""
 
-    def __init__(self, upstream: str, *, each: float, seed: int = 0) -> None:
+    def __init__(self, upstream: str, *, each: float = 0.0, seed: int = 0, only: str = "") -> None:
         super().__init__(Handler)
-        self.upstream, self.each = upstream, each
+        self.upstream, self.each, self.only = upstream, each, only
         self.faults: Counter[str] = Counter()
         self.seen: list[tuple[str, bytes]] = []
+        #: what the server itself refused: path and reply
+        self.refusals: list[tuple[str, str]] = []
         self.refuse_with: tuple[int, dict[str, Any]] | None = None
         self.random, self.turn = random.Random(seed), threading.Lock()  # noqa: S311
         self.client = httpx.Client(timeout=None)  # noqa: S113  (as long as it takes)
@@ -49,6 +52,8 @@ class Handler(JsonHandler):
         if self.server.refuse_with:
             status, refusal = self.server.refuse_with
             return self.send(status, refusal)
+        if self.server.only not in ("", self.path):
+            return self.send(404, {"error": {"message": "not here"}})
         fault = self.server.draw()
         if fault == "429":
             return self.send(429, {"error": "slow down"}, Retry_After="0.02")
@@ -59,9 +64,12 @@ class Handler(JsonHandler):
             return None
         if fault == "wrong":
             return self.send(200, {"unexpected": True})
+        kind = {"Content-Type": self.headers.get("content-type", "")}
         reply = self.server.client.request(
-            self.command, self.server.upstream + self.path, content=content
+            self.command, self.server.upstream + self.path, content=content, headers=kind
         )
+        if reply.status_code >= 400:
+            self.server.refusals.append((self.path, reply.text))
         if fault == "half":
             self.send_response(200)
             self.send_header("Content-Length", str(len(reply.content)))

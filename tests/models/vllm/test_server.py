@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import Clinometer
+from tests.models.server.proxy import Proxy
 from tests.models.vllm.questions import EXACT, PROMPTS, WORDS
 
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
 from clinometer.models.catalog.open import open_writer
 from clinometer.runs import Run
+from clinometer.runs.answers import answered_groups
 from clinometer.topics import Prompt
 
 
@@ -74,7 +76,7 @@ def test_without_a_name_the_only_model_answers(vllm_server: str) -> None:
 
 
 def test_the_command_audits_through_the_server(
-    vllm_server: str, clinometer: Callable[..., Any], tmp_path: Path
+    vllm_server: str, clinometer: Clinometer, tmp_path: Path
 ) -> None:
     found = []
     for model, out in ((f"openai:{vllm_server}#smol", "served"), ("smollm2", "local")):
@@ -85,3 +87,42 @@ def test_the_command_audits_through_the_server(
         assert done.status == 0, done.err
         found.append(Run.load(tmp_path / out).preferences.values)
     np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+
+
+#: 100 log-probabilities are asked for before 20.
+REFUSED = "Requested sample logprobs of 100, which is greater than max allowed: 20"
+
+
+@pytest.mark.parametrize(
+    ("only", "refused", "note"),
+    [
+        ("", [("/v1/completions", REFUSED)], "queried by the route token-ids: exact"),
+        ("/v1/chat/completions", [], "asked through its chat endpoint"),
+    ],
+)
+def test_the_server_is_audited_with_no_flag_but_model_and_topic(
+    only: str,
+    refused: list[tuple[str, str]],
+    note: str,
+    vllm_server: str,
+    smol_folder: Path,
+    clinometer: Clinometer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The whole server, and what a gateway leaves of it. The groups and contexts are few, which
+    changes nothing about how it is asked."""
+    monkeypatch.chdir(tmp_path)
+    between = Proxy(vllm_server, only=only)
+    few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "3")
+    found = clinometer("audit", f"openai:{between.url}#{smol_folder}", "--topic", "hiring", *few)
+    between.stop()
+    assert found.status == 0, found.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = Run.load(folder)
+    assert run.record.model.kind == "server"  # its log-probabilities are read
+    assert note in run.record.model.notes
+    assert [0 < row["rate"] < 1 for row in answered_groups(run)] == [True, True]
+    assert run.record.usage["retried"] == 0
+    said = [(path, json.loads(reply)["error"]["message"]) for path, reply in between.refusals]
+    assert [(path, text.partition(" (")[0]) for path, text in said] == refused
