@@ -26,6 +26,9 @@ from clinometer.storage.parquet_parts import Parts, digest_of
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.result_folder import ResultFolder
 
+#: Where a run keeps the same run with random words in the place of context.
+RANDOM_FOLDER = "random-words"
+
 
 class LengthRecord(RecordPart):
     """COBIAS against the length of a statement; None where it is unknown."""

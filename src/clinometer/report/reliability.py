@@ -12,16 +12,17 @@ import pandas as pd
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.display.text import brief
-from clinometer.errors import TableError
+from clinometer.errors import ClinometerError, TableError
+from clinometer.measure import Estimate
 from clinometer.reliability.benchmark_table import benchmark_tables, side_by_side
-from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.reliability.folder import RANDOM_FOLDER, ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun, reading_notes
-from clinometer.reliability.validation_status import NOT_VALIDATED, validation_status
+from clinometer.reliability.validation_status import validation_status
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.summary import Chip
+from clinometer.report.summary import Chip, Strip
 from clinometer.report.tables import settings_table
 from clinometer.storage.untrusted import read_json
 
@@ -90,7 +91,8 @@ class ReliabilityStory:
 
     title: str
     lede: str
-    chips: tuple[Chip, ...]
+    strips: tuple[Strip, ...]
+    badge: str
     picture: Figure | None
     worst: tuple[StatementScore, ...]
     listed: tuple[StatementScore, ...]
@@ -114,7 +116,8 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
             f"is 1 − COBIAS: 1, context changes nothing; a lot is a COBIAS above {A_LOT:g}. That a "
             f"change shows missing context is the method's premise. Scored by {names}."
         ),
-        chips=_chips(runs, frame, scored),
+        strips=tuple(strip for run in runs if (strip := _strip(run, named=len(runs) > 1))),
+        badge=_badge(runs, frame, scored),
         picture=_picture(scored) if len(scored) else None,
         worst=tuple(worst[:3]),
         listed=tuple(worst),
@@ -145,26 +148,47 @@ def _headline(
     return found if people else f"{found} Not yet checked against people."
 
 
-def _chips(
-    runs: Sequence[ReliabilityRun], frame: pd.DataFrame, scored: pd.DataFrame
-) -> tuple[Chip, ...]:
-    found = []
-    for run in runs:
-        name = ", ".join(m.id for m in run.record.models) if len(runs) > 1 else ""
-        for key, about in (
-            ("stability", "1 - COBIAS: 1 if context changes nothing."),
-            ("cobias", "COBIAS: l / (l + 1) with l = ln(1 + context variance)."),
-        ):
-            e = run.summary.get(key)
-            if e is not None:
-                label = f"{name} {key}".strip() if key == "stability" else f"{name} COBIAS".strip()
-                found.append(Chip(label, risk(e.value), between(e.low, e.high), "", about))
-    if not all(validation_status(run.record).validated for run in runs):
-        found.append(Chip("standing", "not validated", "", "", NOT_VALIDATED))
-    versions = int(frame["scored"].sum())
-    found.append(Chip("scored", f"{len(scored):,} of {counted(len(frame), 'statement')}"))
-    found.append(Chip("versions", f"{versions:,}"))
-    return tuple(found)
+def _strip(run: ReliabilityRun, *, named: bool) -> Strip | None:
+    """The mean stability on its axis, before that of random words in the place of context, where
+    they were asked; None without a score."""
+    e, cobias = run.summary.get("stability"), run.summary.get("cobias")
+    if e is None or cobias is None:
+        return None
+    about = f"1 − COBIAS, which is {risk(cobias.value)}: 1 if context changes nothing."
+    name = f"{', '.join(m.id for m in run.record.models)}: " if named else ""
+    key = [Chip(f"{name}mean stability", risk(e.value), between(e.low, e.high), "b", about)]
+    chance = _random_words(run)
+    about = "Stability with random words in the place of context: what any words do."
+    given = "not asked" if chance is None else between(chance.low, chance.high)
+    key.append(Chip("random words", given, "", "c", about))
+    return Strip(
+        (e.value, e.value),
+        None if e.low is None or e.high is None else (e.low, e.high),
+        None if chance is None or chance.low is None else (chance.low, chance.high or 1.0),
+        ("0: context changes everything", "1: context changes nothing"),
+        tuple(key),
+    )
+
+
+def _random_words(run: ReliabilityRun) -> Estimate | None:
+    """The mean stability of the control that `reliability validate` keeps in the run's folder."""
+    if run.path is None or not (run.path / RANDOM_FOLDER / "run.json").exists():
+        return None
+    try:
+        return ReliabilityRun.load(run.path / RANDOM_FOLDER).summary.get("stability")
+    except ClinometerError:
+        return None  # half written
+
+
+def _badge(runs: Sequence[ReliabilityRun], frame: pd.DataFrame, scored: pd.DataFrame) -> str:
+    """What the scores rest on, and the next step."""
+    rests_on = (
+        f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored, "
+        f"{int(frame['scored'].sum()):,} versions"
+    )
+    if all(validation_status(run.record).validated for run in runs):
+        return f"{rests_on} · next: edit the least stable statements and score them again"
+    return f"{rests_on} · next: ask people (reliability annotate)"
 
 
 def _statement(run: ReliabilityRun, row: pd.Series) -> StatementScore:

@@ -54,11 +54,24 @@ def test_the_least_stable_come_first_with_the_versions_that_change_them(
     assert summary is not None
     assert f"“{worst.text}”" in story.title
     assert story.title.endswith("Not yet checked against people.")
-    assert story.chips[0].value == f"{summary.value:.3f}"
-    assert "not validated" in [chip.value for chip in story.chips]
+    (strip,) = story.strips
+    assert strip.key[0].value == f"{summary.value:.3f}"
+    assert strip.parts[0] == summary.value
+    assert strip.interval == (summary.low, summary.high)
+    assert strip.chance is None
+    assert story.badge.endswith("next: ask people (reliability annotate)")
     assert any(note.startswith("Not validated") for note in story.notes)
     flagged = story.statements.frame.iloc[-1]
     assert "write versions" in flagged["to_fix"]
+
+
+def test_random_words_are_marked_where_they_were_asked(run: ReliabilityRun, tmp_path: Path) -> None:
+    assert run.path is not None
+    shutil.copytree(run.path, tmp_path / "run")
+    shutil.copytree(run.path, tmp_path / "run" / "random-words")
+    (strip,) = reliability_story([ReliabilityRun.load(tmp_path / "run")]).strips
+    assert strip.chance == strip.interval
+    assert strip.key[1].value == strip.key[0].interval
 
 
 def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:

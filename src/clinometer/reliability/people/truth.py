@@ -19,6 +19,7 @@ import pandas as pd
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
+from clinometer.reliability.folder import RANDOM_FOLDER
 from clinometer.reliability.people.ratings import HIGH_MEANS, Ratings
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
@@ -258,7 +259,7 @@ def random_control(
         statements,
         VariantSet(dict(zip(frame["id"], versions, strict=True)), "random words"),
         models=[m.id for m in run.record.models],
-        out=None if run.path is None else run.path / "random-words",
+        out=None if run.path is None else run.path / RANDOM_FOLDER,
         settings=_settings(run),
         renew=True,
         progress=progress,
