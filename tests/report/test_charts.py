@@ -132,11 +132,11 @@ ALL: dict[str, Callable[[int], Any]] = {
     "leans": lambda w: charts.leans(LEANS, categories=TWO, width=w),
     "departures": lambda w: charts.departures(
         LEANS.drop(columns=["low", "high"]).assign(
-            panel=["Names"] * 20 + ["Descriptions"] * 8, share=LEANS["share"] - 0.5
+            panel=["First name"] * 6 + ["Surname"] * 14 + ["Description"] * 8,
+            share=LEANS["share"] - 0.5,
         ),
-        categories=TWO,
         colours=("#111111", "#222222"),
-        ends=("more no", "more yes"),
+        ends=TWO,
         unit="percentage points from the average",
         width=w,
     ),

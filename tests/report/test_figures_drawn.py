@@ -4,6 +4,7 @@ findings."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from tests.report.drawing import axis, marks
 from tests.report.made import hiring_run, made_run, summary_of, with_floor
 
+from clinometer.display.numbers import percent
 from clinometer.display.text import proper
 from clinometer.report import charts, render_report
 from clinometer.report.charts.style import DECISION, MARK, category_colours, model_colours
@@ -26,7 +28,9 @@ from clinometer.report.figures import (
 )
 from clinometer.report.summary import strip
 from clinometer.runs import Run, compare
+from clinometer.runs.answers import mean_preferences
 from clinometer.runs.findings import comparison_findings
+from clinometer.topics import load_topic
 
 PERCENT = {"25 %": 0.25, "75 %": 0.75}
 
@@ -82,14 +86,9 @@ def test_the_thick_line_is_the_interval_of_the_mean(even: Run) -> None:
 def test_decisions_are_drawn_from_the_mean_as_the_headline_says() -> None:
     run = hiring_run(Black_man=-0.12, Ashley_Chen=0.08)
     headline = run.findings[0]
-    found = marks(leans_figure(summary_of(run).leans))
-    points: dict[str, float] = {}
-    for panel in ("Names", "Descriptions"):
-        title = next(m for m in found if m.text == panel)
-        others = [m.x for m in found if m.text in ("Names", "Descriptions") and m.x > title.x]
-        part = [m for m in found if title.x <= m.x < min([*others, 1e9])]
-        value = axis(part, {"−10": -10, "0": 0, "+10": 10})
-        points |= {m.tip.partition(":")[0]: value(m.x) for m in part if m.tip}
+    found = marks(leans_figure(summary_of(run).leans, every=True))
+    value = axis(found, {"−10": -10, "0": 0, "+10": 10})
+    points = {m.tip.partition(":")[0]: value(m.x) for m in found if m.tip}
     assert len(points) == 24
     assert max(points, key=lambda g: points[g]) == "Ashley Chen"
     assert min(points, key=lambda g: points[g]) == "Black man"
@@ -99,6 +98,52 @@ def test_decisions_are_drawn_from_the_mean_as_the_headline_says() -> None:
     inks = {m.tip.partition(":")[0]: m.ink for m in found if m.tip}
     assert inks["Ashley Chen"].endswith(f",{DECISION})")
     assert inks["Black man"].endswith(f",{MARK})")
+
+
+def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
+    lifted = {
+        group.name.replace(" ", "_"): 0.06 if group.name.endswith(("Chen", "Nguyen")) else 0.0
+        for group in load_topic("hiring").groups
+    }
+    run = hiring_run(**{**lifted, "Black_man": -0.12})
+    said = next(one for one in run.findings if one.kind == "shown")
+    assert said.text.startswith("Surnames and descriptions move the answer, first names do not")
+    found = marks(leans_figure(summary_of(run).leans))
+    kinds = {"First name": 4, "Surname": 8, "Description": 8}
+    titles = [next(m for m in found if m.text.startswith(f"{kind},")) for kind in kinds]
+    ends = [*(m.x for m in titles[1:]), 1e9]
+    groups = dict(zip(run.preferences.groups, mean_preferences(run.preferences)[:, 0], strict=True))
+    for title, end, (kind, n) in zip(titles, ends, kinds.items(), strict=True):
+        part = [m for m in found if title.x <= m.x < end]
+        value = axis(part, {"−10": -10, "0": 0, "+10": 10})
+        dots = {m.tip.partition(":")[0]: m for m in part if m.tip}
+        assert len(dots) == n
+        shares = {
+            name: np.mean([v for g, v in groups.items() if name in (g, *g.split())])
+            if kind != "Description"
+            else groups[name]
+            for name in dots
+        }
+        mean = np.mean(list(shares.values()))
+        assert title.text.endswith(f"average {percent(float(mean))}")
+        for name, dot in dots.items():
+            assert value(dot.x) == pytest.approx(100 * (shares[name] - mean), abs=0.15)
+        drawn = [value(m.x) for m in dots.values()]
+        apart = said.numbers[f"{kind.lower()}s_apart"]
+        assert max(drawn) - min(drawn) == pytest.approx(apart, abs=0.2)
+        clear = [m for m in dots.values() if not m.tip.endswith("not clear")]
+        assert len(clear) == said.numbers[f"{kind.lower()}s_clear"]
+        assert all("--page" not in m.ink for m in clear)
+
+
+def test_panels_only_where_people_are_shown_in_several_ways() -> None:
+    run = hiring_run(Black_man=-0.12)
+    shown_as = ["description"] * len(run.preferences.groups)
+    topic = run.record.topic.model_copy(update={"shown_as": shown_as})
+    one = replace(run, record=run.record.model_copy(update={"topic": topic}))
+    assert all(f.kind != "shown" for f in one.findings)
+    texts = [m.text for m in marks(leans_figure(summary_of(one).leans))]
+    assert not any("average " in text and "," in text for text in texts)
 
 
 def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:

@@ -33,9 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("told_by", "said"),
     [
-        (OLD[:1], "Descriptions move the answer, names do not clearly"),
-        (OLD[1:], "Names move the answer, descriptions do not clearly"),
-        (OLD, "Names and descriptions both move the answer"),
+        (OLD[:1], "Descriptions move the answer, first names and surnames do not clearly"),
+        (OLD[1:], "First names move the answer, surnames and descriptions do not clearly"),
+        (OLD, "First names and descriptions move the answer, surnames do not clearly"),
     ],
 )
 def test_it_is_said_whether_names_or_descriptions_move_the_answer(

@@ -6,7 +6,7 @@ its numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from clinometer.display.numbers import AXES, MEASURES, p_relation, percent, risk, show
 from clinometer.display.text import brief
 from clinometer.errors import SettingsError
-from clinometer.measure import Comparison, reference_risks
+from clinometer.measure import Comparison, Preferences, reference_risks
 from clinometer.measure.distribution import weighted_density
+from clinometer.measure.leaning import GroupLean
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics, Leans
@@ -30,6 +31,8 @@ from clinometer.report.charts.style import (
 )
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
+from clinometer.runs.answers import mean_preferences
+from clinometer.runs.findings import kinds_shown
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.nouns import (
     asks,
@@ -66,7 +69,6 @@ FACTOR_STEPS = {
 
 #: Groups on the first screen, and how many of each side before the rest is taken evenly.
 FIRST_GROUPS, _EXTREMES = 18, 4
-FIRST_PANEL_ROWS = 24
 
 #: Groups and contexts of the figure of swing.
 _SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 20
@@ -84,36 +86,52 @@ def leans_figure(leans: Leans, *, every: bool = False) -> Figure:
     """The groups: of two categories dots with intervals, as shares of words or as distances from
     what all groups get in the same context; of more categories stacked shares.
 
-    Without `every` at most FIRST_GROUPS: the outermost, and evenly spaced ones between. Distances
-    come in panels, one for each way in which people are shown.
+    Without `every` at most FIRST_GROUPS: the outermost, and evenly spaced ones between; and people
+    in panels, where they are shown in several ways.
     """
     run = leans.run
-    groups, panels = _by_lean(leans), _panels(leans)
-    most = FIRST_PANEL_ROWS if panels else FIRST_GROUPS
-    if not every and len(groups) > most:
-        steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, most - 2 * _EXTREMES)
-        inner = [groups[round(i)] for i in steps]
-        groups = [*groups[:_EXTREMES], *inner, *groups[-_EXTREMES:]]
+    if measured_from_mean(run):
+        return _departures_figure(leans, every=every)
+    groups = _by_lean(leans)
+    if not every:
+        groups = _few(groups)
     names = run.preferences.categories
     two = len(names) == 2
     last = names[_right(run) if two else -1]
     words = "" if asks(run) else " words"
-    many = f"{len(groups)} of {len(leans.seen)} shown. " if len(groups) < len(leans.seen) else ""
     frame = _leans_frame(leans)
     said = "; ".join(
         f"{r['group']} {percent(r[f'share of {last}'])}" + ("" if r["clear"] else " (not clear)")
         for r in frame.iloc[groups[:40]].to_dict("records")
     )
     title = f"{_question(run)} By {group_noun(run)}"
-    draw = _departures if panels else _dots if two else _stacks
+    draw = _dots if two else _stacks
     return Figure(
         key="every-group" if every else "groups",
         title=f"All {len(groups)} {noun_of(run)[0]}" if every else title,
-        caption=f"{many}{_how_to_read(leans)}",
+        caption=f"{_shown_of(len(groups), len(leans.seen))}{_how_to_read(leans)}",
         alt=f"{title}. Share of {last}{words}: {said}.",
         draw=lambda width: draw(leans, groups, width),
         table=frame,
     )
+
+
+def is_abridged(leans: Leans) -> bool:
+    """Whether the first screen lacks groups: there are many, or they are put together in panels."""
+    panels = measured_from_mean(leans.run) and len(kinds_shown(leans.run)) > 1
+    return panels or len(leans.seen) > FIRST_GROUPS
+
+
+def _few(groups: list[int], most: int = FIRST_GROUPS) -> list[int]:
+    """At most so many, in order: the outermost and evenly spaced ones between."""
+    if len(groups) <= most:
+        return groups
+    steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, most - 2 * _EXTREMES)
+    return [*groups[:_EXTREMES], *(groups[round(i)] for i in steps), *groups[-_EXTREMES:]]
+
+
+def _shown_of(shown: int, of: int) -> str:
+    return f"{shown} of {of} shown. " if shown < of else ""
 
 
 def _question(run: Run) -> str:
@@ -133,30 +151,23 @@ def _how_to_read(leans: Leans) -> str:
     names, context = run.preferences.categories, context_noun(run)
     if len(names) > 2:
         of_words = "" if asks(run) else "'s words"
-        read = f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
-    else:
-        level = 100 * run.record.settings.level
-        thick = f" Thick: its {level:g} % interval." if np.isfinite(leans.mean_low).any() else ""
-        what, thin = "Dot: average.", f" Thin: middle 90 % of its {context}s."
-        if leans.whole_range:
-            thin = f" Thin: lowest to highest {context}."
-        if _panels(leans):
-            what, thin = f"Dot: from what all {noun_of(run)[0]} get in the same {context}.", ""
-        read = f"{what}{thick}{thin} Ring: not clear."
-    return read
+        return f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
+    thin = f" Thin: middle 90 % of its {context}s."
+    if leans.whole_range:
+        thin = f" Thin: lowest to highest {context}."
+    return f"Dot: average.{_thick(run, leans.mean_low)}{thin} Ring: not clear."
 
 
-def _panels(leans: Leans) -> list[str]:
-    """[X], the panel of each group, where groups are measured from their mean; else empty."""
-    run = leans.run
-    if len(run.preferences.categories) != 2 or not isinstance(run.preferences.reference, str):
-        return []
-    if run.risks.criterion.name not in ("share", "points"):
-        return []
-    shown = run.record.topic.shown_as
-    if len(shown) != len(run.preferences.groups):
-        return [""] * len(run.preferences.groups)
-    return [f"{kind}s".capitalize() for kind in shown]
+def _thick(run: Run, ends: ArrayLike) -> str:
+    level = 100 * run.record.settings.level
+    return f" Thick: its {level:g} % interval." if np.isfinite(np.asarray(ends)).any() else ""
+
+
+def measured_from_mean(run: Run) -> bool:
+    """Whether groups are drawn as distances from their mean: decisions and scores."""
+    p, criterion = run.preferences, run.risks.criterion
+    decides = criterion.name == "share" and len(p.categories) == 2
+    return isinstance(p.reference, str) and (decides or bool(criterion.points))
 
 
 def palette(run: Run) -> list[str]:
@@ -253,30 +264,102 @@ def _ends_of(row: dict[Any, Any], form: Callable[[float], str]) -> str:
     return f" (interval {form(row['mean_low'])} to {form(row['mean_high'])})"
 
 
-def _departures(leans: Leans, groups: Sequence[int], width: int) -> Any:
-    run, end = leans.run, _right(leans.run)
-    names, colours, panels = run.preferences.categories, palette(run), _panels(leans)
-    points = run.risks.criterion.points
-    scale, unit = (run.risks.criterion.length, "points") if points else (100, "percentage points")
-    frame = _rows_of(leans, groups, end).drop(columns=["low", "high"])
-    mean = leans.share[groups, end] - run.risks.mean_stereotype[groups, end]
-    for column in ("share", "mean_low", "mean_high"):
-        frame[column] = scale * (frame[column] - mean)
-    frame["panel"] = [panels[x] for x in groups]
+def _departures_figure(leans: Leans, *, every: bool) -> Figure:
+    """Distances from what all groups get in the same context; people in panels, each from the
+    average of its panel, or every one of them."""
+    run, context = leans.run, context_noun(leans.run)
+    kinds = {} if every else kinds_shown(run)
+    panels = len(kinds) > 1
+    frame = _kinds_frame(run, kinds) if panels else _distances(run)
+    whole = len(frame)
+    if not every:
+        frame = pd.concat(
+            [
+                part.iloc[_few(list(range(len(part))))]
+                for _, part in frame.groupby("panel", sort=False)
+            ]
+        )
+    unit = "points" if run.risks.criterion.points else "percentage points"
+    of = "the average of its panel" if panels else f"what all {noun_of(run)[0]} get"
+    where = f", in {unit}" if panels else ""
+    title = f"{_question(run)} By {group_noun(run)}"
+    said = "; ".join(
+        f"{r['group']} {_signed(r['share'])}" + ("" if r["clear"] else " (not clear)")
+        for r in frame.head(40).to_dict("records")
+    )
+    columns = {"panel": "shown as", "share": unit, "mean_low": "low", "mean_high": "high"}
+    table = frame.rename(columns=columns)[
+        [*(["shown as"] if panels else []), "group", unit, "low", "high", "clear"]
+    ]
+    return Figure(
+        key="every-group" if every else "groups",
+        title=f"All {len(frame)} {noun_of(run)[0]}" if every else title,
+        caption=(
+            f"{_shown_of(len(frame), whole)}Dot: from {of} in the same {context}{where}."
+            f"{_thick(run, frame['mean_low'])} Ring: not clear."
+        ),
+        alt=f"{title}. {unit.capitalize()} from {of}: {said}.",
+        draw=lambda width: _departures(run, frame, width),
+        table=table,
+    )
+
+
+def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
+    """`_distances` of each kind from its own mean, its panel named after kind and mean."""
+    settings, points = run.record.settings, run.risks.criterion.points
+    known, frames = run.preferences.exact(settings.population), []
+    for kind, p in kinds.items():
+        found = p.leans(level=settings.level, clusters=settings.clusters, known=known)
+        means = p.group_weights @ mean_preferences(p) / p.group_weights.sum()
+        mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
+        frames.append(_distances(run, found).assign(panel=f"{kind.capitalize()}, average {mean}"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFrame:
+    """One row per group with an answer, the lowest first: its distance from the mean and the ends
+    of its interval (NaN without one), in points of the scale or percentage points. Of repeated
+    scores those of the split of their variance."""
+    criterion, split = run.risks.criterion, run.record.components
+    scale = criterion.length if criterion.points else 100.0
+    top = run.preferences.categories[-1 if criterion.points else _right(run)]
+    rows: list[tuple[str, float, float | None, float | None, bool]] = []
+    if leans is None and split is not None and criterion.points:
+        clear = {one.group for one in split.clear_groups()}
+        rows = [(g.group, g.lean[0], g.low, g.high, g.group in clear) for g in split.groups]
+    else:
+        for one in run.leans if leans is None else leans:
+            if one.lean is None:
+                continue
+            sign = scale if one.favoured == top else -scale
+            ends = [None if v is None else sign * v for v in (one.low, one.high)]
+            low, high = ends if sign > 0 else ends[::-1]
+            rows.append((one.group, sign * one.lean, low, high, one.category is not None))
+    frame = pd.DataFrame(rows, columns=["group", "share", "mean_low", "mean_high", "clear"])
+    frame = frame.astype({"mean_low": float, "mean_high": float}).assign(panel="")
+    return frame.sort_values("share", kind="stable", ignore_index=True)
+
+
+def _departures(run: Run, table: pd.DataFrame, width: int) -> Any:
+    names, points = run.preferences.categories, run.risks.criterion.points
+    end = _right(run)
+    unit, panels = "points" if points else "percentage points", bool(table["panel"].any())
+    than = "" if panels else "more "
+    less, more = f"{than}{names[1 - end]}", f"{than}{names[end]}"
+    if points:
+        less, more = "lower", "higher"
+    colours = (MARK, DECISION) if points else (palette(run)[1 - end], palette(run)[end])
+    frame = table.assign(favoured=np.where(table["share"] < 0, less, more))
     frame["about"] = [
         f"{brief(r['group'], 40)}: {_signed(r['share'])} {unit}{_ends_of(r, _signed)}; "
         f"{'clear' if r['clear'] else 'not clear'}"
         for r in frame.to_dict("records")
     ]
-    order = list(dict.fromkeys(panels))
-    frame["place"] = [order.index(panel) for panel in frame["panel"]]
-    less, more = ("lower", "higher") if points else (names[1 - end], names[end])
     return charts.departures(
-        frame.sort_values("place", kind="stable"),
-        categories=(names[1 - end], names[end]),
-        colours=(colours[1 - end], colours[end]),
-        ends=(less, more) if points else (f"more {less}", f"more {more}"),
-        unit=f"{unit} from the average",
+        frame,
+        colours=colours,
+        ends=(less, more),
+        unit="" if panels else f"{unit} from the average",
         faint=is_faint(run),
         width=width,
     )
@@ -683,8 +766,8 @@ def components_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | Non
     edits = ""
     if table["edit"].notna().any():
         edits = (
-            f" Right: how far two answers differ without dice, by another {one} (dot) and by an "
-            "edit that should not matter (diamond)."
+            f" Dot and diamond: how far two answers differ without dice, by another {one} and by "
+            "an edit that should not matter."
         )
     return Figure(
         key="components",

@@ -245,9 +245,7 @@ def _parts(summary: RunSummary) -> list[Part]:
     run, cells, leans = summary.run, summary.cells, summary.leans
     by_key = {t.key: t for t in tables_of(summary.opened, summary)}
     telling = tuple(by_key[k] for k in by_key if k.startswith("contexts-") and len(by_key[k].frame))
-    every = (
-        (figures.leans_figure(leans, every=True),) if len(leans.seen) > figures.FIRST_GROUPS else ()
-    )
+    every = (figures.leans_figure(leans, every=True),) if figures.is_abridged(leans) else ()
     pictures = [figures.convergence_figure(cells), figures.coverage_figure(cells)]
     intervals = figures.intervals_figure([run], [summary.opened.name])
     sure = _some([intervals, *pictures])

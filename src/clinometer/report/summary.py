@@ -114,7 +114,8 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     split = components_figure(runs, names)
     if split is not None and runs[0].risks.criterion.points:
         said, rests_on = _of_parts(runs)
-        return Screen(_title(summaries), said, None, rests_on, (split,))
+        pictures = (*((leans_figure(summaries[0].leans),) if len(runs) == 1 else ()), split)
+        return Screen(_title(summaries), said, None, rests_on, pictures)
     if len(summaries) == 1:
         one = summaries[0]
         return Screen(

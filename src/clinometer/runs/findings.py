@@ -312,39 +312,89 @@ def run_findings(
     return (found[0], *said, *found[1:])
 
 
+def kinds_shown(run: Run) -> dict[str, Preferences]:
+    """The groups by how people are shown: first names and surnames, each over all who bear it, and
+    descriptions; whole names where none is borne twice. Empty where the groups do not say, and
+    without kinds of a single member."""
+    p, as_ = run.preferences, run.record.topic.shown_as
+    if len(as_) != len(p.groups):
+        return {}
+    seen = [x for x in range(len(p.groups)) if p.observed[x].any()]
+    names = [p.groups[x].split() for x in seen if as_[x] == "name"]
+    crossed = all(len(name) == 2 for name in names) and any(
+        len(set(part)) < len(names) for part in zip(*names, strict=False)
+    )
+    kinds: dict[str, dict[str, list[int]]] = {}
+    for x in seen:
+        parts = [(as_[x], p.groups[x])]
+        if as_[x] == "name" and crossed:
+            parts = list(zip(("first name", "surname"), p.groups[x].split(), strict=True))
+        for kind, member in parts:
+            kinds.setdefault(kind, {}).setdefault(member, []).append(x)
+    return {kind: _pooled(p, of) for kind, of in kinds.items() if kind and len(of) > 1}
+
+
+def _pooled(p: Preferences, members: Mapping[str, Sequence[int]]) -> Preferences:
+    """Several groups as one each: their mean in every context, by weight, and all their answers."""
+    weight = np.zeros((len(members), len(p.groups)))
+    for row, at in zip(weight, members.values(), strict=True):
+        row[at] = p.group_weights[at]
+    there = weight[:, :, None] * p.observed
+    total = there.sum(axis=1)
+    values = np.einsum("nxc,xcy->ncy", there, np.nan_to_num(p.values))
+    values /= np.where(total > 0, total, np.nan)[:, :, None]
+    answers, each = p.answers, p.context_weights
+    return replace(
+        p,
+        values=values,
+        groups=tuple(members),
+        group_weights=weight.sum(axis=1),
+        context_weights=each if each.ndim == 1 else weight @ each / weight.sum(axis=1)[:, None],
+        answers=None
+        if answers is None
+        else np.einsum("nxc,xc->nc", there > 0, np.nan_to_num(answers)),
+        coverage=None,
+        low=None,
+        high=None,
+    )
+
+
 def shown(run: Run, f: Facts) -> Finding | None:
     """Whether names or descriptions move the answer: each kind of groups measured from its mean,
     so that how a person is shown is no difference itself. None where there is only one kind."""
-    p, settings, as_ = run.preferences, run.record.settings, run.record.topic.shown_as
+    settings = run.record.settings
     if f.favourable is None and not f.report.criterion.points:
         return None
-    if not f.relative or len(as_) != len(p.groups) or f.too_few or f.alike:
+    kinds = kinds_shown(run)
+    if not f.relative or len(kinds) < 2 or f.too_few or f.alike:
         return None
+    points, unit = 100 * np.eye(len(f.words))[f.favourable or 0], " percentage points"
     if f.favourable is None:
-        values, unit = f.shares @ np.array(f.report.criterion.points), "points"
-    else:
-        values, unit = 100 * f.shares[:, f.favourable], "percentage points"
-    parts, moves = [], {}
+        points, unit = np.array(f.report.criterion.points), " points"
+    parts: list[str] = []
+    moving: list[str] = []
+    still: list[str] = []
     numbers: dict[str, float] = {}
-    for kind in ("name", "description"):
-        at = [x for x in f.seen if as_[x] == kind]
-        if len(at) < 2:
-            return None
-        leans = p.some(at).leans(level=settings.level, clusters=settings.clusters, known=f.exact)
-        moves[kind] = clear = sum(one.category is not None for one in leans)
-        apart = float(values[at].max() - values[at].min())
-        parts.append(f"among {kind}s by {apart:.1f} {unit} ({clear} of {len(at)} clearly)")
+    for kind, p in kinds.items():
+        leans = p.leans(level=settings.level, clusters=settings.clusters, known=f.exact)
+        clear = sum(one.category is not None for one in leans)
+        (moving if clear else still).append(f"{kind}s")
+        apart = float(np.ptp(mean_preferences(p) @ points))
+        count = f"{clear} of {len(leans)}" + (" clearly" if not parts else "")
+        parts.append(f"among {kind}s by {apart:.1f}{'' if parts else unit} ({count})")
         numbers |= {f"{kind}s_apart": apart, f"{kind}s_clear": float(clear)}
-    name, description = moves["name"] > 0, moves["description"] > 0
-    verdict = "Names and descriptions both move the answer"
-    if not (name and description):
-        verdict = "Neither names nor descriptions clearly move the answer"
-    if name != description:
-        does, does_not = ("Names", "descriptions") if name else ("Descriptions", "names")
-        verdict = f"{does} move the answer, {does_not} do not clearly"
-    sure = "clear" if name or description else "unclear"
-    text = f"{verdict}: it differs {' and '.join(parts)}."
-    return Finding("shown", text, "exact" if f.exact else sure, unit=unit, numbers=numbers)
+    verdict = f"{listed(moving)} move the answer"
+    if moving and still:
+        verdict += f", {listed(still)} do not clearly"
+    elif moving:
+        verdict = f"{listed(moving)} {'both' if len(moving) == 2 else 'all'} move the answer"
+    elif len(still) == 2:
+        verdict = f"neither {' nor '.join(still)} clearly move the answer"
+    else:
+        verdict = f"none of {listed(still)} clearly move the answer"
+    sure = "exact" if f.exact else "clear" if moving else "unclear"
+    text = f"{_capital(verdict)}: it differs {listed(parts)}."
+    return Finding("shown", text, sure, unit=unit.strip(), numbers=numbers)
 
 
 def statements(f: Facts) -> tuple[Finding, ...]:

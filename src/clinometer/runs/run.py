@@ -108,7 +108,7 @@ class Run:
 
     @property
     def R(self) -> Estimate:  # noqa: N802  # the name of the mathematics
-        """Discrimination risk: `float(run.R)`, `run.R.low`, `f"{run.R:.2f}"`."""
+        """Discrimination risk, a number with an interval (`float(run.R)`, `run.R.low`)."""
         return self.risks.R
 
     @property

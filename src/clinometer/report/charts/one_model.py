@@ -131,7 +131,6 @@ def leans(
 def departures(
     table: pd.DataFrame,
     *,
-    categories: tuple[str, str],
     colours: tuple[str, str],
     ends: tuple[str, str],
     unit: str,
@@ -140,17 +139,25 @@ def departures(
 ) -> Any:
     """How far each group is above or below what all groups get in the same context, in panels.
 
-    table: as for `leans`, with share, mean_low and mean_high as distances, and panel (its name),
-    the panels one after the other. ends: what left and right of zero mean.
+    table: as for `leans`, with share, mean_low and mean_high as distances, favoured one of `ends`,
+    and panel (its name), the panels one after the other. ends: what left and right of zero mean.
     """
     alt = altair()
-    ink_of = dict(zip(categories, colours, strict=True))
+    ink_of = dict(zip(ends, colours, strict=True))
     reach = 1.08 * float(table[["share", "mean_low", "mean_high"]].abs().max().max() or 1.0)
     names = list(dict.fromkeys(table["panel"]))
-    across = len(names) if width >= WIDE else 1
-    gutter = max(min(text_width(brief(g, 40)), 170, 0.34 * width) for g in table["group"])
-    plot = width / across - gutter - 22
-    direction = wrap_axis_title(f"← {ends[0]}  ·  {unit}  ·  {ends[1]} →", int(plot))
+    beside = len(names) > 1 and width >= WIDE
+    longest = min(170.0, 0.34 * width)
+    gutters = [
+        max(min(text_width(brief(g, 40)), longest) for g in part["group"])
+        for _, part in table.groupby("panel", sort=False)
+    ]
+    if not beside:
+        gutters = [max(gutters)]
+    across = len(gutters)
+    plot = (width - sum(gutters)) / across - 22
+    parts = (ends[0], unit, ends[1]) if unit else ends
+    direction = wrap_axis_title(f"← {'  ·  '.join(parts)} →", int(plot))
     panels = []
     for name in names:
         part = table[table["panel"] == name]
@@ -169,7 +176,6 @@ def departures(
                 title=alt.TitleParams(name, fontSize=12, fontWeight="bold", offset=2),
             )
         )
-    beside = across > 1
     return finish((alt.hconcat if beside else alt.vconcat)(*panels, spacing=14))
 
 

@@ -207,7 +207,7 @@ def components(table: pd.DataFrame, *, unit: str, width: int = WIDE) -> Any:
     )
     long["part"] = long["part"].str.removesuffix(" length")
     long["order"] = long["part"].map({part: i for i, part in enumerate(parts)})
-    beside = bool(frame["edit"].notna().any()) and not narrow
+    edits = bool(frame["edit"].notna().any())
     step = _NARROW_ROW if narrow else _ROW
     y = (
         alt.Y("label:N", sort=list(frame["label"]), title=None)
@@ -241,15 +241,17 @@ def components(table: pd.DataFrame, *, unit: str, width: int = WIDE) -> Any:
                 x=alt.datum(0), y=y, text="label:N"
             )
         )
-    if not beside:
+    if not edits:
         return fitted(alt.layer(*layers), width, step * len(frame))
     gutter = min(240, 12 + int(6.4 * frame["label"].str.len().max()))
     right = int(width * 0.2)
     left = width - gutter - right - 64
+    if narrow:  # one below the other
+        left = right = width - 24
     known = frame[frame["edit"].notna()]
     reach_ = 1.1 * float(known[["group", "edit"]].max().max())
     shared = alt.Y("label:N", sort=list(frame["label"]), title=None, axis=None).scale(
-        paddingInner=0.42, paddingOuter=0.3
+        paddingInner=0.55 if narrow else 0.42, paddingOuter=0.3
     )
     where = alt.X("value:Q", title=["dot: another group", "diamond: irrelevant edit"]).scale(
         domain=[0, reach_]
@@ -276,9 +278,13 @@ def components(table: pd.DataFrame, *, unit: str, width: int = WIDE) -> Any:
         .mark_text(align="left", color=SOFT)
         .encode(x=alt.datum(0), y=shared, text="text:N"),
     )
+    if narrow:
+        panel += base.mark_text(align="left", dy=-19, limit=width, color=INK).encode(
+            x=alt.datum(0), y=shared, text="label:N"
+        )
     height = step * len(frame)
     return finish(
-        alt.hconcat(
+        (alt.vconcat if narrow else alt.hconcat)(
             alt.layer(*layers).properties(width=left, height=height),
             panel.properties(width=right, height=height),
             spacing=24,
