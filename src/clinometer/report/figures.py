@@ -123,7 +123,7 @@ def is_abridged(leans: Leans) -> bool:
 
 
 def _few(groups: list[int], most: int = FIRST_GROUPS) -> list[int]:
-    """At most so many, in order: the outermost and evenly spaced ones between."""
+    """At most `most`, in order: the outermost and evenly spaced ones between."""
     if len(groups) <= most:
         return groups
     steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, most - 2 * _EXTREMES)
