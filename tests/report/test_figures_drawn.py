@@ -26,10 +26,10 @@ from clinometer.report.figures import (
     leans_figure,
     ranking_figure,
 )
-from clinometer.report.summary import strip
+from clinometer.report.summary import first_screen, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.findings import comparison_findings
+from clinometer.runs.findings import comparison_findings, run_findings
 from clinometer.topics import load_topic
 
 PERCENT = {"25 %": 0.25, "75 %": 0.75}
@@ -218,6 +218,25 @@ def test_differences_stand_on_one_axis_where_the_verdicts_say(three: list[Run]) 
         assert ring == (finding.sure == "unclear")
         higher = f"{d.a} has a clearly higher" in finding.text
         assert finding.sure == "unclear" or higher == (value(dot.x) > 0)
+
+
+def test_several_models_open_with_who_leans_where_and_what_may_replace_it(
+    three: list[Run],
+) -> None:
+    screen = first_screen([summary_of(run, run.model) for run in three])
+    top = max(three, key=lambda run: run.risks.R.value)
+    pairs = [d for d in compare(*three).overall if d.measure == "R" and d.clear_sign(0.95)]
+    assert screen.lede[0] == run_findings(top, top.model)[0].text
+    assert {tuple(sorted((d.a, d.b))) for d in pairs} == {
+        ("made/0", "made/2"),
+        ("made/1", "made/2"),
+    }
+    assert screen.lede[1] == (
+        "In the place of made/2, made/0 or made/1 would clearly lower R; no other swap clearly "
+        "would."
+    )
+    assert screen.behind == "The sentence that shows it most in made/2"
+    assert len(screen.examples) == 1
 
 
 def test_one_side_for_each_category_in_every_chart(even: Run) -> None:

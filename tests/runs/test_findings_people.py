@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import clinometer as cm
-from clinometer.runs.findings import Finding
+from clinometer.runs.findings import Finding, strongest_case
 from clinometer.topics import choose_groups, load_topic, parse_topic
 
 OLD = ("65-year-old", "Gary", "Linda", "Debra", "Ronald")
@@ -73,6 +73,12 @@ def test_a_planted_difference_is_found_with_its_size_and_interval(folder: Path) 
     assert ann.low is not None
     assert ann.high is not None
     assert ann.low < -12 / 3 * 3 / 4 < ann.high < 0  # a third of the files, three of four groups
+    case = strongest_case(run)
+    assert case is not None
+    assert case.value is not None
+    assert case.text.startswith("Ann gets ")
+    assert "each the mean of 8 replies" in case.text
+    assert -12 <= case.value < -6  # the planted 12, less a fourth of it, and the spread
     gap = next(one for one in run.findings if one.kind == "gap")
     assert gap.text.startswith("Ann is ")
     assert "below the mean" in gap.text

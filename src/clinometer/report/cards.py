@@ -23,7 +23,7 @@ from clinometer.report.page import first_screens
 from clinometer.report.sentences import contexts_worth, evidence
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run, compare
-from clinometer.runs.compare import runs_finding
+from clinometer.runs.compare import runs_findings
 from clinometer.runs.findings import Finding, comparison_findings
 from clinometer.runs.nouns import noun_of
 
@@ -102,7 +102,7 @@ def _comparison_cards(summaries: Sequence[RunSummary], chart: Figure | None) -> 
     runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
     about = f"{runs[0].record.topic.title} · {counted(len(runs), 'model')}"
     rests_on = _rests_on(runs[0])
-    cards = [Card("01-models", about, runs_finding(runs, names).text, rests_on, "", chart)]
+    cards = [Card("01-models", about, runs_findings(runs, names)[0].text, rests_on, "", chart)]
     try:
         compared = compare(*runs)
     except ClinometerError:

@@ -299,6 +299,7 @@ class Leans:
     low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
     mean_low, mean_high  [X, Y]: the interval of the mean share, from `Run.leans`; NaN without
                one, and of more than two categories for all but the favoured one
+    whole      the run as it was measured, where that differs from `run`
     """
 
     run: Run
@@ -309,6 +310,7 @@ class Leans:
     high: FloatArray
     mean_low: FloatArray
     mean_high: FloatArray
+    whole: Run | None = None
 
     @cached_property
     def seen(self) -> NDArray[np.int64]:
@@ -344,7 +346,8 @@ def find_leans(cells: CellStatistics) -> Leans:
     favoured = np.array([-1 if g.favoured is None else place[g.favoured] for g in run.leans])
     clear = np.array([g.category is not None for g in run.leans])
     share, low, high = _shares(cells)
-    return Leans(run, share, favoured, clear, low, high, *_mean_ends(run, share, favoured))
+    ends = _mean_ends(run, share, favoured)
+    return Leans(run, share, favoured, clear, low, high, *ends, whole=cells.whole)
 
 
 def _mean_ends(

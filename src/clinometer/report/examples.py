@@ -32,6 +32,7 @@ class Example:
     second         the sentence that goes the other way, of an example of swing
     carried        how much of the probability its words carry; None where that is unknown
     asked          whether it is a question, and `word` the likelier answer
+    score          on a scale: the answer, and how far up the scale it is
     """
 
     group: str
@@ -45,6 +46,7 @@ class Example:
     second: Example | None = None
     carried: float | None = None
     asked: bool = False
+    score: tuple[str, float] | None = None
 
     @property
     def room(self) -> int:
@@ -106,15 +108,21 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     reference = np.broadcast_to(p.grid.reference, p.values.shape)[x, c]
     favoured = int(np.argmax(np.asarray(shares) - reference))
     before, after = sentence(run, x, c)
-    asked = asks(run)
+    asked, score = asks(run), None
+    if points := run.risks.criterion.points:
+        mark, mean = (float(v @ np.array(points)) for v in (np.asarray(shares), reference))
+        score = (f"{mark:.1f}", (mark - points[0]) / (points[-1] - points[0]))
     if asked:
         before = question_of(from_group(before, group_text(run, p.groups[x])))
         if CASE in p.labels:  # a whole prompt is too long to show
             before = f"Case {p.labels[CASE][c]}, {group_text(run, p.groups[x])}: "
         if why:  # with the group, whose name may be cut off above, and its share beside the mean
-            mean = f", mean {percent(float(reference[favoured]))}" if _from_mean(run) else ""
-            answer = f"{brief(p.categories[favoured], 24)} {percent(shares[favoured])}"
-            why = f"{brief(p.groups[x], 40)}: {answer}{mean} · {why}"
+            usual, answer = percent(float(reference[favoured])), brief(p.categories[favoured], 24)
+            answer = f"{answer} {percent(shares[favoured])}"
+            if score is not None:
+                usual, answer = f"{mean:.1f}", f"{score[0]} of {points[0]:g} to {points[-1]:g}"
+            beside = f", mean {usual}" if _from_mean(run) else ""
+            why = f"{brief(p.groups[x], 40)}: {answer}{beside} · {why}"
     answer_cell = Example(
         p.groups[x],
         p.contexts[c],
@@ -126,6 +134,7 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
         favoured,
         carried=None if p.coverage is None or asked else float(p.coverage[x, c]),
         asked=asked,
+        score=score,
     )
     name = p.categories[answer_cell.way]
     words = cell_words(run, x, c)

@@ -177,8 +177,11 @@ def palette(run: Run) -> list[str]:
 
 
 def decision(run: Run) -> int | None:
-    """Of a decision between two answers the favourable one; None for any other run."""
-    return favourable(run) if len(run.preferences.categories) == 2 else None
+    """Of a decision between two answers the favourable one, of a scale its upper end; None for any
+    other run."""
+    if len(run.preferences.categories) != 2:
+        return None
+    return 1 if run.risks.criterion.points else favourable(run)
 
 
 def is_faint(run: Run) -> bool:
@@ -268,10 +271,11 @@ def _departures_figure(leans: Leans, *, every: bool) -> Figure:
     """Distances from what all groups get in the same context; people in panels, each from the
     average of its panel, or every one of them."""
     run, context = leans.run, context_noun(leans.run)
-    kinds = {} if every else kinds_shown(run)
+    whole = leans.whole or run
+    kinds = {} if every else kinds_shown(whole)
     panels = len(kinds) > 1
-    frame = _kinds_frame(run, kinds) if panels else _distances(run)
-    whole = len(frame)
+    frame = _kinds_frame(whole, kinds) if panels else _distances(run)
+    found = len(frame)
     if not every:
         frame = pd.concat(
             [
@@ -295,7 +299,7 @@ def _departures_figure(leans: Leans, *, every: bool) -> Figure:
         key="every-group" if every else "groups",
         title=f"All {len(frame)} {noun_of(run)[0]}" if every else title,
         caption=(
-            f"{_shown_of(len(frame), whole)}Dot: from {of} in the same {context}{where}."
+            f"{_shown_of(len(frame), found)}Dot: from {of} in the same {context}{where}."
             f"{_thick(run, frame['mean_low'])} Ring: not clear."
         ),
         alt=f"{title}. {unit.capitalize()} from {of}: {said}.",

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from clinometer.display.numbers import between, risk
+from clinometer.display.text import brief
 from clinometer.measure import Estimate
 from clinometer.measure.criterion import CRITERIA
 from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
@@ -23,8 +24,15 @@ from clinometer.report.figures import (
 )
 from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
-from clinometer.runs.compare import runs_finding
-from clinometer.runs.findings import leaning_models, run_findings
+from clinometer.runs.compare import runs_findings
+from clinometer.runs.findings import (
+    Finding,
+    edited_models,
+    leaning_models,
+    next_step,
+    run_findings,
+    strongest_case,
+)
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.nouns import asks, context_noun, group_noun
 
@@ -69,7 +77,8 @@ class Strip:
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """The content above the fold."""
+    """The content above the fold; `behind` is the heading of the examples, `notes` are headings
+    with their texts in the place of examples."""
 
     title: str
     lede: tuple[str, ...] = ()
@@ -78,8 +87,9 @@ class Screen:
     pictures: tuple[Figure, ...] = ()
     examples: tuple[Example, ...] = ()
     categories: tuple[str, ...] = ()
-    contexts: str = "sentences"
+    behind: str = ""
     decides: int | None = None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +123,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
     split = components_figure(runs, names)
     if split is not None and runs[0].risks.criterion.points:
-        said, rests_on = _of_parts(runs)
-        pictures = (*((leans_figure(summaries[0].leans),) if len(runs) == 1 else ()), split)
-        return Screen(_title(summaries), said, None, rests_on, pictures)
+        return _scores_screen(summaries, split)
     if len(summaries) == 1:
         one = summaries[0]
         return Screen(
@@ -126,45 +134,71 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             (leans_figure(one.leans), *([split] if split else [])),
             one.examples,
             one.run.preferences.categories,
-            f"{context_noun(one.run)}s",
+            f"The {context_noun(one.run)}s behind it",
             decision(one.run),
         )
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = spread_figure([s.leans for s in summaries], names)
+    first, *swap = runs_findings(runs, names)
+    level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
     return Screen(
-        runs_finding(runs, names).text,
+        first.text,
         (
-            f"R is the {CRITERIA[runs[0].risks.criterion.name]}. Bias risk is the steady part of "
-            "it, volatility risk the part that swings with the wording.",
+            top.title,
+            *(one.text for one in swap),
+            f"R is the {CRITERIA[runs[0].risks.criterion.name]}.",
         ),
         None,
-        "Evidence {}: {}".format(*min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))),
+        f"Evidence {level}: {why}{_next(first)}",
         (ranking_figure(runs, names), *([spread] if spread else [])),
-        top.examples if spread is None else (),
+        top.examples[:1],
         top.run.preferences.categories,
-        f"{context_noun(top.run)}s",
+        f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
         decision(top.run),
     )
 
 
-def _title(summaries: Sequence[RunSummary]) -> str:
-    if len(summaries) == 1:
-        return summaries[0].title
-    names = [s.opened.name for s in summaries]
-    return runs_finding([s.run for s in summaries], names).text
+def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
+    """Repeated scores: who leans, what an irrelevant edit does and which answer shows it, beside
+    lean, swing and dice."""
+    runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
+    listed = [0] if len(runs) == 1 else leaning_models(runs)
+    parts = runs[0].record.components
+    asked = "" if parts is None else f"{parts.contexts} {context_noun(runs[0])}s"
+    many = "" if parts is None else f" × {parts.replies:.2g} replies"
+    rests_on = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}"
+    top = max(listed, key=lambda i: _lean(runs[i]), default=0)
+    case = strongest_case(summaries[top].opened.run or runs[top])
+    if len(runs) == 1:
+        said = [one for one in runs[0].findings if one.kind in ("parts", "placebo")]
+        pictures = (leans_figure(summaries[0].leans), split)
+        return Screen(
+            summaries[0].title,
+            tuple(one.text for one in (*said, *([case] if case else []))),
+            badge=rests_on + _next(runs[0].findings[0]),
+            pictures=pictures,
+        )
+    said = [one for i in listed for one in runs[i].findings if one.kind == "split"]
+    first = runs_findings(runs, names)[0]
+    edited = edited_models(runs)
+    notes = [("What an irrelevant edit does", edited.text)] if edited else []
+    if case and listed:
+        heading = f"Where {brief(names[top], 40)} shows it most"
+        notes.append((heading, case.text))
+    swap = "A clear lean in one and not in another is no difference yet: clinometer compare A B."
+    notes.append(("May one replace another?", swap))
+    return Screen(
+        first.text,
+        tuple(one.text for one in said),
+        badge=rests_on + _next(first),
+        pictures=(split,),
+        notes=tuple(notes),
+    )
 
 
-def _of_parts(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
-    """What follows the headline of repeated replies: who leans, and what an irrelevant edit
-    does; and the evidence."""
-    kinds = ("parts", "placebo") if len(runs) == 1 else ("split",)
-    listed = range(len(runs)) if len(runs) == 1 else leaning_models(runs)
-    said = [one for i in listed for one in runs[i].findings if one.kind in kinds]
-    split = runs[0].record.components
-    asked = "" if split is None else f"{split.contexts} {context_noun(runs[0])}s"
-    many = "" if split is None else f" × {split.replies:.2g} replies"
-    evidence_of = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}"
-    return tuple(one.text for one in said), evidence_of
+def _lean(run: Run) -> float:
+    split = run.record.components
+    return 0.0 if split is None else split.lean.value
 
 
 #: How strong evidence is, the weakest first; of several runs the weakest counts.
@@ -230,10 +264,11 @@ def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
 
 def badge(run: Run) -> str:
     """How far the numbers can be trusted, what they rest on, and what would tell more."""
-    level, why = evidence(run)
-    first = run.findings[0]
-    unsure = first.sure in ("unclear", "cannot tell") and first.overturn
-    return f"Evidence {level}: {why}" + (f" · next: {first.overturn}" if unsure else "")
+    return "Evidence {}: {}".format(*evidence(run)) + _next(run.findings[0])
+
+
+def _next(first: Finding) -> str:
+    return f" · next: {step}" if (step := next_step(first)) else ""
 
 
 def chips(run: Run) -> tuple[Chip, ...]:

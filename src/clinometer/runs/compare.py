@@ -22,7 +22,7 @@ from clinometer.runs.align import (
     only_contexts_differ,
     run_names,
 )
-from clinometer.runs.findings import Finding, comparison_findings, split_models
+from clinometer.runs.findings import Finding, comparison_findings, split_models, swaps
 from clinometer.runs.nouns import noun_of
 from clinometer.runs.run import Run
 
@@ -101,22 +101,24 @@ def compare(
     )
 
 
-def runs_finding(runs: Sequence[Run], names: Sequence[str]) -> Finding:
-    """What several runs show together: their differences, as far as they can be compared."""
+def runs_findings(runs: Sequence[Run], names: Sequence[str]) -> tuple[Finding, ...]:
+    """What several runs show together, as far as they can be compared: the headline, and of three
+    or more which may replace which."""
     values = sorted(run.risks.R.value for run in runs)
     span = f"R {risk(values[0])} to {risk(values[-1])}"
     if len({run.record.topic.sha256 for run in runs}) > 1:
         text = f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
-        return Finding("models", text)
+        return (Finding("models", text),)
     if (split := split_models(runs, names)) is not None:
-        return split
+        return (split,)
     try:
         align: Align = "groups" if only_contexts_differ(runs) else "same"
         found = compare(*runs, names=names, align=align, level=runs[0].record.settings.level)
     except ClinometerError as error:
         text = f"{len(runs)} runs that cannot be compared in pairs ({span}): {error}"
-        return Finding("models", text, "cannot tell")
-    return comparison_findings(found, noun=noun_of(runs[0])[0])[0]
+        return (Finding("models", text, "cannot tell"),)
+    first = comparison_findings(found, noun=noun_of(runs[0])[0])[0]
+    return (first, swaps(found)) if len(runs) > 2 else (first,)
 
 
 def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparison]:

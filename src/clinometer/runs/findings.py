@@ -40,9 +40,11 @@ from clinometer.runs.nouns import (
     label,
     noun_of,
     plural,
+    question_label,
 )
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.significance import holm
+from clinometer.topics.conversation import CASE
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
@@ -111,6 +113,8 @@ KINDS = {
     "impact": "the ratio of the lowest to the highest rate",
     "difference": "how far two models differ",
     "models": "how several models compare",
+    "swap": "which model may replace which",
+    "case": "which answer on a scale is furthest from the mean",
     "groups": "which groups differ between two models",
 }
 
@@ -651,6 +655,60 @@ def placebo(f: Facts) -> Finding | None:
     )
 
 
+def strongest_case(run: Run) -> Finding | None:
+    """The answer on a scale that is furthest from what all groups get in the same context, of the
+    groups that lean clearly and their way, if any do; None where there is no scale or no
+    difference. The largest of many, it is an example and no estimate."""
+    p, f = run.preferences, facts(run)
+    points = np.array(f.report.criterion.points)
+    if not points.size or not f.relative or f.alike or not p.observed.any():
+        return None
+    scores = np.where(p.observed, np.nan_to_num(p.values) @ points, np.nan)
+    apart = scores - np.broadcast_to(p.grid.reference, p.values.shape) @ points
+    size = np.abs(apart)
+    if f.clear:
+        ways = np.zeros(len(f.groups))
+        ways[f.clear] = [1 if f.leans[x].category == p.categories[-1] else -1 for x in f.clear]
+        size = np.where(ways[:, None] != 0, apart * ways[:, None], np.nan)
+    x, c = (int(i) for i in np.unravel_index(np.nanargmax(size), apart.shape))
+    case = p.labels[CASE][c] if CASE in p.labels else p.contexts[c]
+    if CASE not in p.labels and p.templates:
+        case = question_label(p.templates[c])
+    each = f", each the mean of {p.replies:.2g} replies" if p.replies > 1 else ""
+    way = "above" if apart[x, c] > 0 else "below"
+    text = (
+        f"{_capital(_group(f, x))} gets {scores[x, c]:.1f} in “{brief(case, 70)}”, "
+        f"{abs(apart[x, c]):.1f} points {way} what all {f.noun} get there: the furthest of "
+        f"{int(np.isfinite(size).sum()):,} answers{each}."
+    )
+    return Finding("case", text, "described", float(apart[x, c]), unit="points")
+
+
+def edited_models(runs: Sequence[Run]) -> Finding | None:
+    """In how many models an irrelevant edit moves the answer more than another group does; None
+    where none was asked."""
+    asked = [run.record.placebo for run in runs if run.record.placebo is not None]
+    if not asked:
+        return None
+    more = sum(one.edit > one.groups for one in asked)
+    clear = sum(one.high is not None and one.high < 1 for one in asked)
+    text = (
+        "An edit that should not matter (a blank line, the weather, the colour of a car) moves "
+        f"the answer more than another {group_noun(runs[0])} does in {more} of "
+        f"{counted(len(asked), 'model')}, clearly in {clear}."
+    )
+    numbers = {"more": float(more), "clear": float(clear), "models": float(len(asked))}
+    return Finding("placebo", text, "clear" if clear else "unclear", numbers=numbers)
+
+
+def next_step(first: Finding) -> str:
+    """What a reader of a headline can do next; "" where nothing follows from it."""
+    if first.sure in ("unclear", "cannot tell"):
+        return first.overturn or "more contexts"
+    which = "one" if first.kind == "models" else "it"
+    return f"keep {which} as the baseline of clinometer gate" if first.sure == "clear" else ""
+
+
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence: a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
@@ -1057,6 +1115,33 @@ def groups_of_pair(found: Comparison, pair: Difference, noun: str) -> Finding | 
         f"(p {p_relation(top.p_corrected)})."
     )
     return Finding("groups", text, "clear", numbers=numbers)
+
+
+def swaps(found: Comparison, *, measure: str = "R") -> Finding:
+    """Which model lowers a risk in the place of which, as far as that is clear."""
+    what = IN_SENTENCES[measure]
+    better: dict[str, list[str]] = {}
+    for d in found.overall:
+        if d.measure == measure and (sign := d.clear_sign(found.level)):
+            high, low = (d.a, d.b) if sign > 0 else (d.b, d.a)
+            better.setdefault(high, []).append(low)
+    if not better:
+        text = f"No model in the place of another clearly lowers {what}."
+        return Finding("swap", text, "unclear", numbers={"swaps": 0.0})
+    number = sum(map(len, better.values()))
+    most = sorted(better, key=lambda name: -len(better[name]))[:2]
+    each = [f"in the place of {brief(name, 40)}, {_either(better[name])}" for name in most]
+    rest = number - sum(len(better[name]) for name in most)
+    others = f"; so would {rest} other swaps" if rest else "; no other swap clearly would"
+    text = f"{_capital('; '.join(each))} would clearly lower {what}{others}."
+    return Finding("swap", text, "clear", numbers={"swaps": float(number)})
+
+
+def _either(names: Sequence[str]) -> str:
+    """a, b or c; of many the first three."""
+    some = [brief(name, 40) for name in names[:3]]
+    last = f"{len(names) - 2} others" if len(names) > 3 else some[-1]
+    return " or ".join([", ".join(some[: min(len(names), 3) - 1]), last]) if len(some) > 1 else last
 
 
 def _of_all(found: Comparison, pairs: Sequence[Difference]) -> Finding:
