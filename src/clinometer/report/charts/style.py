@@ -206,7 +206,7 @@ def wrap_axis_title(text: str, width: int) -> list[str]:
     """An axis title as lines that fit the width of the chart."""
     room = max(20, int(width / 5.9))
     lines, line = [], ""
-    bound = text.replace(" →", "\u00a0→").replace("← ", "←\u00a0")
+    bound = re.sub("(?<=←) | (?=[→%])", "\u00a0", text)
     for word in bound.split(" "):
         if line and len(line) + 1 + len(word) > room:
             lines.append(line)
