@@ -220,3 +220,23 @@ def test_unknown_axes_and_keys_are_refused(tmp_path: Path) -> None:
         imported(table, only=["x"])
     with pytest.raises(SettingsError, match="colour"):
         imported(table, changes={"colour": "{red}"})
+
+
+def test_steadiness_is_said_once_and_only_where_replies_tell(tmp_path: Path) -> None:
+    """Two replies are too few for an interval of R; they split variance around a common mean."""
+    rng = np.random.default_rng(0)
+    table = []
+    for x, c, r in product(range(4), range(12), range(2)):
+        row = ("m", f"g{x}", f"c{c}", r, str(rng.random() < 0.1 + 0.25 * x))
+        table.append(dict(zip(COLUMNS, row, strict=True)))
+    path = written(tmp_path / "t.jsonl", table)
+    changes = {"score": "", "answer": "{score}", "categories": {"yes": ["True"], "no": ["False"]}}
+    for reference, kind, words in (
+        ("group-mean", "parts", "is the steady lean of groups"),
+        ({"yes": 0.5, "no": 0.5}, "steadiness", "cannot be told from so few replies"),
+    ):
+        (run,) = imported(path, changes={**changes, "reference": reference})
+        assert run.risks.R.low is None
+        said = [one for one in run.findings if one.kind in ("parts", "steadiness")]
+        assert [one.kind for one in said] == [kind]
+        assert words in said[0].text

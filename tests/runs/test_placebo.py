@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -11,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import Clinometer
 from tests.present import present
+from tests.processes import until
 
 import clinometer as cm
 from clinometer.errors import ClinometerError
@@ -183,6 +188,42 @@ def test_a_broken_off_run_is_continued_and_asks_nothing_twice(folder: Path) -> N
     times = Counter(module.SEEN)
     assert all(n == 2 for text, n in times.items() if text not in failed)
     assert len(times) == 3 * 12 * 6
+
+
+def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
+    folder: Path, clinometer: Clinometer
+) -> None:
+    (folder / "topic.toml").write_text(OWN)
+    (folder / "own_killed.py").write_text(
+        "import asyncio, json, pathlib\n"
+        "FILE = pathlib.Path(__file__).with_name('calls.txt')\n"
+        "async def score(messages):\n"
+        "    with FILE.open('a') as file:\n"
+        "        file.write(json.dumps(messages) + '\\n')\n"
+        "    await asyncio.sleep(0.01)\n"
+        "    return {'score': 4}\n"
+    )
+    calls, flying = folder / "calls.txt", 4
+    command = ["audit", "app:own_killed:score", "--topic", "./topic.toml", "--replies", "2"]
+    command += ["--placebo", "--out", "run", "--concurrency", str(flying), "--replicates", "0"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "clinometer", *command], stderr=subprocess.PIPE
+    )
+    until(
+        lambda: calls.exists() and calls.read_text().count("rain") > 8,
+        alive=lambda: killed.poll() is None,
+        every=0.005,
+    )
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    asked = 3 * 12 * 6 * 2
+    assert len(calls.read_text().splitlines()) < asked
+    assert clinometer(*command).status == 0
+    count = Counter(calls.read_text().splitlines())
+    assert len(count) == asked / 2
+    assert min(count.values()) == 2
+    assert count.total() <= asked + flying
+    assert present(Run.load(folder / "run").record.placebo).edit == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize(

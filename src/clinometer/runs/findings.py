@@ -406,9 +406,11 @@ def statements(f: Facts) -> tuple[Finding, ...]:
     first = next(say(f) for applies, say in HEADLINES if applies(f))
     if first.kind in ("nothing", "improbable", "alike"):
         return (first,)
-    split = first.kind == "split"
-    steady = steadiness(f) if f.report.R.value > ROUNDING and not split else None
-    rest = (parts(f), placebo(f), gap(f), size(f), steady, shared(f), floor(f))
+    split = parts(f)
+    # The parts of a reply say what is steady, also where R has no interval that tells.
+    told = first.kind == "split" or (split is not None and f.report.R.low is None)
+    steady = steadiness(f) if f.report.R.value > ROUNDING and not told else None
+    rest = (split, placebo(f), gap(f), size(f), steady, shared(f), floor(f))
     return (first, *(one for one in rest if one is not None))
 
 
@@ -876,8 +878,6 @@ def steadiness(f: Facts) -> Finding:
             if share <= ROUNDING:
                 text = f"All of R is a steady lean; nothing swings with the {f.context}."
             return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
-        if (told := _told(f)) is not None:
-            return told
         few = "so few replies" if f.noisy else counted(f.units, f.unit)
         text = f"How much of R is steady and how much swings cannot be told from {few}."
         return Finding("steadiness", text, "cannot tell", share, unit="share of R", numbers=numbers)
@@ -899,25 +899,6 @@ def steadiness(f: Facts) -> Finding:
     else:
         text = f"About half of R ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
     return Finding("steadiness", text, sure, share, low, high, "share of R", numbers=numbers)
-
-
-def _told(f: Facts) -> Finding | None:
-    """How much is steady by the split of repeated replies, where R has no interval that tells."""
-    split = f.split
-    if split is None or split.swing is None or split.p is None:
-        return None
-    lean, swing, _ = split.parts
-    if lean + swing <= ROUNDING:
-        return None
-    steady = lean / (lean + swing)
-    text = (
-        f"Without dice, {percent(steady)} of the variance between {f.noun} is a steady lean; the "
-        f"rest swings with the {f.context}."
-    )
-    numbers = {"lean": lean, "swing": swing}
-    return Finding(
-        "steadiness", text, "described", 1 - steady, unit="share of variance", numbers=numbers
-    )
 
 
 def swing_share(report: RiskReport) -> tuple[float, float] | None:
