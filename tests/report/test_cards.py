@@ -37,6 +37,7 @@ def test_every_finding_has_a_card(small: Run) -> None:
         drawn = words_of(card.svg())
         assert card.text in drawn
         assert "Evidence" in drawn  # a picture travels alone
+        assert ",;" not in drawn
     assert size_of(cards[0].png()) == CARD
 
 

@@ -17,11 +17,12 @@ from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import brief, visible
 from clinometer.errors import ClinometerError
 from clinometer.report.charts.style import BIAS, FONT, INK, LINE, PAGE, PALETTE, SOFT, VOLATILITY
+from clinometer.report.document import unbroken
 from clinometer.report.figure import Figure, svg_to_png
 from clinometer.report.figures import differences_figure
 from clinometer.report.page import first_screens
-from clinometer.report.sentences import contexts_worth, evidence
-from clinometer.report.summary import RunSummary
+from clinometer.report.sentences import evidence
+from clinometer.report.summary import RunSummary, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.compare import runs_findings
 from clinometer.runs.findings import Finding, comparison_findings
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 CARD, SLIDE = (1200, 630), (1920, 1080)
 #: Kinds of findings that are about the size of R; the strip shows them.
 _OF_SIZE = ("size", "steadiness", "shared", "floor")
+#: Those about lean, swing and dice.
+_OF_PARTS = ("parts", "placebo")
 #: Mean width of a character of the font, in ems, and the height of a line.
 _CHARACTER, _LINE = 0.53, 1.2
 _WASH = PALETTE["wash"][0]
@@ -82,6 +85,8 @@ def finding_cards(summaries: Sequence[RunSummary]) -> list[Card]:
     if len(summaries) > 1:
         return _comparison_cards(summaries, chart)
     run = summaries[0].run
+    split = next((f for f in screen.pictures if f.key.endswith("components")), None)
+    charts = dict.fromkeys(_OF_PARTS, split) if split else {}
     about = f"{run.record.topic.title or run.record.topic.name} · {brief(run.model, 60)}"
     rests_on = _rests_on(run)
     first = Finding(run.findings[0].kind, summaries[0].title, run.findings[0].sure)
@@ -92,7 +97,7 @@ def finding_cards(summaries: Sequence[RunSummary]) -> list[Card]:
             one.text,
             rests_on,
             _SURE.get(one.sure, ""),
-            run if one.kind in _OF_SIZE else chart,
+            run if one.kind in _OF_SIZE else charts.get(one.kind, chart),
         )
         for number, one in enumerate([first, *run.findings[1:]], start=1)
     ]
@@ -149,7 +154,7 @@ def _rests_on(run: Run) -> str:
     R = run.risks.R
     ends = between(R.low, R.high)
     interval = f"; R {risk(R.value)} ({ends})" if ends else ""
-    return f"Evidence {level}: {contexts_worth(run) if level != 'exact' else why}{interval}."
+    return f"Evidence {level}: {why}{interval}."
 
 
 def _signature() -> str:
@@ -175,7 +180,7 @@ def _fitting(text: str, width: int, height: int, *, most: int = 52) -> int:
 def _lines(text: str, size: float, width: float) -> list[str]:
     room = int(width / (size * _CHARACTER))
     lines = [""]
-    for word in re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", visible(text)).split(" "):
+    for word in unbroken(visible(text)).split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
             lines.append(word)
         else:
@@ -234,39 +239,34 @@ def _picture(
 
 
 def _strip(run: Run, x: float, y: float, width: float) -> list[str]:
-    """R from 0 to 1: its steady and its swinging part, its interval, and shuffled words in grey."""
-    report, top = run.risks, max(1.0, run.risks.R.value)
-
-    def at(value: float) -> float:
-        return x + width * value / top
+    """R on the axis of the page: its steady and its swinging part, its interval, and shuffled words
+    in grey."""
+    shown = strip(run)
+    if shown is None:
+        return []
 
     def bar(low: float, high: float, colour: str, y: float, height: float) -> str:
         return (
-            f'<rect x="{at(low):.1f}" y="{y:.1f}" width="{max(1.0, at(high) - at(low)):.1f}" '
-            f'height="{height}" fill="{colour}"/>'
+            f'<rect x="{x + width * low:.1f}" y="{y:.1f}" '
+            f'width="{max(1.0, width * (high - low)):.1f}" height="{height}" fill="{colour}"/>'
         )
 
-    bias, total = report.R_bias.value, report.R.value
-    parts = [
-        f'<text x="{x}" y="{y - 46:.0f}" font-size="26" font-weight="bold" fill="{INK}">'
-        f"R {risk(total)}</text>"
-    ]
-    if run.record.floor is not None:
-        floor = run.record.floor.R
-        low, high = floor.low, floor.high
-        if low is not None and high is not None:
-            parts.append(bar(low, high, LINE, y - 26, 92))
-            note = f"grey: shuffled words {between(low, high)}"
-            parts.append(_text(note, x, y + 130, 20, width, SOFT)[0])
-    parts += [bar(0, bias, BIAS, y, 40), bar(bias, total, VOLATILITY, y, 40)]
-    if report.R.low is not None and report.R.high is not None:
-        parts.append(bar(report.R.low, report.R.high, INK, y + 18, 4))
+    total, *marks = shown.key
+    parts = [_text(f"R {total.value}", x, y - 46, 26, width, INK, bold=True)[0]]
+    if shown.chance is not None:
+        parts.append(bar(*shown.chance, LINE, y - 26, 92))
+    bias, end = shown.parts
+    parts += [bar(0, bias, BIAS, y, 40), bar(bias, end, VOLATILITY, y, 40)]
+    if shown.interval is not None:
+        parts.append(bar(*shown.interval, INK, y + 18, 4))
     parts.append(f'<rect x="{x}" y="{y + 66:.1f}" width="{width}" height="2" fill="{INK}"/>')
-    legend = f"blue: steady lean {risk(bias)}; orange: swing {risk(report.R_volatility.value)}"
-    for text, place, anchor in (("0 even", x, "start"), ("1 always the same", x + width, "end")):
+    for i, (text, place, anchor) in enumerate(
+        zip(shown.ends, (x, x + width), ("start", "end"), strict=True)
+    ):
         parts.append(
-            f'<text x="{place}" y="{y + 92:.0f}" font-size="20" text-anchor="{anchor}" '
-            f'fill="{SOFT}">{text}</text>'
+            f'<text x="{place}" y="{y + 92 + 26 * i:.0f}" font-size="20" text-anchor="{anchor}" '
+            f'fill="{SOFT}">{html.escape(text)}</text>'
         )
-    parts.append(_text(legend, x, y + 160, 20, width, SOFT)[0])
-    return parts
+    colours = {"b": "blue", "v": "orange", "c": "grey"}
+    legend = "; ".join(f"{colours[one.kind]}: {one.name} {one.value}" for one in marks)
+    return [*parts, _text(legend, x, y + 160, 20, width, SOFT)[0]]

@@ -24,6 +24,7 @@ from clinometer.report.charts.one_model import (
 )
 from clinometer.report.charts.style import (
     AXIS,
+    BESIDE,
     BIAS,
     INK,
     LINE,
@@ -149,6 +150,8 @@ def ranked(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         f"{_with_interval(r, 'R')} · swing {r['R_volatility']:.3f}" for _, r in frame.iterrows()
     ]
     frame["about"] = [f"{r['label']}: R {r['shown']}" for _, r in frame.iterrows()]
+    if is_narrow(width):  # no room beside a name
+        frame["shown"] = frame["shown"].str.partition(" · ")[0]
     ends = frame[["R", "R_low", "R_high", "chance_low", "chance_high"]]
     low, high = float(ends.min().min()), float(ends.max().max())
     room = 0.06 * (high - low) or 0.05
@@ -191,7 +194,7 @@ def components(table: pd.DataFrame, *, unit: str, width: int = WIDE) -> Any:
     group and edit (may be missing).
     """
     alt = altair()
-    narrow = is_narrow(width)
+    narrow = width < BESIDE
     frame = _labelled(table, "name")
     parts = {"lean": BIAS, "swing": VOLATILITY, "dice": "#c9ccd1"}
     for part in parts:
