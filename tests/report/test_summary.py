@@ -106,7 +106,7 @@ def test_the_badge_says_what_would_tell_more(small: Run) -> None:
     few = made_run(None, groups=4, contexts=4)
     assert few.findings[0].sure == "cannot tell"
     assert badge(few).endswith("· next: more sentences")
-    assert badge(small).endswith("· next: keep it as the baseline of clinometer gate")
+    assert badge(small).endswith("· next: hold the next model to it with clinometer gate")
 
 
 def test_a_perfect_model_has_no_example() -> None:

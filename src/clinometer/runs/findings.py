@@ -708,7 +708,7 @@ def next_step(first: Finding) -> str:
     if first.sure in ("unclear", "cannot tell"):
         return first.overturn or "more contexts"
     which = "one" if first.kind == "models" else "it"
-    return f"keep {which} as the baseline of clinometer gate" if first.sure == "clear" else ""
+    return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
 
 
 def listed(names: Sequence[str]) -> str:
