@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from secrets import token_hex
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +24,6 @@ from clinometer.cli.help import listed, paragraphs
 from clinometer.cli.printing import say
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, InputError
-from clinometer.storage.atomic import replacing
 
 #: A bug: EX_SOFTWARE of sysexits.h.
 UNEXPECTED = 70
@@ -102,11 +100,12 @@ def _place(error: BaseException) -> str:
 
 def _write_log(error: BaseException) -> Path | None:
     """Write the traceback to a file that only its owner can read; None if that fails."""
+    from clinometer.storage.atomic import replacing
     from clinometer.storage.cache_folder import cache_folder
 
     now = datetime.now(UTC)
     folder = cache_folder() / "errors"
-    log = folder / f"{now:%Y%m%dT%H%M%S}-{token_hex(2)}.log"
+    log = folder / f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}.log"
     about = f"clinometer {__version__}, Python {platform.python_version()}, {platform.platform()}"
     text = f"{now.isoformat(timespec='seconds')} {about}\n"
     text += visible("".join(traceback.format_exception(error)))
