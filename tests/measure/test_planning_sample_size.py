@@ -116,6 +116,9 @@ def test_replies_lower_dice_and_contexts_lower_both() -> None:
     assert back[10].finds == pytest.approx(0.2, abs=0.01)
     with pytest.raises(SettingsError, match="at least 8, two contexts for each group, found 7"):
         plan_replies(pilot, pilot, requests=7)
+    others = replace(pilot, groups=(groups[0], replace(groups[1], group="c")))
+    with pytest.raises(SettingsError, match="the same groups"):
+        plan_replies(pilot, others, find=0.2)
     with pytest.raises(SettingsError, match="repeated replies"):
         plan_replies(replace(pilot, dice=None), find=0.2)
 

@@ -15,7 +15,7 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
 from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import TerminalTable, console, print_json
-from clinometer.display.numbers import counted, duration
+from clinometer.display.numbers import counted, duration, percent
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
     POWER,
@@ -59,8 +59,8 @@ def plan_command(
         list[Path] | None,
         opt(
             "A run with repeated replies: contexts and replies that find a steady lean of the size "
-            "of --detect, in points of the scale or as a share. Given twice: that find how much "
-            "further a group leans in one model.",
+            "of --detect, in points of the scale or as a share. Given twice: those that find how "
+            "much further a group leans in one model.",
             "--from",
         ),
     ] = None,
@@ -232,7 +232,7 @@ def _repeated(
         return
     what = "a steady lean" if len(runs) == 1 else "a difference of steady leans"
     what = f"{what} of {detect:g}" if detect is not None else what
-    title = f"To find {what} in {power:.0%} of audits of {len(known[0].groups)} groups"
+    title = f"To find {what} in {percent(power)} of audits of {len(known[0].groups)} groups"
     if len(runs) > 1:
         title += " and two models"
     console().print(f"{title}:", soft_wrap=True)

@@ -179,7 +179,7 @@ class _Answers:
         n, (*fewer, (_, last)) = len(self.counts), self.curve
         out = last * self.risk(self.counts / self.m[:, None])
         thinnings = max(THINNINGS, -(-LEAST_THINNED // max(n, 1)))
-        at_once = max(1, LIKE // max(n, 1))
+        at_once = max(1, 10 * LIKE // max(self.counts.size, 1))
         for times in (min(at_once, thinnings - i) for i in range(0, thinnings, at_once)):
             counts = np.tile(self.counts, (times, 1))
             for node, factor in fewer:

@@ -262,7 +262,7 @@ def plan_replies(
         find: the lean or difference to find; without it,
         requests: what can be paid in all.
 
-    A pilot without repeated replies is an error; so are pilots with other numbers of groups.
+    A pilot without repeated replies is an error; so are pilots with different groups.
 
     >>> from clinometer.measure.components import Components
     >>> pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(0.5), 1.0, (), 17, 5.0)
@@ -272,13 +272,15 @@ def plan_replies(
     [(1, 0.15), (3, 0.16), (10, 0.19)]
     """
     LEVEL.check("power", power)
+    if find is not None:
+        POSITIVE.check("find", find)
     for split in pilots:
         if split.swing is None or split.dice is None:
             raise SettingsError(
                 f"plan: expected a run with repeated replies in several contexts: {split.note}"
             )
     X = max(len(pilots[0].groups), 1)
-    if any(max(len(split.groups), 1) != X for split in pilots):
+    if len({frozenset(part.group for part in split.groups) for split in pilots}) > 1:
         raise SettingsError("plan: expected runs with the same groups, found different ones")
     swing, dice = (sum(split.parts[i] for split in pilots) for i in (1, 2))
     dice *= 1 - 1 / X if X > 1 else 1.0
@@ -287,7 +289,6 @@ def plan_replies(
     for m in REPETITIONS:
         spread, cost = swing + dice / m, m * X * len(pilots)
         if find is not None:
-            POSITIVE.check("find", find)
             contexts = max(2, math.ceil((reach / find) ** 2 * spread))
         else:
             contexts = (requests or 0) // cost

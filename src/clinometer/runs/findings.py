@@ -707,7 +707,7 @@ def next_step(first: Finding) -> str:
     """What a reader of a headline can do next; "" where nothing follows from it."""
     if first.sure in ("unclear", "cannot tell"):
         return first.overturn or "more contexts"
-    which = "one" if first.kind == "models" else "it"
+    which = "one of them" if first.kind == "models" else "it"
     return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
 
 
