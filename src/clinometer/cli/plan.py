@@ -58,9 +58,8 @@ def plan_command(
     repeated: Annotated[
         list[Path] | None,
         opt(
-            "A run with repeated replies: contexts and replies that find a steady lean of the size "
-            "of --detect, in points of the scale or as a share. Given twice: those that find how "
-            "much further a group leans in one model.",
+            "A run with repeated replies: contexts and replies that find a steady lean as large as "
+            "--detect. Two such runs: those that tell the two models apart by as much.",
             "--from",
         ),
     ] = None,
