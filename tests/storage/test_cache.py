@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +163,28 @@ assert cache.on
     ]
     assert [process.wait(PATIENCE_S) for process in running] == [0] * 4
     assert sum(entry["rows"] for entry in Cache(tmp_path, limit=10**9).scopes()) == 4 * 40 * 20
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1024, 1025, 5000])
+def test_every_byte_of_a_file_counts(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Compared with the parts digested one after another; each part's first and last byte."""
+    monkeypatch.setattr("clinometer.storage.cache._PART", 1024)
+    content = np.random.default_rng(0).bytes(size)
+    file = tmp_path / "weights"
+
+    def digest(data: bytes) -> str:
+        file.write_bytes(data)
+        return cache.digest_of(file)
+
+    parts = [content[i : i + 1024] for i in range(0, max(size, 1), 1024)]
+    one_by_one = b"".join(hashlib.sha256(part).digest() for part in parts)
+    assert digest(content) == hashlib.sha256(one_by_one).hexdigest()
+    for place in {0, 1023, 1024, size - 1} & set(range(size)):
+        other = bytearray(content)
+        other[place] ^= 1
+        assert digest(bytes(other)) != digest(content)
 
 
 def test_clear_removes_everything(cache: Cache) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,14 +86,14 @@ def test_a_file_is_read_again_only_after_it_was_written(
 ) -> None:
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
-    read: list[str] = []
+    read: list[Path] = []
 
-    def counted(stream: object, name: str) -> object:
-        read.append(name)
-        return file_digest(stream, name)
+    def counted(file: Path) -> str:
+        read.append(file)
+        return content_digest(file)
 
-    file_digest: Callable[..., object] = hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", counted)
+    content_digest = cache._content_digest
+    monkeypatch.setattr(cache, "_content_digest", counted)
     first = revision(folder)
     n_files = len(read)
     assert revision(folder) == first
