@@ -95,7 +95,7 @@ $(STAMPS)/test: $(STAMPS)/demo tools/provide.py
 
 $(STAMPS)/docs: $(STAMPS)/demo
 	$(INSTALL) --no-build-isolation --editable '.[docs]'
-	-$(INSTALL) xllamacpp ray
+	-$(INSTALL) xllamacpp
 	touch $@
 
 # vLLM wants other versions of what we use, so that it lies before our packages in an environment of

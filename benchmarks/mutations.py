@@ -54,7 +54,7 @@ FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py
 PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/server/client.py"
-SCORER, RAY = "models/server/scorer.py", "tests/execution/test_ray_connection.py"
+SCORER = "models/server/scorer.py"
 LIMITS, PAGE = "tests/security/test_limits.py", "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
 TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
@@ -166,10 +166,6 @@ MUTATIONS = (
     Mutation("outputs", "storage/atomic.py", "if target.is_file() and _is_of_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
     Mutation("outputs", "storage/atomic.py", "target.stat().st_size and _kind(target) != _kind(beside):", "False:", OUTPUTS, "did_not_write"),
     Mutation("outputs", "storage/atomic.py", "if path.exists() and not path.is_file() and not path.is_dir():", "if False:", OUTPUTS, "pipe"),
-    # Ray
-    Mutation("ray", "execution/ray.py", '"0", False  # Ray', '"1", True  # Ray', RAY, "alone"),
-    Mutation("ray", "execution/ray.py", "if not allow_open:", "if False:", RAY, "refused"),
-    Mutation("ray", "execution/ray.py", 'return None if mode.lower() == "token"', "return None if True", RAY, "refused"),
 )  # fmt: skip
 
 

@@ -44,7 +44,6 @@ COMPONENTS: dict[str, Callable[[], Provision]] = {
     "axe-core": find_axe,
     "PostgreSQL": find_postgres,
     "shared data": _shared_data,
-    "ray": _package("ray", "tests on a Ray cluster"),
     "xllamacpp": _package("xllamacpp", "tests of llama.cpp's server"),
     "bitsandbytes": _package("bitsandbytes", "tests of 8-bit weights"),
 }

@@ -6,15 +6,12 @@ ended: then it fails at once and shows what the process said.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -107,22 +104,3 @@ def python(code: str, *arguments: object, **options: Any) -> subprocess.Complete
         env=env,
         **options,
     )
-
-
-def two_nodes() -> tuple[Any, Any]:
-    """A Ray cluster of two nodes of one core each on this machine, and the second of them; called
-    in a process of its own, as Ray leaves threads and sockets behind."""
-    from ray.cluster_utils import Cluster
-
-    class Patient(Cluster):
-        def _wait_for_node(self, node: Any, timeout: float = PATIENCE_S) -> None:
-            super()._wait_for_node(node, timeout)
-
-    # Ray's usual folder may belong to another user of this machine.
-    folder = tempfile.mkdtemp(prefix="ray-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["RAY_TMPDIR"] = folder
-    cluster = Patient(initialize_head=True, head_node_args={"num_cpus": 1})
-    second = cluster.add_node(num_cpus=1)
-    os.environ["RAY_ADDRESS"] = cluster.address
-    return cluster, second

@@ -21,7 +21,6 @@ LAYERS = {
     "extras": 1,
     "settings": 1,
     "storage": 2,
-    "execution": 3,
     "display": 2,
     "statistics": 2,
     "readouts": 2,

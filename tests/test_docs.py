@@ -23,7 +23,6 @@ INSIDE = {
     "bridges",
     "cli",
     "display",
-    "execution",
     "exports",
     "gate",
     "machine",

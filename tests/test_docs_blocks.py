@@ -31,10 +31,6 @@ from clinometer.samples import write_samples
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "generated" not in page.parts]
-#: page -> why its Python does not run here
-NOT_RUN = {
-    "cluster.md": "starts a Ray cluster; tests/execution runs the same calls",
-}
 COMMANDS = {" ".join(path): command for path, command in every_command()}
 
 
@@ -157,7 +153,7 @@ def test_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.Mon
             plain = re.sub(r"^(:tags:|!|%).*$", "", joined, flags=re.MULTILINE)
             if not block.text.startswith("%%"):
                 ast.parse(plain)
-        elif block.language == "python" and page.name not in NOT_RUN:
+        elif block.language == "python":
             exec(compile(block.text, str(page), "exec"), names)  # noqa: S102
 
 

@@ -100,7 +100,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
         (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
         (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
-        (["audit", bert, "--executor", "ray"], install_command("ray")),
         (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
         (["import", "table", "p.csv"], ""),
         (["import", "replies", "scored.csv", "--out", "scored"], ""),
@@ -279,15 +278,6 @@ def test_people(environment: MakeEnvironment) -> None:
 def test_notebook(environment: MakeEnvironment) -> None:
     code = "import clinometer as cm; print(cm.read_table('p.csv').to_xarray().sizes['group'])"
     assert environment("notebook").run("-c", code) == "2\n"
-
-
-def test_ray(environment: MakeEnvironment) -> None:
-    code = (
-        "from clinometer.execution.ray import Pool, WorkerResources\n"
-        "with Pool(lambda: abs, resources=WorkerResources(cpus=1)) as pool:\n"
-        "    print(list(pool.map([-2])))"
-    )
-    assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"
 
 
 def test_training(environment: MakeEnvironment) -> None:

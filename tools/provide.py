@@ -21,7 +21,7 @@ from clinometer.machine import Provision, find_axe, find_browser, find_postgres
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,
 #: so that one that is missing costs its own tests and no others.
-WHEELS = ("ray", "xllamacpp", "bitsandbytes")
+WHEELS = ("xllamacpp", "bitsandbytes")
 
 
 def main() -> None:

@@ -8,10 +8,9 @@ ClinometerError
 │   ├── SettingsError     an option, argument or weight
 │   ├── RunError          a run folder
 │   └── MissingExtra      an optional dependency is not installed
-├── ModelError            a model or server failed             exit status 3
-│   ├── ModelNotFound     no such model here                   exit status 2
-│   └── Unmeasurable      it gave no answer to measure
-└── ClusterError          workers or nodes were lost           exit status 3
+└── ModelError            a model or server failed             exit status 3
+    ├── ModelNotFound     no such model here                   exit status 2
+    └── Unmeasurable      it gave no answer to measure
 
 A message is one line: the thing, what was expected, what was found, the next step.
 """
@@ -101,12 +100,6 @@ class Unmeasurable(ModelError):
     def __init__(self, message: str, *, other: float = 1.0) -> None:
         super().__init__(message)
         self.other = other
-
-
-class ClusterError(ClinometerError, RuntimeError):
-    """Workers or nodes are missing or were lost."""
-
-    exit_status = 3
 
 
 def closest(name: object, known: Iterable[str]) -> str:

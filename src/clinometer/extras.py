@@ -34,7 +34,6 @@ EXTRAS = {
     "inspect": (("inspect_ai",), "models of Inspect's providers (inspect:…), its tasks and logs"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
-    "ray": (("ray",), "--executor ray"),
     "notebook": (("xarray",), "to_xarray"),
     "arviz": (("h5netcdf", "h5py"), "export arviz"),
     "mlflow": (("mlflow",), "export mlflow"),

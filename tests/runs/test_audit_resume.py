@@ -82,7 +82,7 @@ def test_replay_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
     code = (
         "import sys; from tests.runs.small_audit import *\n"
         "audit(MODEL, out=sys.argv[1], replay=True, **SMALL)\n"
-        "print(*({'torch', 'transformers', 'ray'} & set(sys.modules)))"
+        "print(*({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = python(code, out)
     assert done.returncode == 0, done.stderr

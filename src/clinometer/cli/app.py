@@ -36,7 +36,7 @@ STATUSES = {
     0: "done",
     1: "a measured condition failed: `--fail-above`, `--fail-below`, `gate`: worse; never an error",
     2: "wrong input: an option, a file, a name; or a package that is not installed",
-    3: "a model, a server or a cluster failed, or memory ran out; rerun the same command to resume "
+    3: "a model or a server failed, or memory ran out; rerun the same command to resume "
     "an audit. Or there is nothing to measure: almost no answer of a model fits a category. Of "
     "`gate`, which asks no model: cannot tell",
     UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",

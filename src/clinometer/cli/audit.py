@@ -28,7 +28,6 @@ from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
-from clinometer.execution.ray import WorkerResources
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.find import default_folder
@@ -102,15 +101,6 @@ def audit_command(
     ] = None,
     min_coverage: MIN_COVERAGE = None,
     fail_other: FAIL_OTHER = None,
-    executor: Annotated[
-        str,
-        opt(
-            "Where the model runs: local, or ray (see docs/cluster.md).",
-            panel="Cluster",
-            advanced=True,
-        ),
-    ] = "local",
-    resources: WorkerResources,
     fresh: Annotated[
         bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
     ] = False,
@@ -187,8 +177,6 @@ def audit_command(
             fresh=fresh,
             replay=replay,
             cache=not no_cache,
-            executor=executor,
-            resources=resources,
             protocol=protocol,
         )
 

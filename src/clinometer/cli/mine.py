@@ -9,7 +9,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import derived, grouped
+from clinometer.cli.options import grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.contexts.context_set import ArticlesRecord
@@ -17,7 +17,6 @@ from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import out_files
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
-from clinometer.execution.ray import WorkerResources
 from clinometer.extras import require
 
 
@@ -54,9 +53,7 @@ def mine_command(
             advanced=True,
         ),
     ] = None,
-    executor: Annotated[str, opt("Where to parse: local or ray.", advanced=True)] = "local",
     processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
-    allow_open_ray: Annotated[bool, derived(WorkerResources, "allow_open")] = False,
     fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
@@ -83,9 +80,7 @@ def mine_command(
             out,
             settings,
             name=name,
-            executor=executor,
             processes=processes,
-            allow_open_ray=allow_open_ray,
             explain=explain,
             fresh=fresh,
             perplexity=judge,

@@ -15,8 +15,8 @@ from clinometer.errors import (
     ModelNotFound,
     SettingsError,
 )
-from clinometer.execution.background import EventLoop, together
 from clinometer.extras import require
+from clinometer.models.background import EventLoop, together
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.asking import AskingSampler
 from clinometer.models.generation.first_token import LISTED, FirstTokenScorer

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
 from clinometer.errors import RunError, Unmeasurable
-from clinometer.execution.ray import WorkerResources
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
@@ -41,7 +40,7 @@ from clinometer.runs.precision import SequentialSample
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
-from clinometer.runs.scores.scoring import Executor, ModelQuery, ScoreCache, Scoring, make_executor
+from clinometer.runs.scores.scoring import AuditedModel, ModelQuery, ScoreCache, Scoring
 from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, resolve
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.reply_log import ReplyLog
@@ -93,8 +92,6 @@ def audit(
     fresh: bool = False,
     replay: bool = False,
     cache: bool = True,
-    executor: str = "local",
-    resources: WorkerResources | None = None,
     protocol: str | Path | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -113,8 +110,7 @@ def audit(
     `fresh` starts over. Without `out` everything stays in memory. `replay` measures the scores in
     `out` and never opens a model, even if some are missing.
 
-    `cache` reuses what this machine has scored before. `executor` is where the model runs, "local"
-    or "ray"; `resources` is what a Ray worker occupies. Neither changes a number.
+    `cache` reuses what this machine has scored before.
 
     `protocol` is a file with a plan: it gives the topic, contexts and settings that are not given
     here, and run.json lists where those given here deviate from it.
@@ -166,7 +162,7 @@ def audit(
         beside: dict[str, int] = {}  # what the edited questions have used
         if folder and (edited := RunFolder(folder.path / PLACEBO)).exists():
             beside = edited.read_record().usage
-        keeps = folder.replies if folder and executor == "local" else None
+        keeps = folder.replies if folder else None
         if record is not None and keeps is not None and not beside:
             used = ReplyLog(keeps).used  # a kill may have come before it was recorded
             record.usage = {k: max(n, used.get(k, 0)) for k, n in {**used, **record.usage}.items()}
@@ -174,22 +170,22 @@ def audit(
         if record is not None:
             load = begun_load(load, record, added(record.usage, beside))
         question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout, keeps)
-        workers = stack.enter_context(closing(make_executor(executor, question, resources)))
+        opened = stack.enter_context(closing(AuditedModel(question)))
         # What was answered before a plan was made is no answer to it.
         use = cache and plan is None and begun is None
         scores = ScoreCache(question, settings.scoring(), use=use)
         unplanned = held is not None and (
             held.protocol is None or (plan is not None and held.protocol.sha256 != plan.sha256)
         )
-        if record is not None and executor == "local":
+        if record is not None:
             _same_weights(record.model, revision_of(spec, load))
         if record is None:
-            record = _begin(workers, scores, resolved)
+            record = _begin(opened, scores, resolved)
             cost = resolved.cost(spec)
             record.cost = None if cost is None else cost_record(cost)
         if plan is not None:
             record.protocol = plan.record(record.protocol, late=LATE if unplanned else None)
-        scoring = Scoring(workers, scores, folder, progress, last=not settings.placebo)
+        scoring = Scoring(opened, scores, folder, progress, last=not settings.placebo)
         return _audit_model(record, resolved, folder, scoring, fresh=fresh)
 
 
@@ -247,14 +243,14 @@ def _same_weights(begun: ModelRecord, revision: str | None) -> None:
         begun.check_same(begun.model_copy(update={"revision": revision}))
 
 
-def _begin(executor: Executor, cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
+def _begin(model: AuditedModel, cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
     """The record of a new run. The model is opened for it unless its description is cached from
     the last time."""
     topic = audit.topic
     space = topic.render(audit.contexts.templates[0], topic.groups[0]).space
     described = cache.described(space=space)
     if described is None:
-        described = executor.describe(space=space)
+        described = model.describe(space=space)
         cache.keep_description(*described, space=space)
     info, report = described
     record = new_record(info, topic, audit.contexts, audit.settings)

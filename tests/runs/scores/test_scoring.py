@@ -1,4 +1,4 @@
-"""Scores reach the folder and the cache, whichever thread or executor makes them."""
+"""Scores reach the folder and the cache, whichever thread makes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clinometer.models import LoadOptions, ModelSpec, WordOptions
 from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
-from clinometer.runs.scores.scoring import CellBlock, LocalExecutor, ModelQuery
+from clinometer.runs.scores.scoring import AuditedModel, CellBlock, ModelQuery
 from clinometer.topics import Prompt, parse_topic
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])
@@ -113,9 +113,9 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored() -> None:
         )
         for k in range(0, 24, 4)
     ]
-    executor = LocalExecutor(query)
-    alone = list(executor.score(blocks))
-    scorer: Any = executor._scorer
+    model = AuditedModel(query)
+    alone = list(model.score(blocks))
+    scorer: Any = model.scorer
     scorer.info = replace(scorer.info, device="cuda")
     score = scorer.score
     callers: list[int] = []
@@ -125,9 +125,9 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored() -> None:
         return score(*args)
 
     scorer.score = seen
-    ahead = list(executor.score(blocks))
+    ahead = list(model.score(blocks))
     assert len(callers) == len(blocks)
     assert threading.get_ident() not in callers
-    for a, b in zip(alone, ahead, strict=True):
-        np.testing.assert_array_equal(a.cells, b.cells)
-        np.testing.assert_array_equal(a.scores.log_probs, b.scores.log_probs)
+    for (cells, scores), (cells_ahead, scores_ahead) in zip(alone, ahead, strict=True):
+        np.testing.assert_array_equal(cells, cells_ahead)
+        np.testing.assert_array_equal(scores.log_probs, scores_ahead.log_probs)

@@ -1,9 +1,8 @@
 """One mining run from corpus to context set.
 
-Every article is read once and its candidate sentences are spooled; then those of a
-random sample of articles are parsed in pieces, here or on other machines; then the
-counts of all pieces become one context set per topic. The work folder keeps what is finished, so
-that the same command resumes after a kill.
+Every article is read once and its candidate sentences are spooled; then those of a random sample
+of articles are parsed in pieces; then the counts of all pieces become one context set per topic.
+The work folder keeps what is finished, so that the same command resumes after a kill.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import heapq
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ from clinometer.contexts.mining.languages import Language, decide_each, open_lan
 from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.work_folder import SourceCounts, Tally, TemplateCount, WorkFolder
-from clinometer.errors import ContextError, InputError, SettingsError
+from clinometer.errors import ContextError, InputError
 from clinometer.storage.atomic import output_file
 from clinometer.storage.resumable import store_as_they_come
 
@@ -44,8 +43,6 @@ ParsedPiece = tuple[int, list[Tally], list[Decision]]
 
 PIECE = 400  # sentences per piece: the most work that a kill can lose
 FEWEST = 10  # pieces of a small corpus, so that its progress is seen
-#: Pieces sent to a cluster at a time: the number in memory here.
-_WINDOW = 256
 
 
 def mine(
@@ -54,9 +51,7 @@ def mine(
     settings: MineSettings,
     *,
     name: str | None = None,
-    executor: str = "local",
     processes: int = 1,
-    allow_open_ray: bool = False,
     explain: str | os.PathLike[str] | None = None,
     fresh: bool = False,
     perplexity: Perplexity | None = None,
@@ -78,8 +73,6 @@ def mine(
         raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
-    if executor not in ("local", "ray"):
-        raise SettingsError(f"executor: expected local or ray, found {executor!r}")
     run = _MiningRun(sources, settings, languages, WorkFolder(path), progress or (lambda *_: None))
     identity = {
         **settings.describe(),
@@ -88,11 +81,7 @@ def mine(
     }
     once = any(source.is_stdin for source in sources)  # standard input cannot be read again
     with run.work.opened(identity, fresh=fresh or once):
-        run.parse(
-            explain=explain is not None,
-            processes=0 if executor == "ray" else processes,
-            allow_open_ray=allow_open_ray,
-        )
+        run.parse(explain=explain is not None, processes=processes)
         if explain is not None:
             with (
                 output_file(Path(explain), error=ContextError) as beside,
@@ -135,7 +124,7 @@ class _MiningRun:
     sample: _Sample = field(init=False)
     pieces: int = field(init=False)
 
-    def parse(self, *, explain: bool, processes: int, allow_open_ray: bool) -> None:
+    def parse(self, *, explain: bool, processes: int) -> None:
         """Read the sources, and parse the pieces that an earlier attempt did not finish."""
         work = self.work
         try:
@@ -143,10 +132,7 @@ class _MiningRun:
             self.sample = _Sample(work, len(self.sources), self.settings.sample)
             self.pieces = sum(1 for _ in self.sample.pieces())
             todo = (p for p in enumerate(self.sample.pieces()) if not work.has_part(p[0]))
-            if processes == 0:
-                open_worker = partial(_open_worker, self.settings, explain)
-                parsed = _on_ray(todo, open_worker, allow_open=allow_open_ray)
-            elif processes > 1:
+            if processes > 1:
                 parsed = _in_processes(todo, partial(_work, self.settings, explain), processes)
             else:
                 parsed = map(partial(decide_piece, self.languages, explain), todo)
@@ -373,14 +359,12 @@ def decide_piece(languages: Sequence[Language], explain: bool, piece: Piece) -> 
     return number, tallies, explained
 
 
-@lru_cache(maxsize=1)
-def _open_worker(settings: MineSettings, explain: bool) -> Callable[[Piece], ParsedPiece]:
-    """`decide_piece` with parsers that a process loads once."""
-    return partial(decide_piece, open_languages(settings), explain)
+#: The languages of a process of `_in_processes`, whose parsers it loads once.
+_languages_here = lru_cache(maxsize=1)(open_languages)
 
 
 def _work(settings: MineSettings, explain: bool, piece: Piece) -> ParsedPiece:
-    return _open_worker(settings, explain)(piece)
+    return decide_piece(_languages_here(settings), explain, piece)
 
 
 def _in_processes(
@@ -401,18 +385,3 @@ def _in_processes(
             raise ContextError(
                 "mining: a worker process died; rerun the same command to resume"
             ) from exc
-
-
-def _on_ray(
-    pieces: Iterator[Piece],
-    open_worker: Callable[[], Callable[[Piece], ParsedPiece]],
-    *,
-    allow_open: bool,
-) -> Iterable[ParsedPiece]:
-    from clinometer.execution.ray import Pool, WorkerResources
-
-    resources = WorkerResources(cpus=1, gpus=0, allow_open=allow_open)
-    with Pool(open_worker, resources=resources) as pool:
-        while window := list(islice(pieces, _WINDOW)):
-            for _, parsed in pool.map(window):
-                yield parsed

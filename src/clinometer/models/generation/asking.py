@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from clinometer.execution.background import settled
+from clinometer.models.background import settled
 from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import ModelInfo

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from clinometer.errors import ModelError
-from clinometer.execution.background import prefetch
+from clinometer.models.background import prefetch
 from clinometer.models.scoring.chain_rule import WordQuery
 from clinometer.models.tokens.word_tokens import Tokens, Trie
 from clinometer.statistics.arrays import FloatArray, IntArray

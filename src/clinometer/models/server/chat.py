@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clinometer.execution.background import settled
+from clinometer.models.background import settled
 from clinometer.models.generation.first_token import LISTED, FirstTokenScorer
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.server.accepted import FILTERED, PLAIN, Accepted

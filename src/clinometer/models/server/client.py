@@ -30,8 +30,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from clinometer.errors import ModelError, ModelNotFound, SettingsError
-from clinometer.execution.background import EventLoop
 from clinometer.extras import require
+from clinometer.models.background import EventLoop
 from clinometer.models.options import ServerOptions
 from clinometer.models.server.pace import Pace
 from clinometer.models.server.providers import PROVIDERS, Price, Provider, hosted, is_loopback

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from clinometer.execution.background import together
+from clinometer.models.background import together
 from clinometer.models.server.client import Client, Missing, WrongReply
 from clinometer.models.server.reply import (
     Listed,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.execution.background import together
+from clinometer.models.background import together
 from clinometer.models.generation.asking import AskingSampler
 from clinometer.models.generation.chat import find_opening
 from clinometer.models.generation.sampled import IN_TEMPLATE

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clinometer.errors import ModelNotFound
-from clinometer.execution.background import together
+from clinometer.models.background import together
 from clinometer.models.server.client import Client, RequestRefused, Unsupported, WrongReply
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from clinometer.errors import ModelError, SettingsError
-from clinometer.execution.background import prefetch
+from clinometer.models.background import prefetch
 from clinometer.models.catalog.open import open_model
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, fetch, run, to_device

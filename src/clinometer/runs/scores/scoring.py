@@ -1,7 +1,7 @@
 """Fill the table of a run: from the cache of the machine, then from the model.
 
-`Scoring` asks a `ScoreCache` for what this machine has scored before, and an `Executor` for the
-rest; each batch of scores goes to the run's table, its folder and the cache.
+`Scoring` asks a `ScoreCache` for what this machine has scored before, and the `AuditedModel` for
+the rest; each batch of scores goes to the run's table, its folder and the cache.
 """
 
 from __future__ import annotations
@@ -9,20 +9,17 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.errors import ModelError, SettingsError
-from clinometer.execution.background import prefetch, write_behind
-from clinometer.execution.ray import Pool, WorkerResources
+from clinometer.errors import ModelError
 from clinometer.models import (
     LoadOptions,
     ModelInfo,
@@ -34,6 +31,7 @@ from clinometer.models import (
     open_model,
     revision_of,
 )
+from clinometer.models.background import prefetch, write_behind
 from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.generation.asking import AskingSampler
 from clinometer.models.generation.first_token import FirstTokenScorer
@@ -58,14 +56,14 @@ class Scoring:
 
     def __init__(
         self,
-        executor: Executor,
+        model: AuditedModel,
         cache: ScoreCache,
         folder: RunFolder | None = None,
         progress: Progress | None = None,
         *,
         last: bool = True,
     ) -> None:
-        self.executor, self.cache, self.folder = executor, cache, folder
+        self.model, self.cache, self.folder = model, cache, folder
         self._progress = progress
         #: what keeps replies until the scores hold them; `last`: no other scoring follows
         self._log = folder.replies if folder and last else None
@@ -74,9 +72,9 @@ class Scoring:
 
     def beside(self, folder: RunFolder | None) -> Scoring:
         """The scoring of more prompts by the same model, after this one, into another folder."""
-        other = Scoring(self.executor, self.cache, folder, self._progress)
+        other = Scoring(self.model, self.cache, folder, self._progress)
         other._log = self.folder.replies if self.folder else None
-        other._counted = self.executor.usage()
+        other._counted = self.model.usage()
         return other
 
     def fill(self, table: PreferenceTable, record: RunRecord) -> None:
@@ -130,12 +128,12 @@ class Scoring:
                 yield block
 
         def scored() -> Iterator[Scored]:
-            for answer in self.executor.score(blocks()):
-                model = ModelRecord(**answer.info.to_dict())
+            for cells, scores in self.model.score(blocks()):
+                model = ModelRecord(**self.model.scorer.info.to_dict())
                 record.model.check_same(model)
                 record.model = model
-                table.add(answer.cells, answer.scores)
-                yield answer.cells, answer.scores
+                table.add(cells, scores)
+                yield cells, scores
 
         def store(batch: list[Scored]) -> None:
             count_usage()
@@ -147,7 +145,7 @@ class Scoring:
 
         def count_usage() -> None:
             """Record what was used before what it gave: it was paid for, and a kill may come."""
-            self._counted = self.executor.usage()
+            self._counted = self.model.usage()
             new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
             if new and (now := added(before, new)) != record.usage:
                 record.usage = now
@@ -189,11 +187,7 @@ def _blocks(table: PreferenceTable, *, shuffle: bool) -> Iterator[CellBlock]:
             yield CellBlock(cells, table.grid.prompts(cells), table.counts)
 
 
-# --- Executors: the model in this process, or in the workers of a Ray cluster ---------------------
-
-
-ExecutorName = Literal["local", "ray"]
-EXECUTORS: tuple[ExecutorName, ...] = ("local", "ray")
+# --- The model ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -235,63 +229,34 @@ class CellBlock:
     counts: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class BlockScores:
-    """Scores of a block, and the model that produced them."""
-
-    cells: NDArray[np.int64]
-    scores: WordScores
-    info: ModelInfo
-
-
-class Executor(Protocol):
-    """Scores blocks with a model."""
-
-    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
-        """The model's description, and how it tokenises the words."""
-
-    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
-        """Answer every block once, in any order."""
-
-    def usage(self) -> dict[str, int]:
-        """Server usage so far; empty for local models."""
-
-    def close(self) -> None: ...
-
-
-def make_executor(
-    name: str, question: ModelQuery, resources: WorkerResources | None = None
-) -> Executor:
-    """An executor by name; nothing is opened yet."""
-    if name == "local":
-        return LocalExecutor(question)
-    if name == "ray":
-        return RayExecutor(question, resources)
-    raise SettingsError(f"executor: expected one of {', '.join(EXECUTORS)}; found {name!r}")
-
-
-class LocalExecutor:
-    """The model in this process."""
+class AuditedModel:
+    """The model of an audit, opened when it is first needed."""
 
     def __init__(self, question: ModelQuery) -> None:
         self.question = question
         self._scorer: Scorer | None = None
 
+    @property
+    def scorer(self) -> Scorer:
+        if self._scorer is None:
+            self._scorer = self.question.open()
+        return self._scorer
+
     def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
-        scorer = self._opened()
-        return scorer.info, scorer.word_report(self.question.words, space=space)
+        """The model's description, and how it tokenises the words."""
+        return self.scorer.info, self.scorer.word_report(self.question.words, space=space)
 
-    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
-        scorer = self._opened()
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[Scored]:
+        """The scores of every block."""
+        scorer = self.scorer
 
-        def work(block: CellBlock) -> BlockScores:
-            scores = scorer.score(block.prompts, self.question.words, block.counts)
-            return BlockScores(block.cells, scores, scorer.info)
+        def work(block: CellBlock) -> Scored:
+            return block.cells, scorer.score(block.prompts, self.question.words, block.counts)
 
         # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
         # cores are busy as they are.
         gpu = scorer.info.device.startswith("cuda")
-        inner = _inner(scorer)
+        inner = scorer.scorer if isinstance(scorer, ReplyScorer) else scorer
         if isinstance(inner, AskingSampler | FirstTokenScorer):
             # The requests of many blocks share the rate that the server allows.
             yield from prefetch(work, blocks, by=inner.blocks_at_once, stop=inner.backend.halt)
@@ -299,82 +264,13 @@ class LocalExecutor:
             yield from prefetch(work, blocks, by=2) if gpu else map(work, blocks)
 
     def usage(self) -> dict[str, int]:
+        """Server usage so far; empty for local models."""
         return {} if self._scorer is None else self._scorer.usage()
 
     def close(self) -> None:
         if self._scorer is not None:
             self._scorer.close()
         self._scorer = None
-
-    def _opened(self) -> Scorer:
-        if self._scorer is None:
-            self._scorer = self.question.open()
-        return self._scorer
-
-
-def _inner(scorer: Scorer) -> Scorer:
-    """The scorer that asks the model."""
-    return scorer.scorer if isinstance(scorer, ReplyScorer) else scorer
-
-
-@dataclass(frozen=True)
-class _Describe:
-    """The model's description alone, before the first block."""
-
-    space: bool
-
-
-class RayExecutor:
-    """The model in the workers of a cluster, one copy each."""
-
-    def __init__(self, question: ModelQuery, resources: WorkerResources | None = None) -> None:
-        self.question = question
-        self.resources = resources
-        self._stack = ExitStack()
-        self._pool: (
-            Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]] | None
-        ) = None
-
-    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
-        for _, answer in self._opened().map([_Describe(space)]):
-            if isinstance(answer, tuple):
-                return answer
-        raise AssertionError("a pool answers every block")
-
-    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
-        for _, answer in self._opened().map(blocks):
-            if isinstance(answer, BlockScores):
-                yield answer
-
-    def usage(self) -> dict[str, int]:
-        return {}  # each worker counts for itself, and its counts end with it
-
-    def close(self) -> None:
-        self._stack.close()
-        self._pool = None
-
-    def _opened(self) -> Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]]:
-        if self._pool is None:
-            self._pool = self._stack.enter_context(
-                Pool(partial(_worker, self.question), resources=self.resources)
-            )
-        return self._pool
-
-
-def _worker(
-    question: ModelQuery,
-) -> Callable[[CellBlock | _Describe], BlockScores | tuple[ModelInfo, WordReport]]:
-    """What a worker does; it resolves the model's name itself, as files may be elsewhere there."""
-    spec = ModelSpec.parse(question.spec.wrote or question.spec.name).asked_with(question.load)
-    local = LocalExecutor(replace(question, spec=spec))
-    local.describe(space=True)  # open the model now, so that a failure shows at once
-
-    def work(block: CellBlock | _Describe) -> BlockScores | tuple[ModelInfo, WordReport]:
-        if isinstance(block, _Describe):
-            return local.describe(space=block.space)
-        return next(local.score([block]))
-
-    return work
 
 
 # --- The cache: cells that this machine has scored before, by model, words and prompt -------------

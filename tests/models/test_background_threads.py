@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clinometer.execution.background import prefetch, write_behind
+from clinometer.models.background import prefetch, write_behind
 
 
 def test_the_next_part_is_worked_on_while_the_caller_has_the_last() -> None:

@@ -1,1 +1,0 @@
-"""Where work runs: on the actors of a Ray cluster, or in an event loop in the background."""
