@@ -2,7 +2,7 @@
 # make test       runs every test but those of the four below
 # make test-long  runs what is long by nature: notebooks, wheels, browsers, fuzzers, kill storms
 # make test-vllm  runs vLLM's tests, in an environment of their own
-# make test-peers runs the tests of exports that other tools read back, in a third one
+# make test-peers runs the test of what mlcroissant reads back, in a third one
 # make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a fourth one
 # make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)
 # make docs       builds the documentation site in build/docs and runs its notebooks
@@ -10,8 +10,8 @@
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
 
-# What other tools read back, and Inspect's replies, are tested in environments of their own.
-PEERS := tests/exports/test_datasets_arviz_tree.py tests/exports/test_croissant.py tests/exports/test_trackers_mlflow_run.py tests/exports/test_trackers_wandb_run.py
+# What mlcroissant reads back, and Inspect's replies, are tested in environments of their own.
+PEERS := tests/exports/test_croissant.py
 APART := --ignore tests/models/vllm $(addprefix --ignore ,$(PEERS)) --ignore tests/models/test_inspect_model_replies.py
 
 SUITE = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART)
@@ -107,7 +107,7 @@ $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
 	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm/requirements.txt
 	touch $@
 
-# The tools that read our exports bring fifty packages that nothing else here needs.
+# mlcroissant brings packages that nothing else here needs.
 $(STAMPS)/peers: $(STAMPS)/test tests/exports/requirements.txt
 	$(BIN)/python -m venv $(VENV)/peers
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \

@@ -29,7 +29,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"inspect", "vllm", "arviz", "mlflow", "wandb", "dev", "bench", "docs", "all"}
+NOT_TRIED = {"inspect", "vllm", "dev", "bench", "docs", "all"}
 #: How far a group of annotators is.
 STATUS = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
 
@@ -115,12 +115,8 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["report", "run", "--out", "run.html"], install_command("altair")),
         (["report", "run", "--leaderboard"], install_command("altair")),
         (["view", "run"], install_command("fastapi")),
-        (["export", "xarray", "run"], install_command("xarray")),
-        (["export", "arviz", "run"], install_command("xarray")),
         (["export", "hugging-face", "run", "--out", "card"], install_command("huggingface_hub")),
         (["export", "every-eval-ever", "run", "--organization", "us"], ""),
-        (["export", "mlflow", "run"], install_command("mlflow")),
-        (["export", "wandb", "run"], install_command("wandb")),
         (["export", "labels", "run"], "expected a run with sampled replies"),
         (["export", "croissant", "paper-gender", "--license", "MIT", "--url", "here"], ""),
         (["reliability", "annotate", "statements.csv"], install_command("fastapi")),
@@ -308,7 +304,7 @@ def test_every_extra_is_tested() -> None:
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
     assert extras == {name.removeprefix("test_") for name in globals()} & extras
-    assert set(EXTRAS) == extras | {"inspect", "vllm", "arviz", "mlflow", "wandb"}
+    assert set(EXTRAS) == extras | {"inspect", "vllm"}
 
 
 def test_data_packages_match_the_constraints() -> None:

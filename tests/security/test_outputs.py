@@ -19,7 +19,7 @@ from clinometer.storage.atomic import output_file
 #: Options that name a file to write; every command writes through the same two functions.
 WRITERS: dict[str, tuple[str, ...]] = {
     "report": ("report", "RUN", "--format", "md", "--out"),
-    "export": ("export", "xarray", "RUN", "--out"),
+    "export": ("export", "every-eval-ever", "RUN", "--organization", "us", "--out"),
     "gate": ("gate", "RUN", "--baseline", "RUN", "--markdown"),
 }
 

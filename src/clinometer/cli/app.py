@@ -149,12 +149,8 @@ COMMANDS: CommandTable = {
     ),
     "export": (
         {
-            "xarray": ("exports:xarray_command", "Every preference, weight and risk as netCDF"),
-            "arviz": ("exports:arviz_command", "A run with its intervals, for ArviZ"),
             "hugging-face": ("exports:hugging_face_command", "Risks in a model card"),
             "every-eval-ever": ("exports:every_eval_ever_command", "A record of Every Eval Ever"),
-            "mlflow": ("exports:mlflow_command", "Settings, risks and report, logged to MLflow"),
-            "wandb": ("exports:wandb_command", "Settings and risks, logged to Weights & Biases"),
             "croissant": ("exports:croissant_command", "A context set with Croissant metadata"),
             "lm-eval": ("exports:lm_eval_command", "An audit as a task of lm_eval"),
             "labels": ("exports:labels_command", "Replies of a run, for people to label"),

@@ -23,26 +23,6 @@ from clinometer.topics import load_topic
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
-def xarray_command(
-    run: RUN,
-    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run.nc"),
-) -> None:
-    """Write every preference, weight and risk of a run as a netCDF file, which xarray opens."""
-    from clinometer.exports.datasets import write_netcdf
-
-    _written([write_netcdf(Run.load(run), out)], f'xarray.open_dataset("{out}")')
-
-
-def arviz_command(
-    run: RUN,
-    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run-arviz.nc"),
-) -> None:
-    """Write a run with its risks and their intervals as a tree of datasets, which ArviZ opens."""
-    from clinometer.exports.datasets import write_arviz
-
-    _written([write_arviz(Run.load(run), out)], f'xarray.open_datatree("{out}")')
-
-
 def hugging_face_command(
     run: RUN,
     out: Annotated[Path, opt("A checkout of the model's repository.", "--out", "-o")],
@@ -79,36 +59,6 @@ def every_eval_ever_command(
     _written(
         [write_every_eval_ever(Run.load(run), out, evaluator)], "contribute it to the database"
     )
-
-
-def mlflow_command(
-    run: RUN,
-    tracking_uri: Annotated[
-        str | None, opt("MLflow tracking server or database.", unset="MLFLOW_TRACKING_URI")
-    ] = None,
-    experiment: Annotated[str, opt("Name of the experiment.")] = "clinometer",
-) -> None:
-    """Log a run to MLflow: settings, risks with the ends of their intervals, the report."""
-    from clinometer.exports.trackers import log_to_mlflow
-
-    key = log_to_mlflow(Run.load(run), tracking_uri=tracking_uri, experiment=experiment)
-    console().print(f"Logged run {key} in experiment {experiment}. Next: mlflow ui", soft_wrap=True)
-
-
-def wandb_command(
-    run: RUN,
-    project: Annotated[str, opt("Name of the project.")] = "clinometer",
-    offline: Annotated[bool, opt("Write to disk only, for wandb sync.", "--offline")] = False,
-    out: Annotated[
-        Path | None, opt("Folder for W&B's files.", "--out", "-o", unset="W&B's own")
-    ] = None,
-) -> None:
-    """Log a run to Weights & Biases: settings, risks with the ends of their intervals, groups."""
-    from clinometer.exports.trackers import log_to_wandb
-
-    kept = log_to_wandb(Run.load(run), project=project, offline=offline, folder=out)
-    then = f"wandb sync {kept}" if offline else "open the project"
-    console().print(f"Logged to project {project}. Next: {then}", soft_wrap=True)
 
 
 def croissant_command(

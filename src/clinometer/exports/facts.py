@@ -60,7 +60,13 @@ def interval_words(estimate: Estimate) -> str:
 
 
 def flat_metrics(run: Run) -> dict[str, float]:
-    """Risks and the ends of their intervals under names of letters, for trackers of metrics."""
+    """Risks and the ends of their intervals under names of letters, for trackers of metrics.
+
+    >>> from clinometer import audit
+    >>> metrics = flat_metrics(audit("reference:random"))
+    >>> metrics["R"], metrics["R_volatility"], metrics["n_contexts"]
+    (1.0, 1.0, 20.0)
+    """
     metrics = {}
     for name, estimate in estimates(run).items():
         metrics[name] = estimate.value
