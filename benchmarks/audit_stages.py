@@ -32,7 +32,6 @@ import argparse
 import csv
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -82,10 +81,11 @@ class Stages:
                 del self._inside.children
 
 
-def resident() -> int:
-    """Bytes of memory that this process holds now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+def memory(kind: str) -> int:
+    """Megabytes that this process holds (VmRSS), or the most it has held (VmHWM)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith(f"{kind}:"))
+    return int(line.split()[1]) * 1024 // 10**6
 
 
 def one_audit(arguments: list[str], started: float) -> None:
@@ -130,7 +130,7 @@ def one_audit(arguments: list[str], started: float) -> None:
 
         stages.wrap("tokenise", causal, "head_tokens")
         scorer: Any = stages.call("load", load, query)
-        loaded.append(resident())
+        loaded.append(memory("VmRSS"))
         score = scorer.score
 
         def scoring(prompts: Any, words: Any, counts: Any = None) -> Any:
@@ -163,7 +163,7 @@ def one_audit(arguments: list[str], started: float) -> None:
         if end.code:
             raise
     wall = time.time() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = memory("VmHWM")
     scorer, score = opened[0]
     cells = sum(sizes)
     everything = [prompt for prompts, _, _ in asked for prompt in prompts]
@@ -179,7 +179,7 @@ def one_audit(arguments: list[str], started: float) -> None:
         "cells": cells,
         "wall_s": round(wall, 2),
         "stages_s": {name: round(s, 2) for name, s in stages.seconds.items()},
-        "memory_mb": {"loaded": loaded[0] // 10**6, "peak": peak // 10**6},
+        "memory_mb": {"loaded": loaded[0], "peak": peak},
         "batch_tokens": scorer.batch_size.tokens,
         "scorer_per_s": round(cells / again, 1),
         "first pass of the scorer": round(again / stages.seconds["score"], 3),

@@ -217,7 +217,10 @@ def _flips(G: int) -> Iterator[FloatArray]:
         return
     rng = np.random.default_rng(0)
     for _ in range(FLIPS // _BLOCK):
-        yield np.asarray(rng.integers(0, 2, (_BLOCK, G)) * 2.0 - 1.0, dtype=np.float64)
+        signs = rng.integers(0, 2, (_BLOCK, G)).astype(np.float64)
+        signs *= 2.0
+        signs -= 1.0
+        yield signs
 
 
 def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -228,11 +231,12 @@ def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray,
     """
     a = units.weight / units.total
     u = shares - a[..., None] * units.mean
-    size = np.sqrt((u**2).sum(axis=0))
-    y = (u / np.where(size > 0, size, 1.0)).reshape(len(u), -1)
+    size = np.sqrt(np.einsum("uxk,uxk->xk", u, u))
+    square, cross = (a**2).sum(axis=0)[:, None], np.einsum("uxk,ux->xk", u, a)
+    u /= np.where(size > 0, size, 1.0)
+    y = u.reshape(len(u), -1)
     largest = np.concatenate([np.abs(flips @ y).max(axis=1) for flips in _flips(len(y))])
     c2 = float(np.quantile(largest, level)) ** 2
-    square, cross = (a**2).sum(axis=0)[:, None], np.einsum("uxk,ux->xk", u, a)
     room = 1 - c2 * square
     fits = (room > 0) & (2.0 ** (1 - len(y)) < 1 - level)
     middle = c2 * cross / np.where(fits, room, 1.0)
