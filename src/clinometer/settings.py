@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from math import inf
 from numbers import Real
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -222,7 +223,7 @@ def option_names(kind: Any) -> tuple[str, ...]:
     >>> option_names(Option)
     ()
     """
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     found: dict[str, None] = {}
     for one in fields(kind):
         inner = dataclass_in(hints[one.name])
@@ -231,8 +232,13 @@ def option_names(kind: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 def _names(kind: Any) -> Iterator[str]:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     for one in fields(kind):
         yield one.name
         if (inner := dataclass_in(hints[one.name])) is not None:
@@ -244,7 +250,7 @@ def _replaced(
 ) -> Any:
     """`enclosing` are settings of the dataclasses around this one: given alone, they create no
     nested dataclass that is None."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     own = {one.name: given[one.name] for one in fields(kind) if one.name in given}
     names = {one.name for one in fields(kind)}
     outer = {*enclosing, *names}
