@@ -130,6 +130,20 @@ def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clinometer.cli.progress.FIRST_S", float("inf"))
 
 
+@pytest.fixture(autouse=True)
+def damage_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that does not fit its record is looked at again for three seconds, as a writer may
+    be at work; a test that damages one has no writer."""
+    monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without their drawings, which take most of the time, for tests of what pages say; those
+    of tests/report draw."""
+    monkeypatch.setattr("clinometer.report.figure.Figure.inline_one", lambda *_: "<svg></svg>")
+
+
 @pytest.fixture
 def clinometer(capsys: pytest.CaptureFixture[str]) -> Clinometer:
     def run(*arguments: object) -> Result:

@@ -194,6 +194,7 @@ def test_one_entry_can_be_shown(clinometer: Clinometer, what: str, name: str) ->
     assert shown["sha256"] in clinometer("list", what, name).out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_reference_models_under_one_folder(clinometer: Clinometer, tmp_path: Path) -> None:
     names = [f"reference:{n}" for n in ("unbiased", "stereotyped", "random")]
     result = clinometer("audit", *names, "--out", tmp_path / "runs", "--json")

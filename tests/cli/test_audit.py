@@ -24,6 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_bare_audit_saves_its_run_and_says_where_and_what_next(
     clinometer: Clinometer, here: Path
 ) -> None:
@@ -223,6 +224,7 @@ def test_a_server_that_answers_is_asked_the_question_itself(
     assert clinometer(*command, "--out", "run", "--fail-other-above", "0.1").status == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_decisions_of_a_local_model_with_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
 ) -> None:

@@ -23,6 +23,7 @@ def file(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "trade.jsonl", lines)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_published_answers_give_scores_risks_and_what_was_not_read(
     clinometer: Clinometer, file: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def tables(folder: Path, *, careless: bool = False) -> tuple[Path, Path]:
     return replies, export
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_labels_correct_the_run_and_the_report_says_so(
     clinometer: Clinometer, tmp_path: Path
 ) -> None:

@@ -181,8 +181,8 @@ def test_ctrl_c_during_an_audit_says_how_many_cells_were_saved_and_where(tmp_pat
     from clinometer.runs import RunFolder
     from clinometer.runs.folder.recover import progress as stored
 
-    command = ["audit", "pocket:gpt2-l", "--contexts", "wikipedia"]
-    folder = Path("runs/pocket-gpt2-l-gender-wikipedia-gender")
+    command = ["audit", "pocket:gpt2-s", "--contexts", "wikipedia"]
+    folder = Path("runs/pocket-gpt2-s-gender-wikipedia-gender")
     parts = tmp_path / folder / "scores"
     status, err = interrupt(command, parts, "part-*.parquet", tmp_path)
     assert status == 130

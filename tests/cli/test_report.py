@@ -25,6 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return made_run(tmp_path_factory.mktemp("r") / "run", groups=120, contexts=12, replicates=100)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_with_social_factors(
     clinometer: Callable[..., Any], run: Run, tmp_path: Path
 ) -> None:
@@ -37,6 +38,7 @@ def test_a_page_with_social_factors(
     assert "No chart" not in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_factor_without_a_chart_is_named(
     clinometer: Callable[..., Any], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,16 +62,16 @@ def test_tables_are_exported(
     assert holds in (tmp_path / place).read_text(encoding="utf-8")
 
 
-def test_charts_are_exported_as_files(
-    clinometer: Callable[..., Any], run: Run, tmp_path: Path
-) -> None:
-    done = clinometer("report", run.path, "--format", "svg", "--out", tmp_path / "svg")
+def test_charts_are_exported_as_files(clinometer: Callable[..., Any], tmp_path: Path) -> None:
+    made_run(tmp_path / "run", groups=6, contexts=12, replicates=100)
+    done = clinometer("report", tmp_path / "run", "--format", "svg", "--out", tmp_path / "svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
     assert {"risks", "groups", "heat", "coverage"} <= files
     assert "effective" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_damaged_run_is_reported_in_one_line(
     clinometer: Callable[..., Any], run: Run, tmp_path: Path
 ) -> None:
@@ -136,6 +138,7 @@ def mixed(tmp_path: Path) -> list[Path]:
     return folders
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_says_that_intervals_rest_on_different_units(
     clinometer: Callable[..., Any], mixed: list[Path], tmp_path: Path
 ) -> None:

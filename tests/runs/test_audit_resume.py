@@ -20,6 +20,7 @@ from tests.runs.small_audit import CELLS, MODEL, SMALL, Started, finish, same
 from clinometer.errors import RunError
 from clinometer.report import write_report
 from clinometer.runs import Run, RunFolder, audit
+from clinometer.storage.result_folder import _LOOKS_S
 
 
 def stored(out: Path) -> int:
@@ -134,9 +135,8 @@ def test_a_bit_flip_in_a_part_is_rescored(small: Run, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("name", ["preferences", "groups", "contexts"])
 def test_a_bit_flip_in_a_table_is_refused_and_replayed(
-    small: Run, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    small: Run, tmp_path: Path, name: str
 ) -> None:
-    monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
     out = tmp_path / "run"
     shutil.copytree(present(small.path), out)
     file = out / f"{name}.parquet"
@@ -202,9 +202,10 @@ def test_a_read_only_folder_can_be_read(
 # --- readers beside a writer ------------------------------------------------------------------
 
 
-def test_ten_readers_never_see_half_a_run(tmp_path: Path) -> None:
+def test_ten_readers_never_see_half_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer scores, measures with one criterion after the other, and starts over; a reader
     gets a run that belongs together, or a line that says it is not finished."""
+    monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", _LOOKS_S)
     out, over = tmp_path / "run", threading.Event()
     seen: list[float] = []
     reported: set[float] = set()

@@ -32,10 +32,10 @@ from clinometer.statistics.arrays import FloatArray
 SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))
 """Runs and comparisons in all; the search for a release has 5,000."""
 
-RUNS, MORE_RUNS = 220, round(0.88 * SITUATIONS)
+RUNS, MORE_RUNS = 60, round(0.88 * SITUATIONS)
 """Situations of one run, in every test and in the long one."""
 
-COMPARISONS, MORE_COMPARISONS = 30, round(0.12 * SITUATIONS)
+COMPARISONS, MORE_COMPARISONS = 10, round(0.12 * SITUATIONS)
 """Comparisons, likewise."""
 
 MEASURES = ("R", "R_bias", "R_volatility", "R_between")

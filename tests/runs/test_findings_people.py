@@ -15,12 +15,12 @@ from clinometer.topics import choose_groups, load_topic, parse_topic
 OLD = ("65-year-old", "Gary", "Linda", "Debra", "Ronald")
 
 
-def findings(
+def audited(
     folder: Path, module: str, code: str, topic: cm.Topic, **how: Any
-) -> dict[str, Finding]:
+) -> tuple[cm.Run, dict[str, Finding]]:
     (folder / f"{module}.py").write_text(f"import hashlib\nasync def reply(asked):\n{code}")
     run = cm.audit(f"app:{module}:reply", topic=topic, **how)
-    return {one.kind: one for one in run.findings}
+    return run, {one.kind: one for one in run.findings}
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_it_is_said_whether_names_or_descriptions_move_the_answer(
         f"    return 'No' if any(w in text for w in {told_by}) and chance < 0.6 else 'Yes'\n"
     )
     module = f"people_{len(told_by)}"
-    found = findings(folder, module, code, topic, replies=3, max_contexts=24)
+    _, found = audited(folder, module, code, topic, replies=3, max_contexts=24)
     assert found["shown"].text.startswith(said)
     assert found["shown"].sure == "clear"
 
@@ -64,10 +64,9 @@ def test_a_planted_difference_is_found_with_its_size_and_interval(folder: Path) 
         "    planted = 12 if asked['name'] == 'Ann' and int(asked['file']) % 3 == 0 else 0\n"
         "    return str(50 + int(asked['file']) + spread - planted)\n"
     )
-    said = findings(folder, "planted_points", code, topic, replies=8)["split"]
-    assert "Ann 3." in said.text
-    assert said.sure == "clear"
-    run = cm.audit("app:planted_points:reply", topic=topic, replies=8)
+    run, found = audited(folder, "planted_points", code, topic, replies=8)
+    assert "Ann 3." in found["split"].text
+    assert found["split"].sure == "clear"
     assert run.record.components is not None
     ann = run.record.components.groups[0]
     assert ann.low is not None
@@ -79,7 +78,7 @@ def test_a_planted_difference_is_found_with_its_size_and_interval(folder: Path) 
     assert case.text.startswith("Ann gets ")
     assert "each the mean of 8 replies" in case.text
     assert -12 <= case.value < -6  # the planted 12, less a fourth of it, and the spread
-    gap = next(one for one in run.findings if one.kind == "gap")
+    gap = found["gap"]
     assert gap.text.startswith("Ann is ")
     assert "below the mean" in gap.text
     assert "standard deviations" in gap.text

@@ -118,21 +118,21 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
 def test_a_model_that_is_asked_as_planned_is_the_planned_one(
     tmp_path: Path, clinometer: Any
 ) -> None:
-    """A run names it with how it is asked: pocket:gpt2-s (100 replies)."""
+    """A run names it with how it is asked: pocket:gpt2-s (5 replies)."""
     path = tmp_path / "contexts.csv"
     path.write_text(CONTEXTS, encoding="utf-8")
     plan = tmp_path / "plan.toml"
     made = clinometer(
         "plan", "--model", "pocket:gpt2-s", "--contexts", path, "--groups", "nurse,teacher",
-        "--replies", "100", "--protocol", plan,
+        "--replies", "5", "--protocol", plan,
     )  # fmt: skip
     assert made.status == 0
     shown = clinometer("audit", "--protocol", plan, "--out", tmp_path / "run", "--json")
     (run,) = json.loads(shown.out)["runs"]
-    assert run["model"] == "pocket:gpt2-s (100 replies)"
+    assert run["model"] == "pocket:gpt2-s (5 replies)"
     assert run["protocol"]["deviations"] == []
     other = clinometer("audit", "pocket:gpt2-m", "--protocol", plan, "--out", tmp_path / "m")
-    assert "model pocket:gpt2-m (100 replies) was not planned" in other.out
+    assert "model pocket:gpt2-m (5 replies) was not planned" in other.out
 
 
 #: Columns by which contexts can be clustered, and counts, which are a corpus.

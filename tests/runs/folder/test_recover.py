@@ -26,6 +26,7 @@ from clinometer.runs.folder.recover import (
 from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def edit(folder: Path, **changes: Any) -> None:
