@@ -28,7 +28,7 @@ KNOWN = 1e-9
 FLIPS = 4096
 """Flips of the contexts: all of them up to 13 contexts, else as many at random, always the same."""
 
-_BLOCK = 256
+_BLOCK = 64
 """Flips computed at a time."""
 
 
