@@ -271,11 +271,6 @@ def test_people(environment: MakeEnvironment) -> None:
     _all_work(environment("people").commands(validate, audit, ["study", "factors", "run"]))
 
 
-def test_notebook(environment: MakeEnvironment) -> None:
-    code = "import clinometer as cm; print(cm.read_table('p.csv').to_xarray().sizes['group'])"
-    assert environment("notebook").run("-c", code) == "2\n"
-
-
 def test_training(environment: MakeEnvironment) -> None:
     toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--lora", *FEW]
     _all_work(environment("models", pocket=True).commands([*toxicity, "--no-page"]))

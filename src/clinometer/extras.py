@@ -34,7 +34,6 @@ EXTRAS = {
     "inspect": (("inspect_ai",), "models of Inspect's providers (inspect:…), its tasks and logs"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
-    "notebook": (("xarray",), "to_xarray"),
     "vision": (("PIL",), "study vision"),
     "8bit": (("bitsandbytes",), "--quantize 8bit"),
     "vllm": (("vllm",), "models in vLLM's engine (vllm:MODEL)"),

@@ -222,14 +222,6 @@ def test_max_contexts_samples_by_weight_with_a_seed() -> None:
     assert present(one.record.contexts.drawn).n == 4
 
 
-def test_xarray_and_pandas_agree(run: Run) -> None:
-    array = run.preferences.to_xarray()
-    assert array.dims == ("group", "context", "attribute")
-    frame = run.preferences.to_pandas()
-    first = frame[(frame.group == "nurse") & (frame.attribute == "female")].p.to_numpy()
-    np.testing.assert_array_equal(array.sel(group="nurse", attribute="female"), first)
-
-
 @pytest.mark.parametrize("family", ["bert", "llama", "t5"])
 def test_no_cell_is_off_by_more_than_its_bound(family: str, tmp_path: Path) -> None:
     zoo.make(family, tmp_path)

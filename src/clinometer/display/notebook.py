@@ -1,4 +1,4 @@
-"""How results show themselves in a notebook, and turn into pandas and xarray.
+"""How results show themselves in a notebook, and turn into pandas.
 
 Results of every layer use it, so it depends on none of them: plain rows in, HTML or a table out.
 """
@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.display.numbers import MISSING, TITLES, between
 from clinometer.display.text import visible
-from clinometer.extras import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
-    from xarray import DataArray as DataArray
-    from xarray import Dataset as Dataset
 
 _MOST_ROWS = 20
 _LONGEST = 120
@@ -99,23 +96,6 @@ def columns(values: Mapping[str, Any]) -> DataFrame:
         return pd.Categorical.from_codes(codes, categories=pd.Index(names))
 
     return pd.DataFrame({name: column(found) for name, found in values.items()})
-
-
-def dataset(
-    variables: Mapping[str, tuple[Sequence[str], Any]],
-    *,
-    coords: Mapping[str, Sequence[Any]],
-    attrs: Mapping[str, Any],
-) -> Dataset:
-    """Labelled arrays: name -> (dimensions, values)."""
-    require("to_xarray", "xarray")
-    import xarray as xr
-
-    return xr.Dataset(
-        {name: (tuple(dims), values) for name, (dims, values) in variables.items()},
-        coords={name: list(values) for name, values in coords.items()},
-        attrs=dict(attrs),
-    )
 
 
 def _cell(text: object, longest: int = _LONGEST) -> str:

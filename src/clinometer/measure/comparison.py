@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from clinometer.display.notebook import dataset, frame, titled_html
+from clinometer.display.notebook import frame, titled_html
 from clinometer.display.numbers import MISSING, counted, p_relation, p_value, show
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison_engine import (
@@ -45,7 +45,7 @@ from clinometer.statistics.arrays import (
 from clinometer.statistics.significance import holm
 
 if TYPE_CHECKING:
-    from clinometer.display.notebook import DataFrame, Dataset
+    from clinometer.display.notebook import DataFrame
 
 OVERALL = ("R", "R_bias", "R_volatility")
 BY_GROUP = ("r", "r_bias", "r_volatility")
@@ -468,26 +468,6 @@ class Comparison:
         """One row per difference, the overall ones first; group is None for those."""
         return frame(self.table())
 
-    def to_xarray(self) -> Dataset:
-        """Differences by pair, measure and group; "pair" is "a − b"."""
-        pairs = list(dict.fromkeys(f"{d.a} − {d.b}" for d in self.by_group))
-        measures = list(dict.fromkeys(d.measure for d in self.by_group))
-        place = {(f"{d.a} − {d.b}", d.measure, d.group): d for d in self.by_group}
-        dims = ("pair", "measure", "group")
-
-        def values(field: str) -> list[list[list[float]]]:
-            return [
-                [[_number(getattr(place[p, m, g], field)) for g in self.groups] for m in measures]
-                for p in pairs
-            ]
-
-        fields = ("value", "corrected", "low", "high", "p", "p_corrected")
-        return dataset(
-            {field: (dims, values(field)) for field in fields},
-            coords={"pair": pairs, "measure": measures, "group": self.groups},
-            attrs={"n_contexts": self.n_contexts, "n_eff": self.n_eff, "level": self.level},
-        )
-
     def _repr_html_(self) -> str:
         """What a notebook shows: the overall differences."""
         note = (
@@ -514,11 +494,6 @@ class Comparison:
             "seed": self.seed,
             "own_contexts": [dict(vars(one)) for one in self.own_contexts],
         }
-
-
-def _number(value: float | None) -> float:
-    """NaN for a missing number: arrays have no None."""
-    return float("nan") if value is None else value
 
 
 # --- Models asked in different contexts ----------------------------------------------------------

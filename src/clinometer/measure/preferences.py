@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.notebook import columns, dataset, titled_html
+from clinometer.display.notebook import columns, titled_html
 from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
@@ -39,7 +39,7 @@ from clinometer.measure.stereotype import is_even
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
-    from clinometer.display.notebook import DataArray, DataFrame
+    from clinometer.display.notebook import DataFrame
 
 #: Values of the column `flag` in preferences.parquet, the first two by whether coverage is low.
 FLAGS = ("ok", "low-coverage", "missing")
@@ -364,12 +364,6 @@ class Preferences:
         if self.answers is not None:
             found["answers"] = np.repeat(self.answers[groups].reshape(-1), K)
         return columns(found)
-
-    def to_xarray(self) -> DataArray:
-        """A labelled array with dimensions group, context, attribute."""
-        names = {"group": self.groups, "context": self.contexts, "attribute": self.categories}
-        found = dataset({"p": (tuple(names), self.values)}, coords=names, attrs={})["p"]
-        return found.assign_coords(group_weight=("group", self.group_weights))
 
     def equals(self, other: Any) -> bool:
         """Same labels, same numbers, bit for bit."""

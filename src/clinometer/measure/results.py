@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clinometer.display.notebook import dataset, frame, risk_html
+from clinometer.display.notebook import frame, risk_html
 from clinometer.display.numbers import counted
 from clinometer.measure.criterion import Criterion
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, read_only
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
-    from clinometer.display.notebook import DataFrame, Dataset
+    from clinometer.display.notebook import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,29 +144,6 @@ class RiskReport:
     def to_pandas(self) -> DataFrame:
         """One row per group, as in groups.parquet."""
         return frame(self.groups_table())
-
-    def to_xarray(self) -> Dataset:
-        """r, r_bias, r_volatility by group and the mean stereotype by group and category."""
-        groups = {"r": self.r, "r_bias": self.r_bias, "r_volatility": self.r_volatility}
-        found: dict[str, Any] = {name: (("group",), values) for name, values in groups.items()}
-        if self.intervals is not None:
-            for name in groups:
-                bounds = getattr(self.intervals, name)
-                found[f"{name}_low"] = (("group",), bounds[:, 0])
-                found[f"{name}_high"] = (("group",), bounds[:, 1])
-        found["weight"] = (("group",), self.group_weights)
-        found["mean_stereotype"] = (("group", "category"), self.mean_stereotype)
-        return dataset(
-            found,
-            coords={"group": self.groups, "category": self.categories},
-            attrs={
-                "R": self.R.value,
-                "R_bias": self.R_bias.value,
-                "R_volatility": self.R_volatility.value,
-                "n_contexts": self.n_contexts,
-                "n_eff": self.n_eff,
-            },
-        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -35,7 +35,6 @@ from clinometer.runs.settings import AuditSettings
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from clinometer.web import ViewerServer
 
@@ -177,19 +176,6 @@ class Run:
     def to_pandas(self) -> pd.DataFrame:
         """The preferences, one row per group, context and category."""
         return self.preferences.to_pandas()
-
-    def to_xarray(self) -> xr.Dataset:
-        """Preferences, coverage and weights by group and context, with the risks of the groups."""
-        p = self.preferences
-        found = self.risks.to_xarray().rename({"category": "attribute"})
-        found = found.merge(p.to_xarray().rename("p").drop_vars("group_weight").to_dataset())
-        weights = ("context",) if p.context_weights.ndim == 1 else ("group", "context")
-        found["context_weight"] = (weights, p.context_weights)
-        if p.coverage is not None:
-            found["coverage"] = (("group", "context"), p.coverage)
-        if p.templates:
-            found = found.assign_coords(template=("context", list(p.templates)))
-        return found.assign_attrs(self.risks.to_xarray().attrs, model=self.model)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
