@@ -72,7 +72,6 @@ DIFFERENCES = pd.DataFrame(
         "high": [0.2, None, 0.3],
     }
 )
-RELIABILITY = pd.DataFrame({"dataset": ["crows"] * 10 + [HOSTILE[0]] * 10, "value": rng.random(20)})
 TREND = pd.DataFrame(
     [("s", 1e6, m) for m in ("R", "R_bias", "R_volatility")] + [("l", 1e8, "R")],
     columns=["name", "x", "measure"],
@@ -175,11 +174,7 @@ ALL: dict[str, Callable[[int], Any]] = {
     "answers": lambda w: charts.answers(ANSWERS, categories=TWO, width=w),
     "regression": lambda w: charts.regression(SCATTER, LINE, factor="pay", size="people", width=w),
     "differences": lambda w: charts.differences(DIFFERENCES, width=w),
-    "reliability": lambda w: charts.reliability(RELIABILITY, score="stability", width=w),
     "least_stable": lambda w: charts.least_stable(STABLE, width=w),
-    "agreement": lambda w: charts.agreement(
-        SCATTER.assign(x=SCATTER["x"] / 20), x_title="computed", y_title="people", width=w
-    ),
     "heat_map": lambda w: charts.heat_map(
         rng.random((X, C)),
         rng.integers(0, 2, (X, C)),
@@ -199,7 +194,6 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
     svg = to_svg(chart)
     found = re.search(r'width="([\d.]+)"', svg)
     assert found is not None
-    # The agreement chart is a square: on a page it is not as wide as the others.
     assert 0.6 * width < float(found[1]) <= width * 1.04 + 12
     body = inline(svg, key=name.replace(" ", "-"), label="x")
     ElementTree.fromstring(body.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))  # noqa: S314  (our own text)

@@ -531,20 +531,12 @@ class Joint:
 
 
 def joint_replicates(
-    grids: Sequence[PreferenceGrid],
-    *,
-    drawn: bool = False,
-    clusters: Sequence[object] | None = None,
-    replicates: int = 2000,
-    seed: int = 0,
+    grids: Sequence[PreferenceGrid], *, replicates: int = 2000, seed: int = 0
 ) -> Joint:
     """Resample the contexts once for all models.
 
-    Args:
-        grids: preferences of M models over the same groups and contexts, with the same weights
-            and one mask: the cells that every model has.
-        others: as in `estimate_risks`; the resampling unit is the context, the sample or the
-            cluster.
+    `grids` are the preferences of M models over the same groups and contexts, with the same
+    weights and one mask: the cells that every model has.
 
     Equal models get equal replicates. A single effective context gives replicates without spread,
     and an n_eff of 1 says so.
@@ -558,7 +550,7 @@ def joint_replicates(
     """
     if not grids:
         raise SettingsError("p_by_model: expected at least one model, found none")
-    units = [Units.of(grid, clusters=clusters, drawn=drawn) for grid in grids]
+    units = [Units.of(grid) for grid in grids]
     models = [BiasModel.of(u) for u in units]
     pairs = list(zip(units, models, strict=True))
     values = np.array([_risks(u.risk, u.mean, u.group_weights, b) for u, b in pairs])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,6 @@ from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import (
     ROUNDING,
     FloatArray,
-    as_number,
     as_real,
     blocks,
     read_only,
@@ -21,52 +19,16 @@ from clinometer.statistics.arrays import (
 from clinometer.statistics.weights import normalize_weights
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedECDF:
-    """A weighted empirical distribution function: F(t) = sum of w_i over x_i <= t.
-
-    Attributes:
-        x: [n], distinct values in rising order, those of weight 0 left out.
-        cumulative: [n], F at each; the last is exactly 1.
-    """
-
-    x: FloatArray
-    cumulative: FloatArray
-
-    def __call__(self, at: ArrayLike) -> FloatArray:
-        """F at the points `at`, any shape: 0 below the smallest value, 1 from the largest on."""
-        points = np.asarray(as_real(at, name="at"), dtype=np.float64)
-        index = np.searchsorted(self.x, points, side="right")
-        return np.concatenate(([0.0], self.cumulative))[index]
-
-
-def weighted_ecdf(values: ArrayLike, weights: ArrayLike | None = None) -> WeightedECDF:
-    """The weighted empirical distribution function of `values` [n].
-
-    Weights [n] on any scale, None for equal. One value gives a single step. No value, NaN and
-    infinity are errors.
-
-    >>> F = weighted_ecdf([2.0, 1.0], [3, 1])
-    >>> F([0.5, 1.0, 1.5, 2.0]).tolist()
-    [0.0, 0.25, 0.25, 1.0]
-    """
-    array, w = _sample(values, weights)
-    x, inverse = np.unique(array, return_inverse=True)
-    mass = np.bincount(inverse.reshape(-1), weights=w, minlength=x.size)
-    cumulative = np.cumsum(mass, dtype=np.float64)
-    cumulative /= cumulative[-1]
-    return WeightedECDF(read_only(x), read_only(cumulative))
-
-
 def weighted_quantile(
     values: ArrayLike, q: ArrayLike, *, weights: ArrayLike | None = None
 ) -> FloatArray:
-    """Quantiles as the averaged inverse of the weighted ECDF (type 2 of Hyndman and Fan).
+    """Quantiles as the averaged inverse of the weighted distribution function (type 2 of Hyndman
+    and Fan).
 
-    Q(q) = the smallest x with F(x) >= q; where F(x) = q (within 1e-12), the middle between that
-    x and the next value. So the median of two equally weighted values is their middle, and
-    splitting a context into two of half the weight changes nothing, which interpolating
-    definitions do not promise.
+    F(t) = sum of w_i over x_i <= t, and Q(q) = the smallest x with F(x) >= q; where F(x) = q
+    (within 1e-12), the middle between that x and the next value. So the median of two equally
+    weighted values is their middle, and splitting a context into two of half the weight changes
+    nothing, which interpolating definitions do not promise.
 
     Args:
         values: [n], finite.
@@ -79,42 +41,38 @@ def weighted_quantile(
     >>> weighted_quantile([1.0, 2.0, 4.0], [0.25, 0.5], weights=[2, 1, 1]).tolist()
     [1.0, 1.5]
     """
-    ecdf = weighted_ecdf(values, weights)
+    array, w = _sample(values, weights)
+    x, inverse = np.unique(array, return_inverse=True)
+    mass = np.bincount(inverse.reshape(-1), weights=w, minlength=x.size)
+    cumulative = np.cumsum(mass, dtype=np.float64)
+    cumulative /= cumulative[-1]
     levels = np.asarray(as_real(q, name="q"), dtype=np.float64)
     if not ((levels >= 0) & (levels <= 1)).all():
         raise SettingsError(f"q: expected levels from 0 to 1, found {levels.tolist()}")
-    last = ecdf.x.size - 1
-    lower = np.minimum(np.searchsorted(ecdf.cumulative, levels - ROUNDING, side="left"), last)
-    step = (np.abs(ecdf.cumulative[lower] - levels) <= ROUNDING) & (levels > 0)
+    last = x.size - 1
+    lower = np.minimum(np.searchsorted(cumulative, levels - ROUNDING, side="left"), last)
+    step = (np.abs(cumulative[lower] - levels) <= ROUNDING) & (levels > 0)
     upper = np.minimum(lower + step, last)
-    return np.asarray(ecdf.x[lower] / 2 + ecdf.x[upper] / 2)
+    return np.asarray(x[lower] / 2 + x[upper] / 2)
 
 
 def weighted_density(
-    values: ArrayLike,
-    at: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    bandwidth: float | Literal["scott", "silverman"] = "scott",
+    values: ArrayLike, at: ArrayLike, *, weights: ArrayLike | None = None
 ) -> FloatArray:
     """Weighted Gaussian kernel density of `values` [n] at the points `at` [m].
 
-    f(t) = sum of w_i N(t; x_i, h²), h = factor × the weighted standard deviation; the factor is
-    Scott's n_eff^(-1/5), Silverman's, or the positive number given. It integrates to one over
-    the real line, so some of it lies beyond the range of s. Cost grows with n × m.
+    f(t) = sum of w_i N(t; x_i, h²), h = Scott's n_eff^(-1/5) × the weighted standard deviation. It
+    integrates to one over the real line, so some of it lies beyond the range of s. Cost grows with
+    n × m.
 
-    Equal values have no density: an error (show the ECDF instead).
+    Equal values have no density: an error.
 
-    >>> weighted_density([-1.0, 1.0], [0.0], bandwidth=1.0).round(4).tolist()
-    [0.2197]
+    >>> weighted_density([-1.0, 1.0], [0.0]).round(4).tolist()
+    [0.233]
     """
     # scipy.stats takes longer to import than the rest of the package.
     from scipy.stats import gaussian_kde
 
-    if bandwidth not in ("scott", "silverman") and not 0 < as_number(bandwidth) < np.inf:
-        raise SettingsError(
-            f"bandwidth: expected 'scott', 'silverman' or a positive number, found {bandwidth!r}"
-        )
     array, w = _sample(values, weights)
     points = np.asarray(as_real(at, name="at"), dtype=np.float64)
     if points.ndim != 1:
@@ -122,9 +80,9 @@ def weighted_density(
     if np.ptp(array) <= ROUNDING * max(1.0, float(np.abs(array).max())):
         raise SettingsError(
             f"values: expected values that differ, found {array.size} equal to {array[0]:g}; "
-            "they have no density, use weighted_ecdf"
+            "they have no density"
         )
-    return np.asarray(gaussian_kde(array, bw_method=bandwidth, weights=w)(points))
+    return np.asarray(gaussian_kde(array, weights=w)(points))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,27 +122,6 @@ class StereotypeDistribution:
             )
         return s[counted], w[counted] / w[counted].sum()
 
-    def ecdf(self, category: str, group: str | None = None) -> WeightedECDF:
-        """`weighted_ecdf` of s."""
-        return weighted_ecdf(*self.sample(category, group))
-
-    def quantile(self, category: str, q: ArrayLike, *, group: str | None = None) -> FloatArray:
-        """`weighted_quantile` of s."""
-        values, weights = self.sample(category, group)
-        return weighted_quantile(values, q, weights=weights)
-
-    def density(
-        self,
-        category: str,
-        at: ArrayLike,
-        *,
-        group: str | None = None,
-        bandwidth: float | Literal["scott", "silverman"] = "scott",
-    ) -> FloatArray:
-        """`weighted_density` of s; an error where s does not vary."""
-        values, weights = self.sample(category, group)
-        return weighted_density(values, at, weights=weights, bandwidth=bandwidth)
-
 
 def stereotype_distribution(grid: PreferenceGrid) -> StereotypeDistribution:
     """The distribution of s over contexts, per group and overall.
@@ -195,8 +132,9 @@ def stereotype_distribution(grid: PreferenceGrid) -> StereotypeDistribution:
     >>> from clinometer.measure.grid import read_preferences
     >>> cells = read_preferences([[0.6, 0.4], [0.8, 0.2]], categories=["male", "female"])
     >>> d = stereotype_distribution(cells)
-    >>> d.quantile("male", [0, 0.5, 1]).round(12).tolist()
-    [0.2, 0.4, 0.6]
+    >>> values, weights = d.sample("male")
+    >>> values.round(12).tolist(), weights.tolist()
+    ([0.2, 0.6], [0.5, 0.5])
     """
     (X, C), K = grid.shape, len(grid.categories)
     s, w = np.empty((X, C, K)), grid.cell_weights(slice(0, X), slice(0, C))

@@ -266,25 +266,6 @@ class Preferences:
             self._corrections[key] = found
         return self._corrections[key]
 
-    def some(self, groups: Sequence[int]) -> Preferences:
-        """Those of some groups, by index; a group mean is then theirs."""
-        at = np.array(groups)
-        cells: dict[str, Any] = {
-            name: None if (cell := getattr(self, name)) is None else cell[at]
-            for name in ("values", "coverage", "low", "high", "answers")
-        }
-        weights, reference = self.context_weights, self.reference
-        if isinstance(reference, np.ndarray) and reference.ndim > 1:
-            reference = reference[at]
-        return replace(
-            self,
-            **cells,
-            reference=reference,
-            groups=tuple(self.groups[x] for x in groups),
-            group_weights=self.group_weights[at],
-            context_weights=weights[at] if weights.ndim > 1 else weights,
-        )
-
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
     ) -> tuple[GroupLean, ...]:

@@ -593,13 +593,13 @@ def shapes_figure(run: Run) -> Figure | None:
     said = []
     for measure, name in (("r_bias", "bias risk"), ("r_volatility", "volatility risk")):
         shape = distribution_characteristics(getattr(report, measure))
-        if shape.shapiro is None or shape.skewness is None:
+        if shape.p_normal is None:
             said.append(f"{name}: mean {shape.mean:.3f}")
             continue
         tail = f", tail index {shape.hill:.1f}" if shape.hill else ""
         said.append(
             f"{name}: mean {shape.mean:.3f}, skewness {shape.skewness:+.1f}{tail}, "
-            f"normal: p {p_relation(shape.shapiro.p)}"
+            f"normal: p {p_relation(shape.p_normal)}"
         )
     return Figure(
         key="shapes",

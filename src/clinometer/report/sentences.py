@@ -57,8 +57,6 @@ SAID_ASKED = (
     "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
     "is the rest: a group gets more than its share in one question and less in the next.",
 )
-#: Kinds of findings that follow the headline of a report, in this order.
-_FIRST_SCREEN = ("gap", "shown", "steadiness", "shared", "other", "impact")
 
 
 def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:

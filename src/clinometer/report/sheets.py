@@ -12,14 +12,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from clinometer import __version__
-from clinometer.display.numbers import IN_SENTENCES, MEASURES, between, counted, percent, risk
+from clinometer.display.numbers import IN_SENTENCES, MEASURES, counted, percent, risk
 from clinometer.errors import SettingsError, closest
 from clinometer.measure import Preferences
+from clinometer.measure.distribution import weighted_quantile
 from clinometer.report.document import render_document
 from clinometer.report.export import markdown_text, write_files
+from clinometer.report.sentences import estimate
 from clinometer.runs import Run
-from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate
 
 # --- What of a run bears on a clause: each field as a line of text, or as missing with a next
 # step
@@ -34,16 +34,8 @@ class FieldOfRun:
     next_step: str
 
 
-def _estimate(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return ""
-    ends = between(estimate.low, estimate.high, to=" to ")
-    level = "" if estimate.level is None else f"{100 * estimate.level:g} % interval "
-    return f"{risk(estimate.value)} ({level}{ends})" if ends else risk(estimate.value)
-
-
 def _risks(run: Run) -> str:
-    parts = [f"{IN_SENTENCES[m]} {_estimate(run.risks.summary[m])}" for m in MEASURES]
+    parts = [f"{IN_SENTENCES[m]} {estimate(run.risks.summary[m])}" for m in MEASURES]
     return "; ".join(parts)
 
 
@@ -72,7 +64,7 @@ def _protocol(run: Run) -> str:
 
 def _floor(run: Run) -> str:
     found = run.record.floor
-    return "" if found is None else f"R {_estimate(found.R)} from {found.shuffles} shuffles"
+    return "" if found is None else f"R {estimate(found.R)} from {found.shuffles} shuffles"
 
 
 def _coverage(run: Run) -> str:
@@ -115,11 +107,11 @@ _WITH_INTERVALS = "audit with --replicates 2000"
 FIELDS = {
     "risks": FieldOfRun("Risks", _risks, _WITH_INTERVALS),
     "volatility": FieldOfRun(
-        "Volatility risk", lambda run: _estimate(run.risks.R_volatility), _WITH_INTERVALS
+        "Volatility risk", lambda run: estimate(run.risks.R_volatility), _WITH_INTERVALS
     ),
     "between": FieldOfRun(
         "Differs between groups",
-        lambda run: _estimate(run.risks.R_between),
+        lambda run: "" if run.risks.R_between is None else estimate(run.risks.R_between),
         "a topic of two groups or more",
     ),
     "groups": FieldOfRun("Groups", _groups, "a finished run"),
@@ -262,7 +254,7 @@ def impact_ratios(preferences: Preferences) -> list[ImpactRatio]:
     scores, w = values[seen], cells[seen]
     if not w.sum() > 0:
         return []
-    middle = _median(scores.ravel(), np.repeat(w, scores.shape[1]))
+    middle = weighted_quantile(scores.ravel(), 0.5, weights=np.repeat(w, scores.shape[1]))
     rates = ((scores > middle) * w[:, None]).sum(axis=0) / w.sum()
     top = float(rates.max())
     if top == 0:
@@ -271,16 +263,6 @@ def impact_ratios(preferences: Preferences) -> list[ImpactRatio]:
         ImpactRatio(name, float(rate), float(rate) / top)
         for name, rate in zip(preferences.categories, rates, strict=True)
     ]
-
-
-def _median(values: FloatArray, weights: FloatArray) -> float:
-    """The weighted median; between two values where half of the weight lies on either side."""
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order]) / weights.sum()
-    first = int(np.searchsorted(below, 0.5 - 1e-12))
-    if abs(below[first] - 0.5) <= 1e-12 and first + 1 < len(values):
-        return float((values[order][first] + values[order][first + 1]) / 2)
-    return float(values[order][first])
 
 
 # --- A sheet about a run, as an HTML page or as Markdown -----------------------------------------

@@ -191,8 +191,8 @@ def _moments(name: str, run: Run) -> list[dict[str, Any]]:
                 "sd": shape.sd,
                 "skewness": shape.skewness,
                 "excess_kurtosis": shape.excess_kurtosis,
-                "p_normal": None if shape.shapiro is None else shape.shapiro.p,
-                "p_fat_tail": None if shape.kurtosis_test is None else shape.kurtosis_test.p,
+                "p_normal": shape.p_normal,
+                "p_fat_tail": shape.p_fat_tail,
                 "tail_index": shape.hill,
             }
         )

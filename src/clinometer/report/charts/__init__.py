@@ -17,7 +17,7 @@ from clinometer.report.charts.one_model import (
     shapes,
     shares,
 )
-from clinometer.report.charts.reliability import agreement, least_stable, reliability
+from clinometer.report.charts.reliability import least_stable
 from clinometer.report.charts.several_models import (
     boxes,
     components,
@@ -36,7 +36,6 @@ __all__ = [
     "MOST_GROUPS",
     "NARROW",
     "WIDE",
-    "agreement",
     "answers",
     "boxes",
     "components",
@@ -53,7 +52,6 @@ __all__ = [
     "plane",
     "ranked",
     "regression",
-    "reliability",
     "shapes",
     "shares",
     "spread",
