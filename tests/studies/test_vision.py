@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.small_clip import make_clip
 
-from clinometer.errors import SettingsError
+from clinometer.errors import RunError, SettingsError
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.vision import ask_images, find_images, vision_findings
@@ -82,12 +82,12 @@ def test_scores_match_the_models_own_and_are_cached(
         settings=SETTINGS,
         progress=lambda done, total: steps.append((done, total)),
     )
-    assert steps == [(1, 1)]
+    assert steps == [(6, 7), (7, 7)]
     # One image alone, not in the batch of before: single precision, logits of the size of ten.
     assert np.allclose(again.preferences.values, run.preferences.values, atol=1e-5, equal_nan=True)
     assert Run.load(tmp_path / "run").risks.R.value == pytest.approx(run.risks.R.value, abs=1e-5)
     other = {"red": "something red", "blue": "something blue"}
-    with pytest.raises(SettingsError, match="other labels"):
+    with pytest.raises(RunError, match="other settings: labels"):
         ask_images(str(clip), images, other, tmp_path / "run", settings=SETTINGS)
     found = vision_findings([("clip", run)])
     found.write(tmp_path / "study")

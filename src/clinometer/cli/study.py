@@ -621,7 +621,7 @@ def vision_command(
         list[str], opt("CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated.")
     ],
     *,
-    study: Annotated[Study, "device", "seed", "out", "only_plan", "no_page", "json_output"],
+    study: Annotated[Study, "device", "seed", _OUTPUT],
 ) -> None:
     """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
     from clinometer.models.catalog.spec import folder_name
@@ -641,7 +641,15 @@ def vision_command(
     for name in model:
         place = folder / "runs" / folder_name(name)
         with progress(name, unit="images", kept=Kept(place)) as watch:
-            run = ask_images(name, found, texts, place, settings=study.settings, progress=watch)
+            run = ask_images(
+                name,
+                found,
+                texts,
+                place,
+                settings=study.settings,
+                fresh=study.fresh,
+                progress=watch,
+            )
         named.append((name, run))
     finish(vision_findings(named), folder, study)
 

@@ -77,14 +77,6 @@ class InspectClient(Metered):
             return ("asked by Inspect to continue the text",)
         return ("asked by Inspect, by an instruction to continue the text",)
 
-    def usage(self) -> dict[str, int]:
-        return {
-            "requests": self.requests,
-            "tokens": self.tokens,
-            "tokens_read": self.tokens_read,
-            "tokens_written": self.tokens_written,
-        }
-
     def close(self) -> None:
         self._close()
 

@@ -168,9 +168,5 @@ class ResultFolder(Resumable, Generic[Record]):
                 return record, tables
         raise RunError(f"{problem}; {self.repair} writes it again from the scores")
 
-    def read_table(self, name: str) -> pa.Table:
-        """One table of a finished run."""
-        return self.read_finished([name])[1][name]
-
     def _table_file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"

@@ -9,11 +9,9 @@ other modality, `clinometer import table` reads a table.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,13 +27,12 @@ from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.figures import leaning_figure, risks_figure
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
+from clinometer.storage.jsonl import Lines, Row
 from clinometer.storage.resumable import Progress
-from clinometer.storage.untrusted import parse_json
 from clinometer.studies.framework import Findings, risks_table
 from clinometer.topics import Group, Topic
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
-_ANSWERS = "answers.jsonl"
 
 
 @dataclass(frozen=True)
@@ -75,27 +72,25 @@ def ask_images(
     out: Path,
     *,
     settings: AuditSettings,
+    fresh: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """One run of one model. Answers are stored as they arrive, and computed once."""
     if len(texts) < 2:
         raise SettingsError(f"--label: expected at least two, found {len(texts)}")
     out.mkdir(parents=True, exist_ok=True)
-    about = {"model": model, "texts": dict(texts)}
-    answers = _kept(out / _ANSWERS, about)
-    missing = [key for key in images.files if "/".join(key) not in answers]
-    if missing:
-        classify = _classifier(model, settings.load.device)
-        with (out / _ANSWERS).open("a", encoding="utf-8") as stream:
-            if not answers:
-                stream.write(json.dumps(about) + "\n")
-            for done, key in enumerate(missing, 1):
-                p = classify(images.files[key], list(texts.values()))
-                answers["/".join(key)] = p
-                stream.write(json.dumps({"image": "/".join(key), "p": p}) + "\n")
-                stream.flush()
-                if progress:
-                    progress(done, len(missing))
+    files = {"/".join(key): file for key, file in images.files.items()}
+    identity = {"model": model, "labels": dict(texts)}
+    with Lines(out / "answers.jsonl", identity).resumed(fresh=fresh) as lines:
+        missing = [name for name in files if name not in lines.rows]
+
+        def asked() -> Iterator[Row]:
+            classify = _classifier(model, settings.load.device)
+            for name in missing:
+                yield {"id": name, "p": classify(files[name], list(texts.values()))}
+
+        rows = lines.take(asked() if missing else (), list(files), progress)
+    answers = {row["id"]: row["p"] for row in rows}
     topic = Topic(
         "vision",
         groups=tuple(Group(g) for g in images.groups),
@@ -145,25 +140,7 @@ def vision_findings(named: list[tuple[str, Run]]) -> Findings:
     )
 
 
-def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
-    """The stored answers; a line truncated by an interruption is computed again."""
-    if not file.is_file():
-        return {}
-    lines = file.read_text(encoding="utf-8").splitlines()
-    rows = []
-    for line in lines:
-        try:
-            rows.append(dict(parse_json(line)))
-        except (ValueError, TypeError):
-            continue
-    if rows and {k: rows[0].get(k) for k in about} != about:
-        raise SettingsError(f"{file}: answers of another model or other labels; use another --out")
-    whole = "".join(json.dumps(row) + "\n" for row in rows)
-    file.write_text(whole, encoding="utf-8")
-    return {row["image"]: row["p"] for row in rows[1:] if "image" in row and "p" in row}
-
-
-def _classifier(model: str, device: str) -> Any:
+def _classifier(model: str, device: str) -> Callable[[Path, list[str]], list[float]]:
     require("scoring images", "PIL", "torch", "transformers")
     import PIL.Image
 

@@ -245,6 +245,11 @@ class Metered:
         if self.price is not None:
             self._dearest = max(self._dearest, self.price.of(read, written))
 
+    def usage(self) -> dict[str, int]:
+        """Usage so far: requests sent, and tokens."""
+        names = ("requests", "tokens", "tokens_read", "tokens_written")
+        return {name: getattr(self, name) for name in names}
+
     def spend(self) -> None:
         """Count a request, if one is left."""
         if self.halted:
@@ -355,35 +360,22 @@ class Client(Metered):
         self._close()
 
     def usage(self) -> dict[str, int]:
-        """Usage so far: requests sent, how many of them were retries, tokens."""
+        """Usage so far, with how many of the requests were retries."""
         failures = {f"retried_{reason}": n for reason, n in sorted(self.retries.items())}
-        return {
-            "requests": self.requests,
-            "retried": self.retries.total(),
-            "tokens": self.tokens,
-            "tokens_read": self.tokens_read,
-            "tokens_written": self.tokens_written,
-            **failures,
-        }
+        return {**super().usage(), "retried": self.retries.total(), **failures}
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run asynchronous work from synchronous code."""
         return self._loop.run(work)
 
     async def get(self, url: str, read: Callable[[Any], T]) -> T:
-        return await self._retrying("GET", url, None, read)
+        return await self.send("GET", url, None, read)
 
     async def post(self, url: str, body: Body, read: Callable[[Any], T]) -> T:
+        return await self.send("POST", url, body, read)
+
+    async def send(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         """Send until `read` accepts a reply."""
-        return await self._retrying("POST", url, body, read)
-
-    async def send(self, method: str, url: str, body: Any, read: Callable[[Any], T]) -> T:
-        """The same by any method, with any body."""
-        return await self._retrying(method, url, body, read)
-
-    async def _retrying(
-        self, method: str, url: str, body: Body | None, read: Callable[[Any], T]
-    ) -> T:
         attempts = self._tenacity.AsyncRetrying(
             retry=self._tenacity.retry_if_exception_type(_Failed),
             wait=self._wait,
