@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.present import present
 
 from clinometer import machine as programs
 from clinometer.extras import DISTRIBUTION, EXTRAS
@@ -95,8 +96,7 @@ def test_postgres_is_found_in_a_wheel(bare: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_axe_comes_from_its_package() -> None:
-    found = find_axe().found
-    assert found is not None
+    found = present(find_axe().found)
     assert "axe v4" in Path(found).read_text(encoding="utf-8")[:100]
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import pytest
 from tests.command import Result, every_command
+from tests.present import present
 from tests.small_clip import make_clip
 from tests.wheel_environments import (
     FEW,
@@ -239,8 +240,7 @@ def test_web(environment: MakeEnvironment) -> None:
     ) as server:
         try:
             assert server.stdout is not None
-            address = re.search(r"http://\S+", server.stdout.readline())
-            assert address is not None
+            address = present(re.search(r"http://\S+", server.stdout.readline()))
             visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
             with visitor.open(address[0], timeout=60) as page:  # its token becomes a cookie
                 assert "reference:random" in page.read().decode()

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.present import present
 
 from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
@@ -109,8 +110,7 @@ def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> No
     name, gap = imported(table, "hiring_bias")
     assert name.preferences.groups == ("a", "b")
     assert gap.preferences.groups == ("x", "as it was")
-    placebo = name.record.placebo
-    assert placebo is not None
+    placebo = present(name.record.placebo)
     assert placebo.edits == ("as it was", "car", "day")
     assert placebo.groups == pytest.approx(1, abs=0.25)
     assert placebo.edit < 0.25

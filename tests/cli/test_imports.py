@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.command import Clinometer
+from tests.present import present
 from tests.report.made import made_run
 from tests.topics.bbq.made_items import made_lines, write_lines
 
@@ -94,8 +95,7 @@ def test_labels_correct_the_run_and_the_report_says_so(
     assert "108" in shown.out
     assert "240 replies labelled by people" in " ".join(shown.out.split())
     run = Run.load(folder)
-    found = run.record.calibration
-    assert found is not None
+    found = present(run.record.calibration)
     assert found.counts == [[108, 12], [30, 90]]
     assert found.agreement == pytest.approx(198 / 240)
     # People's share of male is (q - 0.25) / (0.9 - 0.25), and R the mean of |2p - 1|.

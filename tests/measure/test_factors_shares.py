@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.measure import PreferenceGrid, read_preferences
@@ -115,10 +116,9 @@ def test_sampled_answers_give_the_shares_without_their_counting_noise() -> None:
 def test_the_sample_is_the_factor_with_most_levels_of_a_crossing_else_the_contexts() -> None:
     assert sampled_factor(LABELS) == "wording"
     assert sampled_factor({"source": WORDING % 3, "tense": FRAMING}) is None
-    found = factor_shares(
-        grid_of(planted(np.random.default_rng(5), 0.5, 0.3, 0.2)), {"order": ORDER}
+    found = present(
+        factor_shares(grid_of(planted(np.random.default_rng(5), 0.5, 0.3, 0.2)), {"order": ORDER})
     )
-    assert found is not None
     assert (found.unit, found.n_units) == (None, WORDING.size)
 
 
@@ -128,19 +128,16 @@ def test_factors_that_say_nothing_are_left_out_or_noted() -> None:
     assert factor_shares(grid_of(s), {"same": same, "id": each, "articles": ORDER}) is None
     assert factor_shares(grid_of(0 * s), LABELS) is None
     single = [f"{v}" if v else "0" for v in each[:-1]] + ["0"]  # one level has two contexts
-    found = factor_shares(grid_of(s), {"nearly": single})
-    assert found is not None
+    found = present(factor_shares(grid_of(s), {"nearly": single}))
     assert found.factors[0].share is not None
 
 
 def test_levels_that_go_together_are_named() -> None:
     s = planted(np.random.default_rng(7), 0.5, 0.3, 0.2)
-    found = factor_shares(grid_of(s), {"order": ORDER, "copy": np.minimum(ORDER, 1)})
-    assert found is not None
+    found = present(factor_shares(grid_of(s), {"order": ORDER, "copy": np.minimum(ORDER, 1)}))
     assert found.note is not None
     assert "order and copy" in found.note
-    balanced = factor_shares(grid_of(s), LABELS)
-    assert balanced is not None
+    balanced = present(factor_shares(grid_of(s), LABELS))
     assert balanced.note is None
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.measure import plain_loops
+from tests.present import present
 
 from clinometer.measure import Preferences, decompose, read_preferences
 from clinometer.measure.group_split import group_split
@@ -66,8 +67,7 @@ def test_the_split_matches_plain_loops_and_keeps_its_bounds(seed: int) -> None:
         "context_weights": w_c, "group_weights": w_x, "reference": star, "mask": mask,
         "criterion": "ratio", "norm": norm, "normalize": normalize,
     }  # fmt: skip
-    found = group_split(read_preferences(p, **how))
-    assert found is not None
+    found = present(group_split(read_preferences(p, **how)))
     expected = slow_split(
         p, w_c=w_c, w_x=w_x, star=star, norm=norm, mask=mask, normalize=normalize,
     )  # fmt: skip
@@ -120,8 +120,7 @@ def test_the_interval_covers_the_truth() -> None:
         s = np.clip(rng.normal(0, spread, (40, 30)) * size, -1, 1)
         up = (1 + s) / 2
         grid = read_preferences(np.stack([up, 1 - up], axis=-1))
-        found = group_split(grid, intervals=True)
-        assert found is not None
+        found = present(group_split(grid, intervals=True))
         e = found.R_between
         held += (e.low or 0.0) <= truth * 0.995 <= (e.high or 0.0)
     assert 0.912 <= held / 300 <= 0.988

@@ -123,6 +123,7 @@ def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
     assert found.run.versions["text"].tolist() == list(given.versions["a"])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
     other = tmp_path / "own.csv"
     other.write_text("id,sentence,target_term\n1,Nurses sing in the ward.,nurses\n")

@@ -17,6 +17,7 @@ from clinometer.reliability.score import cobias
 from clinometer.reliability.statement import Blanks
 
 SENTENCE = "The women at the office are arrogant."
+CHECK = ("reliability", "check", SENTENCE, "--filler", "pocket:bert")
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs/check.schema.json").read_text(encoding="utf-8")
 )
@@ -62,7 +63,7 @@ def test_its_json_is_valid(checked: cm.Check) -> None:
 
 def test_the_command(clinometer: Clinometer) -> None:
     points = "The women at the ___ office are arrogant."
-    command = ["reliability", "check", SENTENCE, "--points", points, "-n", 3]
+    command = [*CHECK, "--points", points, "-n", 3]
     done = clinometer(*command, "--json")
     assert done.status == 0
     found = json.loads(done.out)
@@ -76,7 +77,7 @@ def test_the_command(clinometer: Clinometer) -> None:
 
 def test_an_edit_is_shown_before_and_after(clinometer: Clinometer) -> None:
     edit = "The women at the post office were arrogant to me today."
-    command = ["reliability", "check", SENTENCE, "--edit", edit, "--target", "women", "-n", 2]
+    command = [*CHECK, "--edit", edit, "--target", "women", "-n", 2]
     done = clinometer(*command, "--json")
     assert done.status == 0, done.err
     found = json.loads(done.out)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
+from tests.present import present
 from tests.report.made import made_run
 
 from clinometer.measure import decompose
@@ -64,8 +65,7 @@ def test_cell_contributions_sum_to_the_total(cells: CellStatistics) -> None:
 
 
 def test_coverage_bins_count_every_cell(cells: CellStatistics) -> None:
-    bins = cells.coverage_bins()
-    assert bins is not None
+    bins = present(cells.coverage_bins())
     assert bins["count"].sum() == 30 * 40
     assert bins["right"].iloc[-1] == pytest.approx(1)
 
@@ -118,8 +118,7 @@ def test_a_lean_is_clear_where_flips_and_the_false_discovery_rate_say_so(categor
     assert 0 < leans.n_clear < 30
     assert sum(n for _, n in leans.counts) == leans.n_clear
     first = leans.counts[0][0]
-    strongest = leans.strongest(first)
-    assert strongest is not None
+    strongest = present(leans.strongest(first))
     assert leans.clear[strongest]
 
 
@@ -162,8 +161,7 @@ def test_a_reference_model_is_known() -> None:
 
 def test_errors_of_a_lean_are_those_of_a_weighted_mean() -> None:
     run = made_run(None, groups=4, contexts=9, replicates=0)
-    leans = lean_errors(CellStatistics(run), 1)
-    assert leans is not None
+    leans = present(lean_errors(CellStatistics(run), 1))
     w = run.preferences.context_weights / run.preferences.context_weights.sum()
     n = 1 / float((w**2).sum())
     s = 2 * run.preferences.values[2, :, 1] - 1

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from tests.present import present
 from tests.report.made import HOSTILE, made_run
 from tests.report.pixels import stays_in_font
 
@@ -192,8 +193,7 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
     chart = ALL[name](width)
     chart.to_dict()  # Altair's own check against the schema of Vega-Lite
     svg = to_svg(chart)
-    found = re.search(r'width="([\d.]+)"', svg)
-    assert found is not None
+    found = present(re.search(r'width="([\d.]+)"', svg))
     assert 0.6 * width < float(found[1]) <= width * 1.04 + 12
     body = inline(svg, key=name.replace(" ", "-"), label="x")
     ElementTree.fromstring(body.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))  # noqa: S314  (our own text)

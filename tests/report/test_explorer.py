@@ -67,6 +67,7 @@ def test_the_worst_come_first_and_once() -> None:
     assert pick_examples(one.cells)[0].why == f"strongest answer of {data['compared']}"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_hostile_text_cannot_end_its_block() -> None:
     run = made_run(None, groups=12, contexts=12, hostile=True)
     content = explorer_data(summary_of(run))

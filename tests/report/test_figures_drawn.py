@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.present import present
 from tests.report.drawing import axis, marks
 from tests.report.made import hiring_run, made_run, summary_of, with_floor
 
@@ -148,8 +149,7 @@ def test_panels_only_where_people_are_shown_in_several_ways() -> None:
 
 def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:
     run = with_floor(even)
-    shown = strip(run)
-    assert shown is not None
+    shown = present(strip(run))
     assert run.record.floor is not None
     page = render_report([run])
     places = {

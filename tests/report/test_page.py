@@ -91,6 +91,7 @@ def test_runs_of_different_topics_are_shown_side_by_side(small: Run) -> None:
     assert "category 2" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_missing_runs_and_unwritable_paths_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="at least one run"):
         render_report([])

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.present import present
 from tests.report.made import made_run, summary_of
 
 from clinometer.report.page import section, tables_of
@@ -19,8 +20,7 @@ def test_factors_are_shown_where_the_swing_is(tmp_path: Path) -> None:
     assert run.record.factors is not None
     assert run.record.factors.unit == "wording"
     shares = {f.name: f.share for f in run.record.factors.factors}
-    order = shares["order"]
-    assert order is not None
+    order = present(shares["order"])
     assert order.low is not None
     assert 0 < order.low < order.value < (order.high or 0)
     one = summary_of(run)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.present import present
 from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.measure import Estimate
@@ -95,8 +96,7 @@ def test_examples_are_the_extremes_and_differ(small: Run) -> None:
 def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> None:
     screen = first_screen([summary_of(small, "a"), summary_of(another, "b")])
     ranking, spread = screen.pictures
-    frame = ranking.table
-    assert frame is not None
+    frame = present(ranking.table)
     assert frame["R"].is_monotonic_decreasing
     assert spread.key == "spread"
     assert screen.badge.startswith("Evidence thin: 40 sentences")

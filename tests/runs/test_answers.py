@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.present import present
 
 from clinometer.contexts.load import default_contexts
 from clinometer.errors import Unmeasurable
@@ -55,15 +56,13 @@ HALF = preferences([[[0.8, 0.2], [0.4, 0.6]], [[0.5, 0.5], [0.5, 0.5]]], [[1, 0.
 
 
 def test_shares_are_means_over_contexts() -> None:
-    shares = other_shares(HALF)
-    assert shares is not None
+    shares = present(other_shares(HALF))
     assert shares.tolist() == [0.25, 0.5]
     assert other_shares(preferences([[[0.5, 0.5]]], [[np.nan]])) == pytest.approx([1.0])
 
 
 def test_bounds_hold_for_anything_that_other_could_be() -> None:
-    found = other_record(HALF)
-    assert found is not None
+    found = present(other_record(HALF))
     assert (found.share, found.most, found.most_group) == (0.375, 0.5, "b")
     assert found.bounds is not None
     low, _ = worst_case(HALF)
@@ -77,8 +76,7 @@ def test_bounds_hold_for_anything_that_other_could_be() -> None:
 
 
 def test_little_other_has_no_bounds() -> None:
-    found = other_record(preferences([[[0.8, 0.2]]], [[0.99]]))
-    assert found is not None
+    found = present(other_record(preferences([[[0.8, 0.2]]], [[0.99]])))
     assert found.bounds is None
 
 

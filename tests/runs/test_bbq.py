@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.present import present
 from tests.topics.bbq.made_items import made_lines, write_lines
 
 from clinometer.errors import SettingsError, TableError, TopicError
@@ -104,8 +105,7 @@ def test_risks_follow_from_the_answers_and_are_stored(
     assert run.risks.R.value == pytest.approx(np.mean([np.abs(v).mean() for v in s.values()]))
     assert run.risks.R_bias.value == pytest.approx(np.mean([abs(np.mean(v)) for v in s.values()]))
     # The bias score of ambiguous contexts is the mean of s over all items.
-    found = run.record.benchmark
-    assert found is not None
+    found = present(run.record.benchmark)
     scores = {(x.condition, x.format): x for x in found.scores}
     both = [scores["ambig", form].bias for form in ("one", "two")]
     assert np.mean([v for v in both if v is not None]) == pytest.approx(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.present import present
 
 import clinometer as cm
 from clinometer.runs.findings import Finding, strongest_case
@@ -72,8 +73,7 @@ def test_a_planted_difference_is_found_with_its_size_and_interval(folder: Path) 
     assert ann.low is not None
     assert ann.high is not None
     assert ann.low < -12 / 3 * 3 / 4 < ann.high < 0  # a third of the files, three of four groups
-    case = strongest_case(run)
-    assert case is not None
+    case = present(strongest_case(run))
     assert case.value is not None
     assert case.text.startswith("Ann gets ")
     assert "each the mean of 8 replies" in case.text

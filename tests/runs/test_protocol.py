@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.present import present
 
 from clinometer.contexts import load_contexts
 from clinometer.errors import SettingsError
@@ -358,7 +359,6 @@ def test_labels_and_weights_that_change_after_the_plan_are_deviations(
 
 
 def test_a_changed_record_of_a_plan_says_so(planned_run: dict[str, Any]) -> None:
-    record = Run.load("run").record.protocol
-    assert record is not None
+    record = present(Run.load("run").record.protocol)
     forged = record.model_copy(update={"deviations": []})
     assert "was changed after the run" in protocol_sentences(forged)[-1]

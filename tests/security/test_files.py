@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.present import present
 from tests.processes import python
 from tests.security.fuzzing import budget
 
@@ -232,8 +233,7 @@ def test_odd_cases_are_one_line(odd: str, tmp_path: Path) -> None:
     ending, content, said = ODD_CASES[odd]
     path = tmp_path / f"file{ending}"
     path.write_text(content, encoding="utf-8")
-    error = read("cases", path)
-    assert error is not None
+    error = present(read("cases", path))
     assert said in error
 
 
@@ -253,8 +253,7 @@ def test_distinct_labels_do_not_fill_the_memory(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     rows = "".join(f"g{i},c{i},a{i},0.5\n" for i in range(30_000))
     table.write_text("group,context,attribute,p\n" + rows)
-    error = read("preferences", table)
-    assert error is not None
+    error = present(read("preferences", table))
     assert "is a column full of ids?" in error
 
 

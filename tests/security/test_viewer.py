@@ -119,6 +119,7 @@ def test_a_folder_name_that_is_not_utf_8(root: Path) -> None:
     check(root)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["run.json", "groups.parquet", "preferences.parquet", "scores"])
 def test_a_pipe_in_a_run_folder_does_not_hang(root: Path, name: str) -> None:
     bad_run(root, (root / "good" / "run.json").read_text())

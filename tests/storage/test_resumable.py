@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from tests.present import present
 from tests.processes import python
 
 from clinometer.contexts.mining.work_folder import WorkFolder
@@ -158,8 +159,7 @@ def test_results_are_stored_when_the_work_fails() -> None:
 
 def test_progress_of_a_part_counts_in_the_whole() -> None:
     seen: list[tuple[int, int]] = []
-    second = part_of(lambda *told: seen.append(told), 1, 3)
-    assert second is not None
+    second = present(part_of(lambda *told: seen.append(told), 1, 3))
     second(2, 10)
     assert seen == [(12, 30)]
     assert part_of(None, 0, 1) is None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.present import present
 
 from clinometer.bridges.inspect import CellReplies, InspectAudit, ReplyReader, risks_of
 from clinometer.contexts import ContextSet
@@ -67,18 +68,16 @@ def test_a_reply_to_a_question_is_read_by_the_readout() -> None:
 def test_risks_of_replies_that_all_agree_or_split_by_context() -> None:
     """Always one category: all bias. One category per context: as R of the plain equations."""
     alike = [(about, "male") for _, about in AUDIT.samples() for _ in range(50)]
-    found = risks_of(alike, ["male", "female"], None)
-    assert found is not None
+    found = present(risks_of(alike, ["male", "female"], None))
     assert (found.R.value, found.R_bias.value) == pytest.approx((1, 1), abs=0.01)
     split = [
         (about, "male" if "said" in about["context"] else "female")
         for _, about in AUDIT.samples()
         for _ in range(50)
     ]
-    found = risks_of(split, ["male", "female"], None)
+    found = present(risks_of(split, ["male", "female"], None))
     shares = np.array([[[1.0, 0.0], [0.0, 1.0]]] * 2)
     plain = decompose(shares, context_weights=AUDIT.contexts.weights)
-    assert found is not None
     assert found.groups == AUDIT.topic.group_names
     assert found.R.value == pytest.approx(plain.R.value, abs=0.01)
     assert found.R_bias.value == pytest.approx(plain.R_bias.value, abs=0.02)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.command import Clinometer
+from tests.present import present
 from tests.processes import ROOT
 
 from clinometer.bridges.lm_eval import import_lm_eval, read_results, read_samples
@@ -118,8 +119,7 @@ def test_preferences_are_the_shares_of_the_likelihoods() -> None:
 
 
 def test_metrics_of_the_harness_come_out_again() -> None:
-    found = import_lm_eval(SAMPLES, replicates=0).record.imported
-    assert found is not None
+    found = present(import_lm_eval(SAMPLES, replicates=0).record.imported)
     assert (found.version, found.task, found.samples) == ("0.4.13", "crows_pairs_english", 10)
     assert set(found.metrics) == {"pct_stereotype", "likelihood_diff"}
     for metric in found.metrics.values():

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.present import present
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ModelSpec, revision_of
@@ -42,8 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def revision(folder: Path) -> str:
-    found = revision_of(ModelSpec.parse(str(folder)), LoadOptions())
-    assert found is not None
+    found = present(revision_of(ModelSpec.parse(str(folder)), LoadOptions()))
     return found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from tests.present import present
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
@@ -47,8 +48,7 @@ def seat(more: str = "") -> Topic:
 
 
 def query(topic: Topic) -> ReadoutQuery:
-    found = ReadoutQuery.of(topic)
-    assert found is not None
+    found = present(ReadoutQuery.of(topic))
     return found
 
 
@@ -266,10 +266,11 @@ def test_a_classifier_that_is_nowhere_is_one_line() -> None:
 
 
 def test_a_judge_is_asked_the_rubric_in_every_order() -> None:
-    table = parse_readout(
-        {"kind": "text", "by": "judge", "model": "pocket:gpt2-s", "rubric": "Mood of: [reply]?"}
+    table = present(
+        parse_readout(
+            {"kind": "text", "by": "judge", "model": "pocket:gpt2-s", "rubric": "Mood of: [reply]?"}
+        )
     )
-    assert table is not None
     judge = open_reader(table, MOODS, NOTHING)
     assert isinstance(judge, JudgeReader)
     asked = judge.questions("so [options] it is")

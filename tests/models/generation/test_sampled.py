@@ -87,8 +87,7 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
     run = audit("smollm2", **asked)
     assert run.record.model.kind == "sampled"
     assert run.record.model.id == "smollm2 (20 replies)"
-    answers = run.preferences.answers
-    assert answers is not None
+    answers = present(run.preferences.answers)
     counted = run.preferences.values * answers[..., None]
     seen = run.preferences.observed
     np.testing.assert_allclose(counted[seen], np.round(counted[seen]), atol=1e-4)

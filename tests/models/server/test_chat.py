@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.command import Clinometer
 from tests.models.server.providers import KINDS, ProviderServer
+from tests.present import present
 from tests.processes import PATIENCE_S
 
 from clinometer.errors import SettingsError
@@ -137,8 +138,7 @@ def test_the_budget_chooses_contexts_and_stops_in_time(
     topic = load_topic("hiring").select(["Jessica Schmidt", "Ashley Olson"])
     how: dict[str, Any] = {"topic": topic, "price": "1/5", "replicates": 0}
     run = audit(anthropic.model, budget=0.02, out=tmp_path / "run", **how)
-    cost = run.record.cost
-    assert cost is not None
+    cost = present(run.record.cost)
     assert cost.planned is not None
     assert cost.paid is not None
     assert cost.paid <= 0.02

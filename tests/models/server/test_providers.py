@@ -6,6 +6,7 @@ import tomllib
 from importlib.resources import files
 
 import pytest
+from tests.present import present
 
 from clinometer.models.server.providers import PROVIDERS, Price, price_of
 
@@ -16,11 +17,9 @@ def resource(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_version_has_the_price_of_its_model_unless_it_has_another() -> None:
-    latest = price_of("azure/gpt-4o", None)
-    assert latest is not None
+    latest = present(price_of("azure/gpt-4o", None))
     assert price_of("azure/gpt-4o-2024-11-20", None) == latest
-    older = price_of("azure/gpt-4o-2024-05-13", None)
-    assert older is not None
+    older = present(price_of("azure/gpt-4o-2024-05-13", None))
     assert older.of(1e6, 0) == 2 * latest.of(1e6, 0)
     assert price_of("anthropic/claude-sonnet-4-5-20250929", None) == price_of(
         "anthropic/claude-sonnet-4-5", None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.models.server.proxy import Proxy
+from tests.present import present
 from tests.processes import PATIENCE_S
 
 from clinometer.cli import main
@@ -127,8 +128,7 @@ def test_top_k_is_recorded_in_run_and_table(
     assert low <= record["summary"]["R"]["value"] <= high
     run = Run.load(tmp_path / "run")
     assert run.preferences.low is not None
-    again = run.preferences.bounds()
-    assert again is not None
+    again = present(run.preferences.bounds())
     assert pytest.approx((low, high)) == again.R
 
 

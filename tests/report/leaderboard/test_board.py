@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.present import present
 from tests.report.made import made_run
 
 from clinometer.errors import RunError
@@ -72,8 +73,7 @@ def test_a_single_model_has_no_rank(tmp_path: Path) -> None:
     made_run(tmp_path / "run", groups=9, contexts=12)
     (board,), _ = collect([tmp_path], replicates=100)
     assert board.ranked == []
-    figure = ranking_figure(board)
-    assert figure is not None
+    figure = present(ranking_figure(board))
     assert figure.title == "Risk of the model"
     write_leaderboard([board], tmp_path / "site")
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.browser import axe_problems, overflow, watched
+from tests.present import present
 from tests.report.made import HOSTILE
 
 import clinometer as cm
@@ -50,8 +51,7 @@ def test_the_least_stable_come_first_with_the_versions_that_change_them(
     assert worst.low <= worst.stability <= worst.high
     changes = [abs(v.change) for v in worst.versions]
     assert changes == sorted(changes, reverse=True)
-    summary = run.summary["stability"]
-    assert summary is not None
+    summary = present(run.summary["stability"])
     assert f"“{worst.text}”" in story.title
     assert story.title.endswith("Not yet checked against people.")
     (strip,) = story.strips

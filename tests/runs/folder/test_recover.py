@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.present import present
 from tests.report.made import made_half
 
 from clinometer.errors import RunError
@@ -52,8 +53,7 @@ def test_a_half_finished_run_is_measured_on_its_finished_cells(half: Path) -> No
     assert (opened.done, opened.total) == (500, 1200)
     assert "500 of 1,200 cells (42 %)" in opened.notice
     assert "50 of 120 groups" in opened.notice
-    run = opened.run
-    assert run is not None
+    run = present(opened.run)
     assert len(run.risks.missing_groups) == 70
     assert run.risks.missing_cells == 700
     # The first cell by hand: Eq. 8 over its stored log-probabilities.

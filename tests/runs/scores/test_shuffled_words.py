@@ -52,8 +52,7 @@ def honesty(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
     """The same shuffles, each decomposed alone from the stored scores."""
-    floor = honesty.record.floor
-    assert floor is not None
+    floor = present(honesty.record.floor)
     assert floor.R_between is not None
     X, C, _ = honesty.preferences.values.shape
     logs = np.zeros((X, C, len(TOPIC.words)))
@@ -75,15 +74,14 @@ def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
     assert floor.p == (1 + reached) / (1 + floor.shuffles)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_floor_is_a_comparison_and_never_the_headline(honesty: Run) -> None:
     """8 nationalities × honest / dishonest in 8 contexts: R is the words, not the nationalities."""
     assert honesty.path is not None
     page = render_report([honesty.path])
-    said = re.search("<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
-    assert said is not None
+    said = present(re.search("<h1[^>]*>(.*?)</h1>", page, re.DOTALL))
     assert "shuffled" not in said[1]
-    found = floor(facts(honesty))
-    assert found is not None
+    found = present(floor(facts(honesty)))
     assert found.text.startswith("For comparison: the same words, shuffled")
 
 
@@ -114,6 +112,5 @@ def test_single_words_cannot_be_shuffled(tmp_path: Path) -> None:
     run = audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=tmp_path / "run")
     assert run.record.floor is not None
     assert run.record.floor.p == 1.0
-    found = floor(facts(run))
-    assert found is not None
+    found = present(floor(facts(run)))
     assert found.text.startswith("Shuffled words give the same R")

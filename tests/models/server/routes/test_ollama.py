@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.models.server.ollama import OllamaStandin
+from tests.present import present
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError
@@ -70,8 +71,7 @@ def test_a_topic_of_questions_is_audited_inside_the_chat_template(
             out=tmp_path / name,
             settings=settings,
         )
-    bounds = found["ollama"].record.bounds
-    assert bounds is not None
+    bounds = present(found["ollama"].record.bounds)
     low, high = bounds.R
     assert low - 1e-3 <= found["exact"].risks.R.value <= high + 1e-3
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.present import present
 
 from clinometer.contexts.mining.languages.english.coreference import (
     Clusters,
@@ -36,8 +37,7 @@ def parser() -> SpacyParser:
 
 
 def test_precision_on_gum(shared_data: Path, parser: SpacyParser) -> None:
-    spec = importlib.util.spec_from_file_location("coreference_benchmark", BENCHMARK)
-    assert spec is not None
+    spec = present(importlib.util.spec_from_file_location("coreference_benchmark", BENCHMARK))
     assert spec.loader is not None
     benchmark = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = benchmark
