@@ -21,7 +21,7 @@ import signal
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """What takes long and is seldom what is tested, for a test with all its fixtures: a table that
+    does not fit its record is looked at again for three seconds, as a writer may be at work; and
+    counted replies and several categories are integrated over many nodes. Where the numbers
+    themselves are tested they stay as they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
+        if not item.nodeid.startswith("tests/measure/"):
+            patch.setattr("clinometer.measure.counting_noise.LIKE", 10_000)
+            patch.setattr("clinometer.measure.intervals.TURNS", 8)
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real third-party data beside the checkout; always there in CI."""
@@ -128,22 +142,6 @@ def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine a command would write lines about its progress; what a test finds on stderr
     must not depend on that."""
     monkeypatch.setattr("clinometer.cli.progress.FIRST_S", float("inf"))
-
-
-@pytest.fixture(autouse=True)
-def damage_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that does not fit its record is looked at again for three seconds, as a writer may
-    be at work; a test that damages one has no writer."""
-    monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
-
-
-@pytest.fixture(autouse=True)
-def rougher_integrals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real estimators with fewer nodes, ten times as fast for counted replies and for several
-    categories; where the numbers themselves are tested they stay as they are."""
-    if not request.node.nodeid.startswith("tests/measure/"):
-        monkeypatch.setattr("clinometer.measure.counting_noise.LIKE", 10_000)
-        monkeypatch.setattr("clinometer.measure.intervals.TURNS", 8)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.present import present
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import ClinometerError, RunError, SettingsError
-from clinometer.models import Scorer, WordOptions
+from clinometer.models import WordOptions
 from clinometer.models.options import DEFAULT_TOLERANCE, SampleOptions
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.topics import load_topic
@@ -24,7 +24,8 @@ from clinometer.topics import load_topic
 CONTEXTS = ContextSet(
     "few", ["The [X] said that [Y]", "The [X] felt that [Y]", "The [X] wrote that [Y]"], [5, 3, 1]
 )
-TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant"])
+TOPIC = load_topic("gender").select(["nurse", "engineer", "artist"])
+MODEL = "pocket:gpt2-s"
 
 
 @pytest.mark.parametrize("topic", ["gender", "race", "disability"])
@@ -40,9 +41,7 @@ def test_reference_models_are_exact(topic: str, name: str, risks: tuple[int, ...
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return audit(
-        "smollm2", topic=TOPIC, contexts=CONTEXTS, out=tmp_path_factory.mktemp("r") / "run"
-    )
+    return audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=tmp_path_factory.mktemp("r") / "run")
 
 
 def test_the_folder_contains_the_documented_files(run: Run) -> None:
@@ -79,11 +78,11 @@ def test_the_numbers_match_the_preferences(run: Run) -> None:
     for x, group in enumerate(TOPIC.group_names):
         mean = sum(w * male[group, c] for c, w in weights.items())
         assert run.risks.leaning[x] == ("male" if mean > 0.5 else "female")
-    assert run.risks.leaning[0] == "female"  # nurse
+    assert run.risks.leaning[1:] == ("male", "female")
 
 
 def test_no_cell_is_further_off_than_its_bound(run: Run) -> None:
-    exact = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, tolerance=0)
+    exact = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, tolerance=0)
     assert exact.record.preference_bound == 0
     assert exact.record.risk_bound is None
     folder = RunFolder(present(run.path))
@@ -102,14 +101,14 @@ def test_no_cell_is_further_off_than_its_bound(run: Run) -> None:
 def test_a_run_keeps_the_tolerance_it_was_begun_with(tmp_path: Path) -> None:
     """Also where that was another version's default."""
     how: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
-    first = audit("pocket:gpt2-s", **how, tolerance=1e-4)
-    for again in (audit("pocket:gpt2-s", **how), audit("pocket:gpt2-s", **how, replay=True)):
+    first = audit(MODEL, **how, tolerance=1e-4)
+    for again in (audit(MODEL, **how), audit(MODEL, **how, replay=True)):
         assert again.record.settings.words.tolerance == 1e-4
         assert again.record.preference_bound == first.record.preference_bound
         assert again.preferences.equals(first.preferences)
     with pytest.raises(RunError, match=r"words.tolerance \(0.0001, now 0.001\)"):
-        audit("pocket:gpt2-s", **how, tolerance=DEFAULT_TOLERANCE)
-    fresh = audit("pocket:gpt2-s", **how, fresh=True)
+        audit(MODEL, **how, tolerance=DEFAULT_TOLERANCE)
+    fresh = audit(MODEL, **how, fresh=True)
     assert fresh.record.settings.words.tolerance == DEFAULT_TOLERANCE
 
 
@@ -139,23 +138,10 @@ def test_settings_are_keywords_too() -> None:
 
 @pytest.mark.usefixtures("no_model")
 def test_a_finished_run_is_not_rescored(run: Run) -> None:
-    again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
+    again = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
-    other = audit(
-        "smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=AuditSettings(norm=2)
-    )
+    other = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, norm=2)
     assert other.risks.R.value >= run.risks.R.value
-
-
-def test_a_lost_or_damaged_part_is_rescored(tmp_path: Path, run: Run, smollm2: Scorer) -> None:
-    import shutil
-
-    folder = tmp_path / "copy"
-    shutil.copytree(present(run.path), folder)
-    part = next((folder / "scores").glob("part-*.parquet"))
-    part.write_bytes(b"not a parquet file")
-    again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=folder)
-    assert again.preferences.equals(run.preferences)
 
 
 @pytest.mark.parametrize(
@@ -173,12 +159,12 @@ def test_another_audit_in_the_same_folder_is_refused_by_name(
 ) -> None:
     arguments: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": run.path}
     with pytest.raises(RunError, match=named):
-        audit("smollm2", **{**arguments, **change})
+        audit(MODEL, **{**arguments, **change})
 
 
 def test_a_reference_model_overwrites_no_other_run(run: Run, tmp_path: Path) -> None:
     before = Run.load(run.path or "").record
-    with pytest.raises(RunError, match=r"other settings: model \('smollm2', now 'reference:"):
+    with pytest.raises(RunError, match=r"other settings: model \('pocket:gpt2-s', now"):
         audit("reference:random", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert Run.load(run.path or "").record == before
     out, exact = tmp_path / "r", AuditSettings(precision=0.01)  # computed: nothing is drawn

@@ -26,7 +26,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made_run(folder / "second", groups=12, contexts=15, model="made:other", seed=1, replicates=100)
     made_run(folder / "hostile", groups=12, contexts=12, hostile=True, replicates=100)
     topic = load_topic("gender").select(["nurse", "engineer", "accountant"])
-    audit("smollm2", topic=topic, contexts=CONTEXTS, out=folder / "real")
+    audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=folder / "real")
     return folder
 
 

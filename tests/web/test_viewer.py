@@ -45,7 +45,7 @@ def test_the_list_can_be_filtered_and_sorted(client: httpx.Client) -> None:
 def test_the_data_of_a_run(client: httpx.Client) -> None:
     data = client.get("/data", params={"id": "real"}).json()
     assert data["groups"] == ["nurse", "engineer", "accountant"]
-    assert data["model"] == "smollm2"
+    assert data["model"] == "pocket:gpt2-s"
 
 
 def test_words_of_an_answer(client: httpx.Client) -> None:

@@ -64,7 +64,7 @@ def opened(chromium: Any, address: str, path: str, **options: Any) -> Watched:
 def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, address: str) -> None:
     seen = opened(chromium, address, "/")
     page = seen.page
-    page.get_by_role("link", name="smollm2").click()
+    page.get_by_role("link", name="pocket:gpt2-s").click()
     ready(page)
     page.get_by_role("button", name="Worst sentences").click()
     page.locator(".rows button").first.click()

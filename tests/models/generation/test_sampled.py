@@ -84,9 +84,9 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
         "settings": how,
         "out": tmp_path / "run",
     }
-    run = audit("smollm2", **asked)
+    run = audit("pocket:gpt2-s", **asked)
     assert run.record.model.kind == "sampled"
-    assert run.record.model.id == "smollm2 (20 replies)"
+    assert run.record.model.id == "pocket:gpt2-s (20 replies)"
     answers = present(run.preferences.answers)
     counted = run.preferences.values * answers[..., None]
     seen = run.preferences.observed
@@ -96,14 +96,14 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
     assert present(run.record.summary).R.value == present(run.record.corrected).R
     assert present(run.record.summary).R.value != run.preferences.decompose().R.value
     before = {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()}
-    again = audit("smollm2", **asked)
+    again = audit("pocket:gpt2-s", **asked)
     assert again.preferences.equals(run.preferences)
     assert {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()} == before
     assert Run.load(tmp_path / "run").risks.to_dict() == run.risks.to_dict()
 
 
 def test_text_after_the_slot_cannot_be_sampled() -> None:
-    scorer = open_model("smollm2", load=LoadOptions(sampled=SampleOptions(replies=2)))
+    scorer = open_model("pocket:gpt2-s", load=LoadOptions(sampled=SampleOptions(replies=2)))
     with pytest.raises(ContextError, match="end with"):
         scorer.score([Prompt("The nurse said", " left", space=True)], WORDS)
 
