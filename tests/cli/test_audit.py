@@ -224,6 +224,21 @@ def test_a_server_that_answers_is_asked_the_question_itself(
     assert clinometer(*command, "--out", "run", "--fail-other-above", "0.1").status == 1
 
 
+def test_replies_of_a_server_plan_the_next_audit_at_a_price(
+    saying: Callable[..., FixedReplies], clinometer: Clinometer
+) -> None:
+    """The stand-in counts one token a request; a reply costs what all of them did, divided."""
+    server = saying("Yes.", "No", "Yes", "no!")
+    people = ("--groups", "white man,Black woman", "--max-contexts", "6")
+    clinometer("audit", server.model, "--topic", "hiring", "--replies", "10", *people, "--out", "r")
+    tokens = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["usage"]["tokens"]
+    assert tokens == len(server.messages)
+    planned = ("plan", "--from", "r", "--detect", "0.1", "--price", "2000000")
+    for plan in json.loads(clinometer(*planned, "--json").out)["plans"]:
+        assert plan["cost"] == pytest.approx(2 * plan["requests"] * tokens / (2 * 6 * 10))
+    assert f"{plan['cost']:,.2f}" in clinometer(*planned).out
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_decisions_of_a_local_model_with_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
