@@ -88,10 +88,15 @@ LONG = {
 }
 
 
+#: Modules that take minutes: begun first, they leave no worker waiting for the other at the end.
+FIRST = ("tests/test_docs_notebooks.py", "tests/test_wheels.py", "tests/test_commands_page.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(tuple(LONG)):
             item.add_marker(pytest.mark.long)
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 @pytest.hookimpl(wrapper=True)

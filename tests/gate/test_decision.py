@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import pair
 from tests.report.made import made_run, with_floor
 
 from clinometer.errors import RunError, SettingsError
@@ -167,7 +168,7 @@ def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:
     """The same counted from replies."""
     p = (1 + np.clip(lean, -1, 1)) / 2
     share = np.random.default_rng(seed).binomial(replies, p) / replies
-    values = np.stack([share, 1 - share], axis=-1)
+    values = pair(share)
     answers = np.full(p.shape, float(replies))
     return replace(run, preferences=replace(run.preferences, values=values, answers=answers))
 

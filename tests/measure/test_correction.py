@@ -11,17 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 from scipy import stats
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.measure import corrected, decompose, estimate_risks, read_preferences
 from clinometer.measure.correction import BiasModel, Units
 from clinometer.measure.counting_noise import extrapolation, sampled_correction
-from clinometer.statistics.arrays import FloatArray
-
-
-def pair(first: FloatArray) -> FloatArray:
-    return np.stack([first, 1 - first], axis=-1)
 
 
 def test_hand_value_at_exact_parity() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.preferences import labelled, pair
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
@@ -14,15 +15,8 @@ from clinometer.measure.correction import Sampling
 def preferences(contexts: ContextSet, up: dict[str, np.ndarray]) -> Preferences:
     """Those of a model whose answers in each context are known."""
     p = np.stack([up[t] for t in contexts.templates], axis=1)
-    return Preferences(
-        values=np.stack([p, 1 - p], axis=-1),
-        groups=tuple(f"g{i}" for i in range(len(p))),
-        contexts=contexts.ids,
-        categories=("a", "b"),
-        context_weights=contexts.weights,
-        group_weights=np.ones(len(p)),
-        sampling=contexts.sampling,
-    )
+    of = {"contexts": contexts.ids, "context_weights": contexts.weights}
+    return labelled(pair(p), **of, sampling=contexts.sampling)
 
 
 def named(n: int) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.preferences import pair
 
 from clinometer.measure import PreferenceGrid, read_preferences
 from clinometer.measure.factors import Moments
@@ -90,7 +91,7 @@ def test_a_level_in_one_unit_takes_the_noise_of_the_others() -> None:
     """Levels a (two units, s 0.2 and 0.4) and b (one unit, s 0.5). Noise: the variance between
     units of a, mean square 0.1 less product 0.08; b then has 0.25 - 0.02. Two categories: twice."""
     up = np.array([0.6, 0.7, 0.75])
-    grid = read_preferences(np.stack([up, 1 - up], axis=-1))
+    grid = read_preferences(pair(up))
     found = Moments.of(grid, np.arange(3)).level_means(np.array([0, 0, 1]))
     assert found.value == pytest.approx(2 * (2 / 3 * 0.08 + 1 / 3 * (0.25 - 0.02)), abs=1e-12)
 
@@ -103,7 +104,7 @@ def test_no_level_in_two_units_is_unknown() -> None:
 def test_counting_noise_is_taken_out_on_average() -> None:
     rng = np.random.default_rng(3)
     p = rng.beta(5, 5, (1, 30))
-    true = np.stack([p, 1 - p], axis=-1)
+    true = pair(p)
     units = np.repeat(np.arange(10), 3)
     wanted = Moments.of(read_preferences(true), units)
     found = []

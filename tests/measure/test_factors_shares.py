@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.errors import SettingsError
@@ -30,7 +31,7 @@ LABELS = {"wording": WORDING, "order": ORDER, "framing": FRAMING}
 def grid_of(s: FloatArray, **given: Any) -> PreferenceGrid:
     """Two categories with stereotypes s [X, C]."""
     up = (1 + s) / 2
-    return read_preferences(np.stack([up, 1 - up], axis=-1), **given)
+    return read_preferences(pair(up), **given)
 
 
 def planted(rng: np.random.Generator, wording: float, order: float, rest: float) -> FloatArray:
@@ -106,7 +107,7 @@ def test_sampled_answers_give_the_shares_without_their_counting_noise() -> None:
     found, noisy = [], []
     for _ in range(30):
         counted = rng.binomial(12, up) / 12
-        grid = read_preferences(np.stack([counted, 1 - counted], axis=-1))
+        grid = read_preferences(pair(counted))
         found.append(shares(factor_shares(grid, LABELS, samples=answers))["order"].value)
         noisy.append(shares(factor_shares(grid, LABELS))["order"].value)
     assert np.mean(found) == pytest.approx(true["order"].value, abs=0.03)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.measure import plain_loops
+from tests.preferences import labelled, pair
 from tests.present import present
 
 from clinometer.measure import Preferences, decompose, read_preferences
@@ -83,14 +84,7 @@ def planted(shared: float, between: float, *, seed: int = 0) -> Preferences:
     side = np.where(np.arange(16) % 2 == 0, 1.0, -1.0)[:, None]
     swing = rng.normal(0, 0.02, (1, 40))
     up = (1 + shared + between * side + swing) / 2
-    return Preferences(
-        values=np.stack([up, 1 - up], axis=-1),
-        groups=tuple(f"g{i}" for i in range(16)),
-        contexts=tuple(f"c{i}" for i in range(40)),
-        categories=("a", "b"),
-        context_weights=np.ones(40),
-        group_weights=np.ones(16),
-    )
+    return labelled(pair(up))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +113,7 @@ def test_the_interval_covers_the_truth() -> None:
         size = rng.gamma(4.0, 0.25, (1, 30))  # contexts differ in how far the groups are apart
         s = np.clip(rng.normal(0, spread, (40, 30)) * size, -1, 1)
         up = (1 + s) / 2
-        grid = read_preferences(np.stack([up, 1 - up], axis=-1))
+        grid = read_preferences(pair(up))
         found = present(group_split(grid, intervals=True))
         e = found.R_between
         held += (e.low or 0.0) <= truth * 0.995 <= (e.high or 0.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import optimize, special, stats
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.errors import SettingsError
@@ -25,10 +26,6 @@ from clinometer.measure.intervals import crossing, estimate_grid, solved
 from clinometer.statistics.arrays import FloatArray
 
 RISKS = ("R", "R_bias", "R_volatility")
-
-
-def pair(first: FloatArray) -> FloatArray:
-    return np.stack([first, 1 - first], axis=-1)
 
 
 def ends(report: RiskReport) -> FloatArray:
@@ -261,7 +258,7 @@ def test_coverage(a: int, b: int, n: int, kind: str, truth: tuple[float, float, 
 def test_few_answers_show_no_bias_risk_above_the_risk(seed: int) -> None:
     """Four answers a cell, at parity: their mean is noise, which the corrected risk is not."""
     up = np.random.default_rng(seed).binomial(4, 0.5, (2, 10)) / 4
-    grid = read_preferences(np.stack([up, 1 - up], axis=-1))
+    grid = read_preferences(pair(up))
     report, _ = estimate_grid(grid, samples=np.full((2, 10), 4.0), correct=False)
     assert report.R_bias.value <= report.R.value
     assert report.R.value == pytest.approx(report.R_bias.value + report.R_volatility.value)

@@ -7,16 +7,13 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.measure import estimate_risks, read_preferences
 from clinometer.measure.correction import Units
 from clinometer.measure.intervals import Noise, crossing, inverted
 from clinometer.statistics.arrays import FloatArray
-
-
-def pair(first: FloatArray) -> FloatArray:
-    return np.stack([first, 1 - first], axis=-1)
 
 
 def made(

@@ -7,16 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.measure import read_preferences
 from clinometer.measure.correction import Units
 from clinometer.measure.leaning import _exchange_p_value, leaning_groups
-from clinometer.statistics.arrays import FloatArray
-
-
-def pair(first: FloatArray) -> FloatArray:
-    return np.stack([first, 1 - first], axis=-1)
 
 
 def test_clear_groups_and_the_others() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.errors import SettingsError
@@ -92,7 +93,7 @@ def test_the_planned_number_is_about_right_and_stopping_keeps_coverage() -> None
     truth = (0.24609, 0.0, 0.24609)
     for _ in range(times):
         first = rng.beta(5, 5, (10, 2000))
-        p, n = np.stack([first, 1 - first], axis=-1), 30
+        p, n = pair(first), 30
         report = estimate_risks(p[:, :n], unit="draws")
         while not enough(report, 0.04):
             n = next_size(n, report, 0.04)

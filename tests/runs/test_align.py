@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.preferences import labelled, pair
 from tests.present import present
 
 from clinometer.contexts import ContextSet, load_contexts
@@ -30,7 +31,7 @@ def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "pa
     p = np.clip(
         0.5 + lean + 0.1 * rng.standard_normal(run.preferences.values.shape[:2]), 0.01, 0.99
     )
-    preferences = replace(run.preferences, values=np.stack([p, 1 - p], axis=2))
+    preferences = replace(run.preferences, values=pair(p))
     model = run.record.model.model_copy(update={"id": name, "kind": "causal"})
     record = run.record.model_copy(update={"model": model})
     return Run(record, preferences, preferences.decompose())
@@ -95,21 +96,13 @@ def test_few_replies_are_compared_with_as_few_only() -> None:
 
     def replies(n: int, seed: int) -> Preferences:
         counts = np.random.default_rng(seed).multinomial(n, [0.5, 0.5], (3, 40))
-        return Preferences(
-            values=counts / n,
-            groups=("a", "b", "c"),
-            contexts=tuple(f"c{i}" for i in range(40)),
-            categories=("yes", "no"),
-            context_weights=np.ones(40),
-            group_weights=np.ones(3),
-            reference="group-mean",
-            answers=np.full((3, 40), float(n)),
-        )
+        answers = np.full((3, 40), float(n))
+        return labelled(counts / n, reference="group-mean", answers=answers)
 
     two, also_two, forty = replies(2, 1), replies(2, 2), replies(40, 3)
-    for pair in ([two, forty], [forty, two]):
+    for both in ([two, forty], [forty, two]):
         with pytest.raises(RunError, match="2 replies a cell are too few to take dice out"):
-            compare_preferences(pair, replicates=200)
+            compare_preferences(both, replicates=200)
     found = compare_preferences([two, also_two], replicates=200)
     assert next(d for d in found.overall if d.measure == "R").p_corrected is not None
 

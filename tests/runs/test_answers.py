@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import labelled
 from tests.present import present
 
 from clinometer.contexts.load import default_contexts
@@ -31,18 +32,9 @@ HIRING = load_topic("hiring")
 
 
 def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
-    values = np.asarray(p, dtype=float)
-    X, C, _ = values.shape
-    return Preferences(
-        values=values,
-        groups=tuple("abc"[:X]),
-        contexts=tuple(str(c) for c in range(C)),
-        categories=("yes", "no"),
-        context_weights=np.full(C, 1 / C),
-        group_weights=np.full(X, 1 / X),
-        coverage=np.asarray(coverage, dtype=float),
-        **more,
-    )
+    values, given = np.asarray(p, dtype=float), np.asarray(coverage, dtype=float)
+    names = {"groups": tuple("abc"[: len(values)]), "categories": ("yes", "no")}
+    return labelled(values, **names, coverage=given, **more)
 
 
 def record(draws: dict[str, int] | None = None) -> RunRecord:

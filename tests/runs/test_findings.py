@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import labelled, pair
 
-from clinometer.measure import Preferences, compare, preference
+from clinometer.measure import compare, preference
 from clinometer.measure.correction import Sampling
 from clinometer.runs.findings import (
     KINDS,
@@ -26,10 +27,6 @@ from clinometer.statistics.estimate import Estimate
 
 MALE = ("male", "female")
 YES = ("yes", "no")
-
-
-def pair(up: FloatArray) -> FloatArray:
-    return np.stack([up, 1 - up], axis=-1)
 
 
 def around(
@@ -89,14 +86,10 @@ def _facts(
     known: dict[str, Any] | None = None,
 ) -> Facts:
     """The facts of planted preferences, through the estimators that a user has."""
-    X, C, _ = p.shape
-    table = Preferences(
-        values=p,
-        groups=tuple(f"g{x}" for x in range(X)),
-        contexts=tuple(f"c{c}" for c in range(C)),
+    table = labelled(
+        p,
         categories=categories,
-        context_weights=np.ones(C) if weights is None else weights,
-        group_weights=np.ones(X),
+        context_weights=np.ones(p.shape[1]) if weights is None else weights,
         reference=reference,
         criterion=criterion,
         answers=answers,

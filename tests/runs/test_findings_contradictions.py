@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import labelled
 from tests.runs.findings_checker import (
     Contradiction,
     comparison_contradictions,
     run_contradictions,
 )
 
-from clinometer.measure import Comparison, Preferences, compare
+from clinometer.measure import Comparison, compare
 from clinometer.measure.correction import Sampling
 from clinometer.runs.findings import (
     Facts,
@@ -92,16 +93,8 @@ def test_planted_contradictions_are_found(old: str, new: str, rule: str) -> None
     rng = np.random.default_rng(0)
     p = rng.dirichlet([2.0, 2.0, 2.0], (3, 40))
     p[0] = rng.dirichlet([9.0, 2.0, 1.0], 40)
-    table = Preferences(
-        values=p,
-        groups=("group0", "group1", "group2"),
-        contexts=tuple(f"context {c}" for c in range(40)),
-        categories=("1", "2", "3"),
-        context_weights=np.ones(40),
-        group_weights=np.ones(3),
-        reference="group-mean",
-        criterion="points",
-    )
+    scale: Any = {"categories": ("1", "2", "3"), "criterion": "points"}
+    table = labelled(p, reference="group-mean", **scale)
     f = facts_of_table("M", table, table.estimate(), table.leans())
     found = statements(f)
     assert not run_contradictions(f, found)
@@ -206,14 +199,7 @@ def situation(seed: int) -> tuple[Facts, float]:
     sources = [f"s{c % max(2, C // 3)}" for c in range(C)]
     if np.isnan(p).any(axis=2).all():
         p = np.full((X, C, K), 1 / K)
-    table = Preferences(
-        values=p,
-        groups=tuple(f"group{x}" for x in range(X)),
-        contexts=tuple(f"context {c}" for c in range(C)),
-        categories=tuple(names),
-        labels={"source": sources},
-        **given,
-    )
+    table = labelled(p, categories=tuple(names), labels={"source": sources}, **given)
     level = float(rng.choice([0.95, 0.95, 0.95, 0.9, 0.99]))
     report = table.estimate(level=level, clusters=clusters, population=population)
     leans = table.leans(level=level, clusters=clusters, known=table.exact(population))

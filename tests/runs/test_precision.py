@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import labelled, pair
 from tests.present import present
 from tests.runs.small_audit import FORKS
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError
-from clinometer.measure import Preferences
 from clinometer.models import LoadOptions, ModelInfo
 from clinometer.runs import AuditSettings, Run, audit, compare
 from clinometer.runs.cells import CellGrid
@@ -62,13 +62,10 @@ def look(sample: SequentialSample, settings: AuditSettings, scale: float) -> Seq
     rng = np.random.default_rng(0)
     known = dict(zip(CONTEXTS.templates, rng.beta(5, 5, (len(CONTEXTS), 4)), strict=True))
     p = 0.5 + scale * (np.array([known[t] for t in sample.contexts.templates]).T - 0.5)
-    preferences = Preferences(
-        values=np.stack([p, 1 - p], axis=-1),
-        groups=tuple("abcd"),
+    preferences = labelled(
+        pair(p),
         contexts=sample.contexts.ids,
-        categories=("m", "f"),
         context_weights=np.array(sample.contexts.counts),
-        group_weights=np.ones(4),
         sampling=sample.contexts.sampling,
     )
     return sample.evaluate(preferences, settings)

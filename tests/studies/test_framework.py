@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.preferences import labelled, pair
 from tests.studies.conftest import CONTEXTS
 
 from clinometer.cli.study import plan_text
 from clinometer.errors import ModelNotFound, RunError, SettingsError, TableError
-from clinometer.measure import Preferences
 from clinometer.models.catalog.suites import members, suite
 from clinometer.models.local import load
 from clinometer.report.export import to_latex, to_markdown
@@ -268,13 +268,10 @@ GROUPS = GENDER.group_names[:12]
 
 def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
     """A run with these probabilities of the first category, [X, C]."""
-    preferences = Preferences(
-        values=np.stack([p, 1 - p], axis=-1),
+    preferences = labelled(
+        pair(p),
         groups=GROUPS[: len(p)],
-        contexts=tuple(f"c{i}" for i in range(p.shape[1])),
         categories=("male", "female"),
-        context_weights=np.ones(p.shape[1]),
-        group_weights=np.ones(len(p)),
         templates=tuple(f"The [X] did {i} that [Y]" for i in range(p.shape[1])),
     )
     words = {"male": ["he"], "female": ["she"]}

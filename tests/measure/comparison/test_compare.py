@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.errors import SettingsError
@@ -123,7 +124,7 @@ def test_p_values_match_swapping_the_models_by_brute_force() -> None:
     rng, n = np.random.default_rng(3), 10
     w = 1.0 / np.arange(1, n + 1)
     first = rng.beta(5, 4, (2, 2, n))
-    p = np.stack([first, 1 - first], -1)
+    p = pair(first)
     seen = compare(*p, context_weights=w, replicates=100)
 
     def gap(q: FloatArray) -> float:
@@ -141,7 +142,7 @@ def test_the_default_contexts_cannot_single_out_a_group(rng: np.random.Generator
     """Ten contexts have 1024 flips: no p-value is below 2/1024, and Holm's of 360 tests is 0.70."""
     w = np.array([0.42, 0.168, 0.126, 0.086, 0.048, 0.035, 0.03, 0.03, 0.03, 0.027])
     first = np.stack([rng.beta(30, 3, (120, 10)), rng.beta(5, 5, (120, 10))])
-    result = compare(*np.stack([first, 1 - first], -1), context_weights=w, replicates=100)
+    result = compare(*pair(first), context_weights=w, replicates=100)
     assert min(present(d.p) for d in result.by_group) == 2 / 1024
     assert min(present(d.p_corrected) for d in result.by_group) == pytest.approx(360 * 2 / 1024)
 
@@ -159,7 +160,7 @@ def test_overall_is_corrected_for_pairs_and_groups_by_holm(rng: np.random.Genera
 
 def test_far_from_parity_the_bias_risk_is_tested_like_a_mean(rng: np.random.Generator) -> None:
     first = rng.beta(30, 10, (2, 1, 120))
-    p = np.stack([first, 1 - first], -1)
+    p = pair(first)
     s = 2 * first[:, 0] - 1
     expected = flip_p(s[0] - s[1], np.ones(120))
     assert compare(*p, replicates=4000).overall[1].p == pytest.approx(expected, abs=0.02)
@@ -269,11 +270,11 @@ def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
     hits = np.zeros(4)
     for i in range(100):
         first = rng.beta(6, 4, (2, 3, 50))
-        result = compare(*np.stack([first, 1 - first], -1), replicates=100, seed=i)
+        result = compare(*pair(first), replicates=100, seed=i)
         hits += [present(d.p) <= 0.05 for d in result.overall]
     assert (hits <= 0.05 * 100 + 3 * math.sqrt(100 * 0.05 * 0.95)).all()
     far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
-    assert present(compare(*np.stack([far, 1 - far], -1)).overall[1].p) < 1e-3
+    assert present(compare(*pair(far)).overall[1].p) < 1e-3
 
 
 def test_holm_against_statsmodels(rng: np.random.Generator) -> None:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.preferences import labelled, pair
 
 from clinometer.measure import Preferences, decompose
 from clinometer.measure.correction import Sampling
 from clinometer.runs.align import compare_preferences
 
 
-def labelled(up: np.ndarray, counts: np.ndarray) -> Preferences:
-    return Preferences(
-        values=np.stack([up, 1 - up], axis=-1),
-        groups=tuple(f"g{i}" for i in range(len(up))),
-        contexts=tuple(f"c{i}" for i in range(up.shape[1])),
-        categories=("a", "b"),
-        context_weights=counts / counts.sum(),
-        group_weights=np.ones(len(up)),
-        sampling=Sampling.of_counts(counts),
-    )
+def drawn(up: np.ndarray, counts: np.ndarray) -> Preferences:
+    weights = counts / counts.sum()
+    return labelled(pair(up), context_weights=weights, sampling=Sampling.of_counts(counts))
 
 
 def two(rng: np.random.Generator, C: int) -> tuple[np.ndarray, np.ndarray]:
@@ -33,12 +27,12 @@ def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
     a, b = two(rng, 40)
     counts = rng.integers(1, 9, 40).astype(float)
     found = compare_preferences(
-        [labelled(a, counts), labelled(b, counts)], population="corpus", replicates=800
+        [drawn(a, counts), drawn(b, counts)], population="corpus", replicates=800
     )
     slow = []
     for _ in range(800):
         w = rng.multinomial(int(counts.sum()), counts / counts.sum()).astype(float)
-        one, other = (decompose(np.stack([p, 1 - p], -1), context_weights=w) for p in (a, b))
+        one, other = (decompose(pair(p), context_weights=w) for p in (a, b))
         slow.append(one.R.value - other.R.value)
     d = next(d for d in found.overall if d.measure == "R")
     assert d.value is not None
@@ -49,7 +43,7 @@ def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
 def test_a_whole_set_has_no_error_for_itself() -> None:
     rng = np.random.default_rng(1)
     a, b = two(rng, 30)
-    runs = [labelled(p, np.ones(30)) for p in (a, b)]
+    runs = [drawn(p, np.ones(30)) for p in (a, b)]
     exact = compare_preferences(runs, population="set").overall[0]
     similar = compare_preferences(runs, population="similar").overall[0]
     assert exact.value == similar.value

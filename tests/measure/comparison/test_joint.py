@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
+from tests.preferences import pair
 
 from clinometer.errors import SettingsError
 from clinometer.measure import corrected, decompose, read_preferences
@@ -14,7 +15,7 @@ from clinometer.statistics.rank import kendall, kendall_interval
 
 def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:
     p = rng.beta(a, b, shape)
-    return np.stack([p, 1 - p], axis=-1)
+    return pair(p)
 
 
 def test_values_are_the_corrected_risks() -> None:

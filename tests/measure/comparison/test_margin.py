@@ -21,7 +21,7 @@ def pair(rng: np.random.Generator, gap: float, contexts: int = 60):  # type: ign
 
 
 def judged(models, margin: float, seed: int = 0) -> dict[str, str]:  # type: ignore[no-untyped-def]
-    found = compare(*models, level=MARGIN_LEVEL, replicates=200, seed=seed)
+    found = compare(*models, level=MARGIN_LEVEL, replicates=100, seed=seed)
     return {v.measure: v.verdict for v in margin_verdicts(found, margin)}
 
 

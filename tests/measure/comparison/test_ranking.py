@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.preferences import pair
 
 from clinometer.errors import SettingsError
 from clinometer.measure import compare
@@ -12,7 +13,7 @@ from clinometer.measure.comparison import rank_models
 
 def models(rng: np.random.Generator, n: int) -> list[np.ndarray]:
     first = rng.beta(6, 4, (n, 4, 40))
-    return list(np.stack([first, 1 - first], -1))
+    return list(pair(first))
 
 
 def test_ranks_are_those_of_compare(rng: np.random.Generator) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from scipy import stats
+from tests.preferences import pair
 from tests.present import present
 
 from clinometer.measure import compare, estimate_risks, read_preferences
@@ -112,7 +113,7 @@ def test_for_many_even_contexts_r_is_welchs_test() -> None:
     rng = np.random.default_rng(3)
     p = [0.5 + 0.5 * np.tanh(0.6 + 0.2 * rng.standard_normal((1, n))) for n in (900, 400)]
     models = [
-        OwnContexts(str(i), read_preferences(np.stack([q, 1 - q], -1)), [f"{i} {c}" for c in
+        OwnContexts(str(i), read_preferences(pair(q)), [f"{i} {c}" for c in
                     range(q.size)])
         for i, q in enumerate(p)
     ]  # fmt: skip

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests.measure import plain_loops
+from tests.preferences import pair
 
 from clinometer.measure import decompose, read_preferences
 from clinometer.measure.intervals import estimate_grid
@@ -25,7 +26,7 @@ def confusion_of(matrix: FloatArray, labels: float) -> Confusion:
 def people(rng: np.random.Generator, groups: int, contexts: int) -> FloatArray:
     logit = 0.6 + 0.8 * rng.standard_normal((groups, contexts))
     up = 1 / (1 + np.exp(-logit))
-    return np.stack([up, 1 - up], axis=-1)
+    return pair(up)
 
 
 def test_a_judge_that_read_every_reply_gives_peoples_risks_back() -> None:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.preferences import labelled
 
 from clinometer.measure import Preferences
 from clinometer.report.sheets import impact_ratios
 
 
 def of(p: np.ndarray, weights: np.ndarray, groups: np.ndarray) -> Preferences:
-    X, C, K = p.shape
-    return Preferences(
-        values=p,
-        groups=tuple(f"g{i}" for i in range(X)),
-        contexts=tuple(f"c{i}" for i in range(C)),
-        categories=tuple(f"k{i}" for i in range(K)),
-        context_weights=weights,
-        group_weights=groups,
-    )
+    return labelled(p, context_weights=weights, group_weights=groups)
 
 
 def test_two_categories_by_hand() -> None:

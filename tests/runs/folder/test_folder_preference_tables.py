@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.preferences import labelled, pair
 
-from clinometer.measure import Preferences
 from clinometer.runs.folder import folder as preference_tables
 from clinometer.runs.folder.folder import preference_rows
 from clinometer.storage.parquet_parts import digest_of, write_table
@@ -22,13 +22,8 @@ def test_a_table_written_piece_by_piece_is_the_whole(
     rng = np.random.default_rng(0)
     first = rng.random((5, 4))
     first[1, 2] = np.nan
-    p = Preferences(
-        values=np.stack([first, 1 - first], axis=-1),
-        groups=tuple("abcde"),
-        contexts=("c0", "c1", "c2", "c3"),
-        categories=("x", "y"),
-        context_weights=np.ones(4),
-        group_weights=np.ones(5),
+    p = labelled(
+        pair(first),
         coverage=rng.random((5, 4)),
         low=np.zeros((5, 4, 2)),
         high=np.ones((5, 4, 2)),
