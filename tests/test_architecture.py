@@ -224,13 +224,21 @@ def test_mathematics_depends_on_numpy_and_scipy_only(path: Path) -> None:
     assert {name.split(".")[0] for name in imports(path)} <= allowed
 
 
-def test_import_is_light() -> None:
+@pytest.mark.parametrize(
+    ("packages", "more"),
+    [
+        ("measure topics contexts models", {"pandas", "pyarrow", "rich", "fastapi"}),
+        ("cli.audit cli.imports cli.compare", {"pandas", "fastapi"}),
+    ],
+    ids=["library", "commands"],
+)
+def test_import_is_light(packages: str, more: set[str]) -> None:
     """No torch, spaCy or plotting, and not even pandas, before somebody needs them."""
-    packages = "clinometer.measure, clinometer.topics, clinometer.contexts, clinometer.models"
-    code = f"import sys, clinometer, {packages}; clinometer.Estimate; print(*sys.modules)"
+    names = ", ".join(f"clinometer.{package}" for package in packages.split())
+    code = f"import sys, clinometer, {names}; clinometer.Estimate; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"torch", "transformers", "spacy", "altair", "matplotlib", "pandas", "pyarrow", "rich"}
-    assert not set(done.stdout.split()) & (heavy | {"fastapi", "scipy.stats"})
+    heavy = {"torch", "transformers", "spacy", "altair", "matplotlib"}
+    assert not set(done.stdout.split()) & (heavy | more | {"scipy.stats", "scipy.optimize"})
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr, fdtrc, ndtr, ndtri, stdtrit
 
 from clinometer.errors import SettingsError
@@ -595,6 +594,8 @@ def quadratic_interval(
     along; σ² is itself known only up to a chi-square factor, over which the probability of less
     than observed is averaged. At v = 0 this is the F test; in one direction, Student's t.
     """
+    from scipy.optimize import brentq  # loads slowly, and the command line imports this module
+
     nodes = (np.arange(NODES) + 0.5) / NODES
 
     def less(v: float) -> float:

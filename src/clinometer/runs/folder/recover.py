@@ -15,10 +15,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -35,6 +34,9 @@ from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json, read_parquet
 from clinometer.topics.prompt import Articles, Prompt, render
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 State = Literal["finished", "half-finished", "unmeasurable", "another schema", "damaged", "missing"]
 
@@ -167,6 +169,8 @@ def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Load
 
 
 def _groups(path: Path) -> pd.DataFrame | None:
+    import pandas as pd  # loads slowly, and the command line imports this module
+
     try:
         frame = read_parquet(path / "groups.parquet").to_pandas()
     except (OSError, ValueError):
