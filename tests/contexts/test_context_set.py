@@ -364,18 +364,8 @@ REFUSED = [
         f"template,count\n{SAID},3\nThe [X] said,1\n",
         r"line 3: expected \[Y\] once, found n",
     ),
-    (
-        "lower case",
-        "template,count\nThe [x] said [Y],1\n",
-        r"line 2: expected \[X\] .* found \[x\]",
-    ),
-    ("[X] twice", "template,count\n\n[X] [X] [Y],1\n", r"line 3: expected \[X\] once, found 2"),
-    ("no template", "template,count\n,1\n", r"line 2: expected \[X\] once, found none"),
     ("count no number", f"template,count\n{SAID},many\n", "line 2: count: expected .*found 'many'"),
     ("count missing", f"template,count\n{SAID},\n", "line 2: count: expected .*found ''"),
-    ("count negative", f"template,count\n{SAID},-1\n", "line 2: count: .* above 0, found '-1'"),
-    ("count zero", f"template,count\n{SAID},0\n", "line 2: count: .*found '0'"),
-    ("count NaN", f"template,count\n{SAID},nan\n", "line 2: count: .*found 'nan'"),
     ("count infinite", f"template,count\n{SAID},inf\n", "line 2: count: .*found 'inf'"),
     ("count with underscore", f"template,count\n{SAID},1_000\n", "line 2: count: .*found '1_000'"),
     (

@@ -93,7 +93,6 @@ def test_articles_and_language_are_read() -> None:
 REFUSED = {
     TOP + GROUPS + "%s\n" + WORDS: [
         ('titel = "x"', "titel: unknown key; .* title?"),
-        ("weights = [0, 0]", "every weight is 0"),
         ("weights = [1, 2, 3]", "weights: expected 2 numbers, one for each group, found 3"),
         ("weights = [1, -2]", r"weights\[2\]: expected a number of at least 0, found -2"),
         ("weights = 1", "weights: expected the name"),
@@ -104,15 +103,9 @@ REFUSED = {
             '["a", {name = "b", wieght = 1}]',
             r"groups\[2\]\.wieght: unknown key; the keys here are name, text, weight, .*weight\?",
         ),
-        ("[]", "groups: expected at least one group"),
-        ('["a", "a"]', "groups: 'a' is listed twice"),
         ("3", "groups: expected a list of groups, "),
         ('"jobs"', r"built-in list \(occupations, people, .*\), found 'j"),
         ("[3]", r"groups\[1\]: expected a table, found 3"),
-        (
-            '[{name = "a", weight = -1}]',
-            "group 'a': weight: expected a number of at least 0, found -1",
-        ),
         ('[{name = "a", weight = nan}]', "expected finite numbers, found nan"),
         ('[{name = "a", weight = "1"}]', r"groups\[1\]\.weight: expected a number, found '1'"),
         ('[{name = "a", weight = 1}]\nweights = [1]', "weights: the groups have weights too"),
@@ -135,15 +128,6 @@ REFUSED = {
     ],
     TOP + GROUPS + "[attributes]\n%s\n": [
         (
-            'male = []\nfemale = ["she"]',
-            r"attributes\.male: expected at least one word, found none",
-        ),
-        ('male = ["he"]', "attributes: expected at least two categories, found 1"),
-        (
-            'male = ["he", "he"]\nfemale = ["she"]',
-            r"attributes\.male: the word 'he' is listed twice",
-        ),
-        (
             'male = ["he", 3]\nfemale = ["she"]',
             r"attributes\.male\[2\]: expected a text, found 3",
         ),
@@ -151,10 +135,6 @@ REFUSED = {
     ],
     TOP + GROUPS + WORDS + "%s\n": [
         ("[articles]\nthe = []", r"articles\.the: unknown key; the keys here are a, an"),
-        (
-            "[reference]\nmale = 0.5\nfemale = 0.6",
-            "reference: expected numbers that sum to 1, found a sum of 1.1",
-        ),
         (
             "[reference]\nmale = 1.0",
             "reference: expected one number for each category .*; missing: female",
