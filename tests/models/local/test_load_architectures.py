@@ -61,10 +61,17 @@ def choose_words(tokenizer: Any) -> list[str]:
     return list(chosen)
 
 
-def scorer(folder: Path, *, tolerance: float = 0.0, batch_tokens: int | None = None) -> Any:
+@cache
+def scorer(
+    folder: Path,
+    *,
+    tolerance: float = 0.0,
+    batch_tokens: int | None = None,
+    dtype: str = "float32",
+) -> Any:
     return open_model(
         str(folder),
-        load=LoadOptions(device="cpu", dtype="float32", batch_tokens=batch_tokens),
+        load=LoadOptions(device="cpu", dtype=dtype, batch_tokens=batch_tokens),
         words=WordOptions(tolerance=tolerance),
     )
 
@@ -130,8 +137,7 @@ def test_half_precision_scores_are_close(
     """bfloat16 is the default on a GPU. These models are sharper than trained ones."""
     words = choose_words(plain(family)[1])
     exact = scorer(small_model(family)).score(PROMPTS, words).log_probs
-    load = LoadOptions(device="cpu", dtype=dtype)
-    half = open_model(str(small_model(family)), load=load, words=WordOptions(tolerance=0.0))
+    half = scorer(small_model(family), dtype=dtype)
     assert half.info.dtype == dtype
     found = half.score(PROMPTS, words).log_probs
     assert 0 < np.abs(found - exact).max() < 0.1 * np.ptp(exact)
