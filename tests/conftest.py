@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["CLINOMETER_CACHE_LIMIT"] = "0"
 
 import signal
+import sys
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every
 # process they start; tests press it.
@@ -147,6 +148,16 @@ def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine a command would write lines about its progress; what a test finds on stderr
     must not depend on that."""
     monkeypatch.setattr("clinometer.cli.progress.FIRST_S", float("inf"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, whose modules are applications; several tests in one process need several
+    names for them. What fails is tried again at once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr("clinometer.models.server.client._FIRST_WAIT", 0.001)
+    return tmp_path
 
 
 @pytest.fixture

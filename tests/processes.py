@@ -90,6 +90,16 @@ def model_server(
         process.communicate()
 
 
+def kill(command: Sequence[str], *, when: Callable[[], object]) -> None:
+    """Start a command of ours, and kill it when something has happened."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clinometer", *command], stderr=subprocess.PIPE
+    )
+    until(when, alive=lambda: process.poll() is None, every=0.005)
+    process.kill()
+    process.communicate()
+
+
 def python(code: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run code in a process of its own, which finds `tests` and `clinometer` as this one does."""
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))

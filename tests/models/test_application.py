@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import signal
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -18,13 +16,15 @@ import fastapi
 import pytest
 import uvicorn
 from tests.command import Clinometer
-from tests.processes import free_port, until
+from tests.processes import free_port, kill, until
 
 import clinometer as cm
 from clinometer.errors import ClinometerError, ModelError
 from clinometer.models.application import HttpFile
 from clinometer.runs.answers import answered_groups
 from clinometer.topics import Topic, parse_topic
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 SECRET = "s3cret-of-the-app"
 TOPIC = """
@@ -52,17 +52,6 @@ def asked(messages: bool = True) -> Topic:
 
 def answers(run: cm.Run, column: str) -> dict[str, float]:
     return {row["group"]: row[column] for row in answered_groups(run)}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the modules are written; several tests in one process need several names."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    from clinometer.models.server import client
-
-    monkeypatch.setattr(client, "_FIRST_WAIT", 0.001)
-    return tmp_path
 
 
 def test_functions_get_messages_or_records_and_give_texts_or_objects(folder: Path) -> None:
@@ -310,16 +299,7 @@ def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clin
     calls, flying = folder / "calls.txt", 4
     command = ["audit", "app:own_slow:score", "--topic", "./topic.toml", "--replies", "10"]
     command += ["--out", "run", "--concurrency", str(flying), "--replicates", "0"]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "clinometer", *command], stderr=subprocess.PIPE
-    )
-    until(
-        lambda: calls.exists() and len(calls.read_text().splitlines()) > 70,
-        alive=lambda: killed.poll() is None,
-        every=0.005,
-    )
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.communicate()
+    kill(command, when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70)
     before = len(calls.read_text().splitlines())
     assert before < 240
     assert clinometer(*command).status == 0

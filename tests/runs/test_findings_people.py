@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,6 @@ def audited(
     (folder / f"{module}.py").write_text(f"import hashlib\nasync def reply(asked):\n{code}")
     run = cm.audit(f"app:{module}:reply", topic=topic, **how)
     return run, {one.kind: one for one in run.findings}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    return tmp_path
 
 
 @pytest.mark.parametrize(

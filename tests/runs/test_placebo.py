@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,7 +13,7 @@ import numpy as np
 import pytest
 from tests.command import Clinometer
 from tests.present import present
-from tests.processes import until
+from tests.processes import kill
 
 import clinometer as cm
 from clinometer.errors import ClinometerError
@@ -26,6 +23,8 @@ from clinometer.runs.protocol import Protocol, ProtocolFile
 from clinometer.runs.settings import resolve
 from clinometer.topics import Topic, load_topic, parse_topic
 from clinometer.topics.edits import irrelevant_edits
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 OWN = """
 name = "screening"
@@ -54,16 +53,6 @@ wording = [
   "It was late. The [X] said that [Y]", "We met. The [X] felt that [Y]", "So. A [X] knew that [Y]",
 ]
 """
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    from clinometer.models.server import client
-
-    monkeypatch.setattr(client, "_FIRST_WAIT", 0.001)
-    return tmp_path
 
 
 def own() -> Topic:
@@ -206,16 +195,7 @@ def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
     calls, flying = folder / "calls.txt", 4
     command = ["audit", "app:own_killed:score", "--topic", "./topic.toml", "--replies", "2"]
     command += ["--placebo", "--out", "run", "--concurrency", str(flying), "--replicates", "0"]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "clinometer", *command], stderr=subprocess.PIPE
-    )
-    until(
-        lambda: calls.exists() and calls.read_text().count("rain") > 8,
-        alive=lambda: killed.poll() is None,
-        every=0.005,
-    )
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.communicate()
+    kill(command, when=lambda: calls.exists() and calls.read_text().count("rain") > 8)
     asked = 3 * 12 * 6 * 2
     assert len(calls.read_text().splitlines()) < asked
     assert clinometer(*command).status == 0
