@@ -20,7 +20,6 @@ from clinometer.reliability.score import (
     SamplingDistribution,
     cobias,
     context_variance,
-    convergence,
     length_adjusted,
     mean_estimate,
     model_spread,
@@ -79,22 +78,6 @@ def test_invariants(tau: float, versions: list[float], times: int) -> None:
     assert float(context_variance(tau, versions[::-1])) == pytest.approx(cv)
     assert float(context_variance(tau, versions * times)) == pytest.approx(cv)
     assert float(context_variance(tau, [*versions, tau])) <= cv + 1e-12
-
-
-def test_convergence_narrows_and_ends_at_the_full_value() -> None:
-    rng = np.random.default_rng(2)
-    tau = np.full(50, 2.0)
-    versions = np.abs(2.0 + rng.normal(size=(50, 12)))
-    found = convergence(tau, versions, draws=50)
-    assert found.n.tolist() == list(range(2, 13))
-    assert found.mean[-1] == pytest.approx(cobias(context_variance(tau, versions)).mean())
-    spread = found.high - found.low
-    assert spread[-1] == pytest.approx(0, abs=1e-12)
-    assert spread[0] > spread[5] > spread[-1]
-    with pytest.raises(SettingsError):
-        convergence(tau, versions[:, :1])
-    with pytest.raises(SettingsError, match="sizes"):
-        convergence(tau, versions, sizes=[13])
 
 
 def test_length_adjusted_removes_what_length_explains() -> None:

@@ -14,10 +14,11 @@ from clinometer.contexts import load_contexts
 from clinometer.errors import SettingsError
 from clinometer.models import ModelSpec
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, _toml, protocol_sentences
+from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, protocol_sentences
 from clinometer.runs.settings import find_contexts
 from clinometer.settings import option_names, with_settings
 from clinometer.topics import load_topic
+from clinometer.topics.load import toml_value
 
 MODEL = "reference:stereotyped"
 
@@ -229,7 +230,7 @@ def test_what_is_given_against_the_plan_is_reported_or_refused(
     assert [run["protocol"]["deviations"] for run in runs] == [[]] * len(runs)
     if typed == ("--no-such",):  # a switch can only be left out
         path = Path("plan.toml")
-        path.write_text(path.read_text().replace(f'"{name}" = {_toml(planned)}\n', ""))
+        path.write_text(path.read_text().replace(f'"{name}" = {toml_value(planned)}\n', ""))
         typed = (f"--{name.replace('_', '-')}", *(["8bit"] if name == "quantize" else []))
 
     result = clinometer("audit", *typed, "--protocol", "plan.toml", "--out", "run")

@@ -31,7 +31,7 @@ from clinometer.errors import ContextError
 from clinometer.storage.atomic import output_file
 from clinometer.storage.record import RecordPart
 from clinometer.storage.spreadsheet import no_formula, without_quote
-from clinometer.storage.untrusted import MOST_RECORD, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, read_bytes, read_text
 from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
 
@@ -435,7 +435,7 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
     """Read a .csv, .csv.gz or .txt file and its sidecar; `shown` begins every error message."""
     shown = shown or os.fspath(path)
     sidecar = _sidecar(path, shown=shown, endings=READ)
-    content = _text(path, shown=shown)
+    content = read_text(path, shown=shown, kind=".csv or .txt", error=ContextError)
     rows = _lines(content) if path.suffix == ".txt" else _rows(content, shown=shown)
     columns: dict[str, list[str]] = {column: [] for column in next(rows)[1]}
     lines, counts = [], []
@@ -533,22 +533,6 @@ def _count(text: str) -> float | None:
     except ValueError:
         return None
     return count if 0 < count < math.inf else None
-
-
-def _text(path: Path, *, shown: str) -> str:
-    try:
-        data = read_bytes(path)
-    except FileNotFoundError as exc:
-        raise ContextError(f"{shown}: no such file; check the path") from exc
-    except IsADirectoryError as exc:
-        raise ContextError(f"{shown}: expected a .csv or .txt file, found a folder") from exc
-    except OSError as exc:
-        raise ContextError(f"{shown}: {exc.strerror}; expected a readable file") from exc
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = exc.object.count(b"\n", 0, exc.start) + 1
-        raise ContextError(f"{shown}: line {line}: not valid UTF-8; save it as UTF-8") from exc
 
 
 def _sidecar(path: Path, *, shown: str, endings: tuple[str, ...] = WRITTEN) -> Path:

@@ -71,7 +71,6 @@ def leaning_groups(
     *,
     level: float = 0.95,
     clusters: Sequence[object] | None = None,
-    drawn: bool = False,
     known: bool = False,
     samples: FloatArray | None = None,
 ) -> tuple[GroupLean, ...]:
@@ -91,7 +90,7 @@ def leaning_groups(
     Args:
         grid: preferences as read.
         level: 1 minus the expected share of wrong entries.
-        clusters, drawn: as for `estimate_risks`.
+        clusters: as for `estimate_risks`.
         known: whether the means have no sampling error; every lean is clear then, and there is
             no interval and no p-value.
         samples: [X, C], replies behind each cell; None: probabilities were read. A lean must then
@@ -107,7 +106,7 @@ def leaning_groups(
     >>> [found.category for found in leaning_groups(grid)]
     ['female', None, 'male']
     """
-    units = Units.of(grid, clusters=clusters, drawn=drawn)
+    units = Units.of(grid, clusters=clusters)
     if grid.criterion.points:
         units = units.on_the_scale()
     shares, mean = units.s / units.total[:, None], units.mean

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from clinometer import __version__
 from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import MISSING, between, counted, risk, show
 from clinometer.reliability.folder import ReliabilityFolder, ReliabilityRecord, SurenessRecord
-from clinometer.reliability.score import Convergence, convergence
 from clinometer.reliability.validation_status import validation_status
-from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -98,17 +95,6 @@ class ReliabilityRun:
     @property
     def counts(self) -> dict[str, int]:
         return self.record.counts.overall
-
-    def taus(self) -> tuple[FloatArray, FloatArray]:
-        """tau of the statements [S] and of their versions [S, N], mean over the models."""
-        table = self.versions.pivot(index="id", columns="version", values="tau")
-        versions = table.reindex(self.tables["statements"]["id"].to_pylist())
-        tau = self.tables["statements"]["tau"].to_numpy(zero_copy_only=False)
-        return tau, versions.to_numpy(dtype=np.float64)
-
-    def convergence(self, **more: Any) -> Convergence:
-        """Mean COBIAS against the number of versions."""
-        return convergence(*self.taus(), **more)
 
 
 def edit_verdict(before: Estimate | None, after: Estimate | None) -> str:

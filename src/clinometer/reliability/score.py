@@ -6,7 +6,7 @@ out of its statement's mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -153,50 +153,6 @@ def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
     return LengthAdjusted(
         y - slope * (x - x[good].mean()), slope, float((dx @ dy) ** 2 / ((dx @ dx) * (dy @ dy)))
     )
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """COBIAS against the number of versions: mean over statements, and its spread over samples.
-
-    n [K]; mean, low, high [K].
-    """
-
-    n: NDArray[np.int64]
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
-def convergence(
-    tau: FloatArray,
-    versions: FloatArray,
-    *,
-    sizes: Sequence[int] | None = None,
-    draws: int = 100,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Convergence:
-    """Mean COBIAS of statements with n versions sampled without replacement, for n = 2 … N.
-
-    Only statements with all N versions scored are used, so that every n has the same statements.
-    """
-    complete = np.isfinite(versions).all(axis=1) & np.isfinite(tau) & (tau > 0)
-    if not complete.any() or versions.shape[1] < 2:
-        raise SettingsError("convergence: expected statements with two scored versions or more")
-    own, others = tau[complete], versions[complete]
-    squares = 100.0 * (others - own[:, None]) ** 2 / own[:, None]
-    n_max = others.shape[1]
-    n = np.array(sorted(set(sizes or range(2, n_max + 1))), dtype=np.int64)
-    if n[0] < 1 or n[-1] > n_max:
-        raise SettingsError(f"sizes: expected 1 to {n_max} versions, found {n.tolist()}")
-    generator = np.random.default_rng(seed)
-    means = np.empty((draws, len(n)))
-    for k in range(draws):
-        shuffled = generator.permuted(squares, axis=1)
-        means[k] = cobias(np.cumsum(shuffled, axis=1)[:, n - 1] / n).mean(axis=0)
-    low, high = central_interval(means, level)
-    return Convergence(n, means.mean(axis=0), low, high)
 
 
 def split_half(tau: FloatArray, versions: FloatArray, *, seed: int = 0) -> float | None:

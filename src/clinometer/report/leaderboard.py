@@ -186,7 +186,9 @@ def _board(number: int, runs: Sequence[_Read], replicates: int, seed: int) -> Bo
         rows=tuple(rows),
         order=() if found is None else found.models,
         replicates=0 if found is None else found.replicates,
-        notes=_notes(found, rows),
+        notes=()
+        if found is None or not found.missing_cells
+        else (f"{found.missing_cells:,} cells that some model lacks count for none.",),
     )
 
 
@@ -226,13 +228,6 @@ def _ranking(
         replicates=replicates,
         seed=seed,
     )
-
-
-def _notes(found: Ranking | None, rows: Sequence[Ranked]) -> tuple[str, ...]:
-    notes = []
-    if found is not None and found.missing_cells:
-        notes.append(f"{found.missing_cells:,} cells that some model lacks count for none.")
-    return tuple(notes)
 
 
 def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:

@@ -22,6 +22,7 @@ from clinometer.settings import named_values, option_names, with_settings
 from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.topics import Topic, choose_groups, load_topic
+from clinometer.topics.load import toml_value
 
 #: Settings of an audit that change no number, or only its rounding.
 _OF_THE_MACHINE = (
@@ -119,9 +120,13 @@ class Protocol(BaseModel):
         lines = ["# What is planned, before the first answer: clinometer audit --protocol FILE"]
         content = _plain(self.model_dump())
         tables = {name: content.pop(name) for name in ("settings", "revisions")}
-        lines += [f"{name} = {_toml(v)}" for name, v in content.items() if v is not None]
+        lines += [f"{name} = {toml_value(v)}" for name, v in content.items() if v is not None]
         for name, table in tables.items():
-            lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in table.items())]
+            lines += [
+                "",
+                f"[{name}]",
+                *(f"{toml_value(k)} = {toml_value(v)}" for k, v in table.items()),
+            ]
         with replacing(path, error=SettingsError) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -295,12 +300,3 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
         k: _plain(v) if isinstance(v, dict) else "inf" if v == math.inf else v
         for k, v in values.items()
     }
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    # A JSON string is valid TOML except for DEL.
-    return json.dumps(value).replace("\x7f", "\\u007f") if isinstance(value, str) else str(value)

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
 
-from clinometer.errors import SettingsError
+from clinometer.errors import InputError, SettingsError
 from clinometer.extras import require
 
 if TYPE_CHECKING:
@@ -135,6 +135,26 @@ def read_bytes(path: Path, *, most: int = MOST_TEXT) -> bytes:
     if len(data) > most:
         raise _too_large(path, most)
     return data
+
+
+def read_text(
+    path: Path, *, shown: str, kind: str, error: type[InputError], most: int = MOST_TEXT
+) -> str:
+    """A whole text, without a byte order mark; what is wrong with a file that should have been of
+    a `kind` is one line, which calls it `shown`."""
+    try:
+        data = read_bytes(path, most=most)
+    except FileNotFoundError as exc:
+        raise error(f"{shown}: no such file; check the path") from exc
+    except IsADirectoryError as exc:
+        raise error(f"{shown}: expected a {kind} file, found a folder") from exc
+    except OSError as exc:
+        raise error(f"{shown}: cannot be read: {exc.strerror}") from exc
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = exc.object.count(b"\n", 0, exc.start) + 1
+        raise error(f"{shown}: line {line}: not valid UTF-8; save the file as UTF-8") from exc
 
 
 def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> TextIO:

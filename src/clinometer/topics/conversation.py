@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import TopicError, closest
-from clinometer.storage.untrusted import parse_json, read_bytes
+from clinometer.storage.untrusted import parse_json, read_text
 from clinometer.topics.prompt import Prompt, Y
 
 ROLES = ("system", "user", "assistant")
@@ -246,12 +246,7 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
     reader = {".csv": _csv_rows, ".jsonl": _json_rows}.get(path.suffix)
     if reader is None:
         raise TopicError(f"{where}: expected a .csv or .jsonl file")
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except OSError as exc:
-        raise TopicError(f"{where}: cannot be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise TopicError(f"{where}: not valid UTF-8; save the file as UTF-8") from exc
+    text = read_text(path, shown=where, kind=path.suffix, error=TopicError)
     rows = tuple(islice(reader(text, where), MOST_CASES + 1))
     if not 1 <= len(rows) <= MOST_CASES:
         found = f"more than {MOST_CASES:,}" if rows else "none"

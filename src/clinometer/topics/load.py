@@ -21,7 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag,
 
 from clinometer.errors import TopicError, closest, first_problem
 from clinometer.readouts.tables import RatingTable, ReadoutTable, ScoreTable, parse_readout
-from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 from clinometer.topics.conversation import OwnPrompt, read_cases
 from clinometer.topics.prompt import Articles, Y
 from clinometer.topics.questions import MOST_PRODUCT, Questions
@@ -109,7 +109,7 @@ def topic_text(topic: Topic) -> str:
     """
     keys = ["name", "title", "language", "source", "notes", "shared"]
     keys += ["reference"] if isinstance(topic.reference, str) else []
-    lines = [f"{key} = {_value(getattr(topic, key))}" for key in keys]
+    lines = [f"{key} = {toml_value(getattr(topic, key))}" for key in keys]
     lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
     tables: dict[str, Mapping[str, object]] = {}
     if getattr(topic.readout, "scale", None) is None:  # whose numbers are the attributes
@@ -121,7 +121,11 @@ def topic_text(topic: Topic) -> str:
     if topic.articles is not None:
         tables["articles"] = {"a": topic.articles.a, "an": topic.articles.an}
     for name, table in tables.items():
-        lines += ["", f"[{name}]", *(f"{_value(k)} = {_value(v)}" for k, v in table.items())]
+        lines += [
+            "",
+            f"[{name}]",
+            *(f"{toml_value(k)} = {toml_value(v)}" for k, v in table.items()),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -424,17 +428,7 @@ def _known_keys(place: Sequence[str | int]) -> Mapping[str, object]:
 
 
 def _load(path: Path, *, shown: str) -> Topic:
-    try:
-        text = read_bytes(path, most=MOST_RECORD).decode("utf-8-sig")
-    except FileNotFoundError as exc:
-        raise TopicError(f"{shown}: no such file; check the path") from exc
-    except IsADirectoryError as exc:
-        raise TopicError(f"{shown}: expected a .toml file, found a folder") from exc
-    except OSError as exc:
-        raise TopicError(f"{shown}: cannot be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        line = exc.object.count(b"\n", 0, exc.start) + 1
-        raise TopicError(f"{shown}: line {line}: not valid UTF-8; save the file as UTF-8") from exc
+    text = read_text(path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
     return parse_topic(text, where=shown, folder=path.parent)
 
 
@@ -560,20 +554,20 @@ def _reference(
 
 
 def _group_text(group: Group) -> str:
-    article = "" if group.article is None else f", article = {_value(group.article)}"
-    named = f"name = {_value(group.name)}, text = {_value(group.text)}"
-    forms = f", forms = {_value(dict(group.forms))}" if group.forms else ""
+    article = "" if group.article is None else f", article = {toml_value(group.article)}"
+    named = f"name = {toml_value(group.name)}, text = {toml_value(group.text)}"
+    forms = f", forms = {toml_value(dict(group.forms))}" if group.forms else ""
     return f"{{{named}, weight = {float(group.weight)!r}{article}{forms}}}"
 
 
-def _value(value: object) -> str:
+def toml_value(value: object) -> str:
     """A value as TOML writes it; a package's own kind of [readout] may have any."""
     if isinstance(value, str):  # TOML escapes as JSON does, and the character DEL as well
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_value(k)} = {_value(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{toml_value(k)} = {toml_value(v)}' for k, v in value.items())}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     return repr(value)
