@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,25 +17,17 @@ from clinometer.statistics.arrays import FloatArray, as_labels, as_real
 from clinometer.statistics.significance import holm
 
 
-def standard_errors(fit: Any, *, importance: FloatArray | None) -> FloatArray:
-    """Standard errors [k] of a fit, 0 where it is perfect.
-
-    With `importance` [n] the fit weighs importance / variance, the variances are known, and take
-    the place of the residuals.
-    """
-    if importance is not None:
-        bread = fit.model.pinv_wexog
-        return np.asarray(np.sqrt(np.diag((bread * importance) @ bread.T)))
+def standard_errors(fit: Any) -> FloatArray:
+    """Standard errors [k] of a fit, 0 where it is perfect."""
     # A perfect fit leaves rounding only: no variance can be read from it.
     if np.abs(fit.resid).max() <= 1e-13 * np.abs(fit.model.endog).max(initial=1e-300):
         return np.zeros(fit.params.size)
-    if fit.cov_type == "HC3":
-        leverage = np.sum(fit.model.wexog * fit.model.pinv_wexog.T, axis=1)
-        if (leverage >= 1 - 1e-10).any():
-            raise SettingsError(
-                "robust: expected no row that decides a coefficient alone, found one of leverage "
-                "1; HC3 has no value there, take HC1"
-            )
+    leverage = np.sum(fit.model.wexog * fit.model.pinv_wexog.T, axis=1)
+    if (leverage >= 1 - 1e-10).any():
+        raise SettingsError(
+            "factors: expected no row that decides a coefficient alone, found one of leverage 1, "
+            "where robust errors have no value; leave the factor out, or take more rows"
+        )
     return np.asarray(fit.bse)
 
 
@@ -78,14 +70,10 @@ def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) ->
     return float(brentq(excess, least, top, xtol=1e-15 * scale, rtol=1e-14))
 
 
-Robust = Literal["HC0", "HC1", "HC3"]
-
-
 class RegressionArguments(TypedDict, total=False):
     """How a regression is made, as `regress` takes it."""
 
     weights: ArrayLike | None
-    robust: Robust | None
     y_se: ArrayLike | None
     level: float
     rows: Sequence[str] | None
@@ -130,7 +118,6 @@ class Regression:
         r_squared: weighted share of the variance of y explained; None for a constant y.
         n: rows used; df: n minus parameters.
         left_out: (row, why) for each row not used.
-        robust: kind of standard error; None for the classical one.
         tau2: variance of y around the line beyond its measurement error; None without y_se.
         level: of the intervals.
     """
@@ -140,7 +127,6 @@ class Regression:
     n: int
     df: int
     left_out: tuple[tuple[str, str], ...]
-    robust: str | None
     tau2: float | None
     level: float
 
@@ -161,44 +147,39 @@ def regress(
     factors: Mapping[str, ArrayLike],
     *,
     weights: ArrayLike | None = None,
-    robust: Robust | None = "HC3",
     y_se: ArrayLike | None = None,
     level: float = 0.95,
     rows: Sequence[str] | None = None,
 ) -> Regression:
     """Weighted least squares of y on an intercept and the factors together.
 
-    b = (Z' W Z)^-1 Z' W y. Robust standard errors: HC0 is the sandwich, HC1 multiplies it by
-    n / df, HC3 divides each residual by 1 - leverage (the most careful with few rows). None is
-    the classical error of equal variance / weight. A positive coefficient says that y is higher
-    where the factor is; it does not say why.
+    b = (Z' W Z)^-1 Z' W y. Standard errors are robust: those of the sandwich, each residual divided
+    by 1 - leverage (HC3, the most careful with few rows). A positive coefficient says that y is
+    higher where the factor is; it does not say why.
 
     Args:
         y: [n], for instance r_x; NaN where missing.
         factors: name -> [n]; NaN where missing. A row that lacks any of them is left out.
         weights: [n], importance of a row (employment); NaN or 0 leaves it out; None is equal.
-        robust: "HC3", "HC1", "HC0" or None.
         y_se: [n], standard error of each y (measurement error of r_x). The rows then weigh
             weight / (tau² + se²), with tau² the variance around the line beyond the measurement
             error (Paule and Mandel: the tau² at which the weighted residual sum of squares is
-            n - parameters; 0 if it is below that already). With robust=None the errors come
-            from tau² + se² itself. Errors are taken as independent between rows.
+            n - parameters; 0 if it is below that already). Errors are taken as independent
+            between rows.
         level: of the intervals.
         rows: labels of the rows, for `left_out`.
 
     No more rows than parameters, a constant factor, collinear factors and weights that are all 0
     are errors. A perfect fit has standard errors of 0 and no t.
 
-    >>> fit = regress([1.0, 2.0, 2.0, 4.0], {"salary": [0.0, 1.0, 2.0, 3.0]}, robust=None)
+    >>> fit = regress([1.0, 2.0, 2.0, 4.0], {"salary": [0.0, 1.0, 2.0, 3.0]})
     >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
-    (0.9, 0.264575, 4)
+    (0.9, 0.425225, 4)
     """
     require("a regression", "statsmodels")
     from statsmodels.regression.linear_model import WLS
 
     LEVEL.check("level", level)
-    if robust not in ("HC0", "HC1", "HC3", None):
-        raise SettingsError(f"robust: expected 'HC3', 'HC1', 'HC0' or None, found {robust!r}")
     names = _factor_names(factors)
     response = _column(y, name="y", n=None)
     n = response.size
@@ -218,8 +199,7 @@ def regress(
     response, w = response[kept], importance[kept]
     _check_design(design, w, names)
     w = w / w.mean()
-    tau2, known = None, robust is None and error is not None
-    importance = w
+    tau2 = None
     if error is not None:
         tau2 = between_variance(design, response, error[kept] ** 2)
         variance = tau2 + error[kept] ** 2
@@ -229,15 +209,13 @@ def regress(
                 "leave y_se out"
             )
         w = w / variance
-    fit = WLS(response, design, weights=w).fit(use_t=True, cov_type=robust or "nonrobust")
-    se = standard_errors(fit, importance=importance if known else None)
+    fit = WLS(response, design, weights=w).fit(use_t=True, cov_type="HC3")
     return Regression(
-        _coefficients(fit, se, names, level),
+        _coefficients(fit, standard_errors(fit), names, level),
         r_squared=float(fit.rsquared) if spread(response, w) else None,
         n=design.shape[0],
         df=int(fit.df_resid),
         left_out=left_out,
-        robust=robust,
         tau2=tau2,
         level=float(level),
     )
@@ -251,7 +229,7 @@ def regress_each(
     Each rests on the rows that have its factor, so their n may differ.
 
     >>> fits = regress_each([1.0, 2.0, 2.0, 4.0, 3.0],
-    ...                     {"a": [0, 1, 2, 3, 4], "b": [1, 0, 1, 0, 1]}, robust="HC1")
+    ...                     {"a": [0, 1, 2, 3, 4], "b": [1, 0, 1, 0, 1]})
     >>> all(fits[f][f].p_holm >= fits[f][f].p for f in fits)
     True
     """
