@@ -53,7 +53,7 @@ def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:
     odd = replace(small, risks=replace(small.risks, n_contexts=14, n_eff=15.0))
     assert contexts_worth(odd) == "14 sentences"
     few = replace(small, risks=replace(small.risks, n_contexts=10, n_eff=4.3))
-    assert contexts_worth(few) == "10 sentences, worth about 4,"
+    assert contexts_worth(few) == "10 sentences that count like 4"
     assert evidence(few) == ("thin", "10 sentences that count like 4")
 
 

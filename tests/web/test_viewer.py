@@ -17,9 +17,10 @@ from tests.report.made import HOSTILE, made_run
 from tests.web.conftest import served
 
 from clinometer.errors import RunError, SettingsError
+from clinometer.models.server.providers import is_loopback
 from clinometer.storage.atomic import only_writer
 from clinometer.web import viewer
-from clinometer.web.app import is_loopback, new_app
+from clinometer.web.app import new_app
 from clinometer.web.runs_index import RunsIndex
 
 
@@ -198,7 +199,7 @@ def test_other_machines_need_a_token(root: Path) -> None:
         assert there.status_code == 303
         assert there.headers["location"] == "/?q=x"
         assert client.get("/").status_code == 200  # by the cookie
-    assert new_app(title="x").openapi_url is None
+    assert new_app().openapi_url is None
 
 
 def test_missing_and_empty_folders_get_a_page(tmp_path: Path) -> None:

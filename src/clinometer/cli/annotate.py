@@ -69,10 +69,11 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
+    from clinometer.models.server.providers import is_loopback
     from clinometer.web.annotation import Store, annotation, read_task
     from clinometer.web.annotation.pages import read_guidelines
     from clinometer.web.annotation.store import write_export
-    from clinometer.web.app import is_loopback, serve
+    from clinometer.web.app import serve
 
     if public is not None and not public.startswith(("http://", "https://")):
         raise SettingsError(f"--public: expected an address with http:// or https://: {public!r}")

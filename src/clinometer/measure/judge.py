@@ -137,12 +137,7 @@ MADE = 40_000
 
 
 def unmixed_criterion(
-    counts: Counts,
-    inverse: FloatArray,
-    star: FloatArray,
-    *,
-    criterion: Criterion,
-    fitted: bool = True,
+    counts: Counts, inverse: FloatArray, star: FloatArray, *, criterion: Criterion
 ) -> FloatArray:
     """J of cells [n], corrected for the counting noise of replies that a judge assigned.
 
@@ -150,7 +145,7 @@ def unmixed_criterion(
     scatter more, and J, being convex, counts scatter as risk. As for plain answers
     (`sampled_correction`) the curve of J over the number of replies m, of which m/3 and 2m/3 are
     had by leaving replies out, is followed to infinity; what it leaves is measured on replies
-    made from a distribution like this one (`fitted`).
+    made from a distribution like this one.
 
     Args:
         counts: [n, K], replies by the judge's category.
@@ -182,8 +177,6 @@ def unmixed_criterion(
         return out
 
     found = extrapolated(counts)
-    if not fitted:
-        return found
     left, rounds = 0.0, max(1, min(10, MADE // len(counts)))
     m = counts.sum(axis=1)
     matrix = np.linalg.inv(inverse)

@@ -532,12 +532,10 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
     )
 
 
-def distribution_figure(
-    cells: CellStatistics, *, groups: Sequence[str] = (), category: str | None = None
-) -> Figure | None:
+def distribution_figure(cells: CellStatistics, *, groups: Sequence[str] = ()) -> Figure | None:
     """s over contexts of all groups together and of some of them; None where nothing varies."""
     run = cells.run
-    category = category or run.risks.categories[_right(run) if _two(run) else 0]
+    category = run.risks.categories[_right(run) if _two(run) else 0]
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:

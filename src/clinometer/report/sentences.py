@@ -154,7 +154,7 @@ def estimate(e: Estimate) -> str:
 def evidence(run: Run) -> tuple[str, str]:
     """How strong the evidence is (thin, fair, good), and what it rests on."""
     report, R = run.risks, run.risks.R
-    worth = contexts_worth(run, brackets=True)
+    worth = contexts_worth(run)
     n = min(report.n_eff, float(report.n_contexts))
     if R.low is None or R.high is None or R.value <= 0:
         exact = run.record.model.kind == "reference"
@@ -168,11 +168,9 @@ def evidence(run: Run) -> tuple[str, str]:
     return ("good" if n >= _GOOD_N and width <= _GOOD_WIDTH else "fair"), worth
 
 
-def contexts_worth(run: Run, *, brackets: bool = False) -> str:
-    """10 sentences, worth about 4: never worth more than there are."""
+def contexts_worth(run: Run) -> str:
+    """10 sentences that count like 4: never like more than there are."""
     report = run.risks
     n, worth = report.n_contexts, min(round(report.n_eff), report.n_contexts)
     count = counted(n, context_noun(run))
-    if worth >= n:
-        return count
-    return f"{count} that count like {worth}" if brackets else f"{count}, worth about {worth},"
+    return count if worth >= n else f"{count} that count like {worth}"

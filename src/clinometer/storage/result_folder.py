@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -136,9 +136,7 @@ class ResultFolder(Resumable, Generic[Record]):
                 digests[name] = write_table(beside, table)
         self.write_record(record, status="finished", tables=digests)
 
-    def read_finished(
-        self, names: Sequence[str] | None = None
-    ) -> tuple[Record, dict[str, pa.Table]]:
+    def read_finished(self) -> tuple[Record, dict[str, pa.Table]]:
         """run.json with the tables that it names, all of one writing.
 
         A run that is being measured again meanwhile is looked at again until it stands still.
@@ -152,7 +150,7 @@ class ResultFolder(Resumable, Generic[Record]):
                     f"{self.path}: the run is not finished; the command that began it continues it"
                 )
             tables = {}
-            for name in self.tables if names is None else names:
+            for name in self.tables:
                 file = self._table_file(name)
                 try:
                     data = read_bytes(file, most=MOST_TABLE)

@@ -54,9 +54,7 @@ def plain_differences(table: ReplyTable) -> pd.DataFrame:
     return rest.dropna(subset=["moved"])
 
 
-def reaudit(
-    path: Path, mapping: SampleMapping, settings: AuditSettings, *, out: Path, seed: int = 0
-) -> Findings:
+def reaudit(path: Path, mapping: SampleMapping, settings: AuditSettings, *, out: Path) -> Findings:
     """The study: run folders in `out`, sentences, tables and pictures."""
     table = ReplyTable.read(read_rows(path), mapping, where=str(path))
     moved = plain_differences(table)
@@ -70,7 +68,7 @@ def reaudit(
     level = settings.level
     clear = parts[parts["p corrected"] <= 1 - level]
     splits = [
-        (axis, *_rankings([r for r in runs if _axis(r) == axis], seed))
+        (axis, *_rankings([r for r in runs if _axis(r) == axis]))
         for axis in dict.fromkeys(map(_axis, runs))
     ]
     ranking = pd.DataFrame([_split_row(axis, half, g) for axis, half, g in splits])
@@ -146,7 +144,7 @@ def _plain(tested: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["of", "name", "mean absolute difference"])
 
 
-def _rankings(runs: Sequence[Run], seed: int) -> tuple[HalfSplit, float | None]:
+def _rankings(runs: Sequence[Run]) -> tuple[HalfSplit, float | None]:
     cells = [CellMoments.of(run.preferences.grid, run.preferences.answers) for run in runs]
     contexts = [run.preferences.contexts for run in runs]
     common = [c for c in contexts[0] if all(c in other for other in contexts)]
@@ -154,7 +152,7 @@ def _rankings(runs: Sequence[Run], seed: int) -> tuple[HalfSplit, float | None]:
         one.only(np.array([names.index(c) for c in common]))
         for one, names in zip(cells, contexts, strict=True)
     ]
-    return half_split(chosen, halves=HALVES, seed=seed), generalisability(chosen)
+    return half_split(chosen, halves=HALVES), generalisability(chosen)
 
 
 def _split_row(axis: str, half: HalfSplit, g: float | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ these choices is about the model; one that is not is about the choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,29 +162,23 @@ def _criteria(p: Preferences) -> Iterator[Choice]:
     if mine.name != "share":
         yield row("criterion", "share of answers", Criterion("share"), same=False)
     s = replace(paper, normalize=mine.normalize).stereotypes(p.values, p.grid.reference)
-    yield _other(p, s, "largest |s| (released code)", lambda s: np.abs(s).max(axis=-1), same=ratio)
+    yield _largest(p, s, same=ratio)
     if mine.name != "released" and ratio:
         yield row("criterion", "sum of s⁺ / 5 (released code)", Criterion("released"), same=False)
 
 
-def _other(
-    p: Preferences,
-    s: FloatArray,
-    option: str,
-    j: Callable[[FloatArray], FloatArray],
-    *,
-    same: bool,
-) -> Choice:
-    """Eq. 3 to 7 with another criterion; both are convex, so R^v is at least 0."""
+def _largest(p: Preferences, s: FloatArray, *, same: bool) -> Choice:
+    """Eq. 3 to 7 with the largest |s| as criterion; it is convex, so R^v is at least 0."""
     w = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
     seen = w.sum(axis=1) > 0
     w = w[seen] / w[seen].sum(axis=1, keepdims=True)
     s = np.where(p.observed[seen][..., None], s[seen], 0.0)
-    r = (w * j(s)).sum(axis=1)
-    bias = j((w[..., None] * s).sum(axis=1))
+    r = (w * np.abs(s).max(axis=-1)).sum(axis=1)
+    bias = np.abs((w[..., None] * s).sum(axis=1)).max(axis=-1)
     share = p.group_weights[seen] / p.group_weights[seen].sum()
     R, R_bias = float(share @ r), float(share @ bias)
     note = "" if same else "another scale"
+    option = "largest |s| (released code)"
     return Choice("criterion", option, R, R_bias, R - R_bias, note, same)
 
 

@@ -9,7 +9,6 @@ import atexit
 import hashlib
 import hmac
 import html
-import ipaddress
 import secrets
 import shutil
 import socket
@@ -29,6 +28,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clinometer.errors import SettingsError
+from clinometer.models.server.providers import is_loopback
 from clinometer.report.document import asset, environment, stylesheet
 
 if TYPE_CHECKING:
@@ -86,23 +86,7 @@ SECURITY_HEADERS: Mapping[str, str] = {
 COOKIE = "clinometer"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host name can be reached only from this machine.
-
-    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def new_app(
-    *, title: str, token: str | None = None, host: str = "127.0.0.1", guarded: bool = False
-) -> FastAPI:
+def new_app(*, token: str | None = None, host: str = "127.0.0.1", guarded: bool = False) -> FastAPI:
     """An application without its pages.
 
     `token`: every request must carry it, once as ?token=… and then as a cookie. A host that other
@@ -111,7 +95,7 @@ def new_app(
     """
     if not is_loopback(host) and not token and not guarded:
         raise SettingsError(f"host: {host} can be reached by others; expected a token with it")
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title="Clinometer", docs_url=None, redoc_url=None, openapi_url=None)
     if token:
         app.middleware("http")(_gate(token))
     app.middleware("http")(_headers)
@@ -172,14 +156,14 @@ class Pages:
         for name in self._environment.list_templates(extensions=["html"]):
             self._environment.get_template(name)
 
-    def add_errors(self, app: FastAPI, template: str) -> None:
+    def add_errors(self, app: FastAPI) -> None:
         """Errors as pages with the same look, in one sentence."""
 
         @app.exception_handler(HTTPException)
         def show(request: Request, error: HTTPException) -> Response:
             unnamed = error.status_code == 404 and error.detail in ("Not Found", "")
             message = "There is no such page." if unnamed else str(error.detail)
-            return self(template, status=error.status_code, message=message)
+            return self("error.html", status=error.status_code, message=message)
 
 
 def link(path: str, *pairs: tuple[str, Any], **values: Any) -> str:

@@ -39,9 +39,9 @@ NONE: tuple[str, ...] = ()
 def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
     """The application over the runs under `root`."""
     index = RunsIndex(root)
-    app = new_app(title="Clinometer", host=host, token=token)
+    app = new_app(host=host, token=token)
     pages = Pages("clinometer.web", version=__version__, root=index.root.name)
-    pages.add_errors(app, "error.html")
+    pages.add_errors(app)
     add_static(
         app,
         "clinometer.web",

@@ -154,7 +154,11 @@ def is_paid(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
+    """Whether a host is this machine.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

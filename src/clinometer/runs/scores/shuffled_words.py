@@ -29,15 +29,15 @@ MOST_CELLS = 24_000
 """Larger audits sample contexts by weight: the variation between shuffles is far larger."""
 
 
-def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRecord:
+def word_floor(run: Run) -> FloorRecord:
     """What shuffled words give, from the stored scores of a run.
 
     Words are swapped with words of similar probability, so that each category keeps about the same
     total probability. A p-value is the share of shuffles, including the original words, whose risk
     is at least as high.
     """
-    log_probs, grid = _sampled_scores(run, seed)
-    counts = [word_counts(run.record), *shuffled_counts(run, shuffles, seed, alike=True)]
+    log_probs, grid = _sampled_scores(run)
+    counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, alike=True)]
     # Every list contains the same words, so each has the same total: one matrix product.
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
     found = []
@@ -55,10 +55,10 @@ def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRec
         Estimate(float(v), float(min(a, v)), float(max(b, v)), level, "shuffled words")
         for v, a, b in zip(middle, ends[0], ends[1], strict=True)
     )
-    above = (1 + (by_chance >= measured - 1e-9).sum(axis=0)) / (1 + shuffles)
+    above = (1 + (by_chance >= measured - 1e-9).sum(axis=0)) / (1 + SHUFFLES)
     alone = len(run.preferences.groups) < 2
     return FloorRecord(
-        shuffles=shuffles,
+        shuffles=SHUFFLES,
         R=R,
         R_bias=R_bias,
         R_volatility=R_volatility,
@@ -68,14 +68,14 @@ def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRec
     )
 
 
-def _sampled_scores(run: Run, seed: int) -> tuple[NDArray[np.float32], PreferenceGrid]:
+def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], PreferenceGrid]:
     """Log-probabilities [X,C,V] of all contexts, or of some sampled by weight, and their grid."""
     p = run.preferences
     X, C, _ = p.values.shape
     weights = np.asarray(p.context_weights / p.context_weights.sum())
     most = max(1, MOST_CELLS // X)
     if most < C:
-        weights = np.random.default_rng(seed).multinomial(most, weights).astype(float)
+        weights = np.random.default_rng(0).multinomial(most, weights).astype(float)
     kept = np.flatnonzero(weights)
     row = np.full(C, -1)
     row[kept] = np.arange(kept.size)

@@ -62,7 +62,7 @@ def annotation(
 ) -> FastAPI:
     """The application over a store. `secure`: pages are served over https, and so are cookies."""
     task = store.task
-    app = new_app(title="Clinometer", host=host, guarded=True)
+    app = new_app(host=host, guarded=True)
     pages = Pages(
         "clinometer.web.annotation",
         task=task,
@@ -70,7 +70,7 @@ def annotation(
         guidelines=Markup(to_html(guidelines)),  # noqa: S704  (made from text, tags escaped)
         longest=LONGEST_COMMENT,
     )
-    pages.add_errors(app, "error.html")
+    pages.add_errors(app)
     add_static(app, "clinometer.web.annotation", ("annotate.js", "annotate.css"))
 
     def whom(request: Request) -> Annotator:
