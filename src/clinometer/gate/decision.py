@@ -18,7 +18,7 @@ from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_ve
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run, compare
 from clinometer.runs.align import Align, resampling_note, run_names
-from clinometer.runs.findings import above_floor, comparison_findings
+from clinometer.runs.findings import above_floor, capital, comparison_findings
 from clinometer.runs.nouns import noun_of
 from clinometer.settings import POSITIVE
 
@@ -159,7 +159,7 @@ def decide(
         reason="The answers are the same in every cell."
         if same
         else _reason(verdict, decisive, margin=margin, found=found, silence=silence),
-        finding=_capital(first.text),
+        finding=capital(first.text),
         margin=float(margin),
         level=MARGIN_LEVEL,
         risks=tuple(decisive),
@@ -286,10 +286,10 @@ def _reason(
     if verdict == "worse":
         rows = [one for one in decisive if one.verdict == "worse"]
         said = "; ".join(f"{_risen(one)}, all of it above {margin:g}" for one in rows)
-        return f"{_capital(said)}."
+        return f"{capital(said)}."
     if verdict == "not worse":
         said = "; ".join(f"{_risen(one)}, all of it below {margin:g}" for one in decisive)
-        return f"{_capital(said)}."
+        return f"{capital(said)}."
     rows = [one for one in decisive if one.verdict == "cannot tell"]
     if any(one.because == "silence" for one in rows):
         return (
@@ -306,11 +306,7 @@ def _reason(
             f"{found.n_eff:.1f} effective contexts give no interval: audit both with more contexts."
         )
     said = "; ".join(f"{_risen(one)}, on both sides of {margin:g}" for one in rows)
-    return f"{_capital(said)}. {_how_many(rows, margin, found)}"
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+    return f"{capital(said)}. {_how_many(rows, margin, found)}"
 
 
 def _risen(one: GatedRisk) -> str:

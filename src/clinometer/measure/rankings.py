@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from clinometer.errors import SettingsError
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.rank import spearman
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,5 @@ def generalisability(models: Sequence[CellMoments]) -> float | None:
 
 def _ranks(a: FloatArray, b: FloatArray) -> float:
     """Spearman's correlation; 0 where one side has no order."""
-    x, y = rankdata(a), rankdata(b)
-    x, y = x - x.mean(), y - y.mean()
-    size = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / size if size > 0 else 0.0
+    found = spearman(a, b, replicates=0)
+    return 0.0 if found is None else found.rho.value

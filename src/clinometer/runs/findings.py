@@ -397,7 +397,7 @@ def shown(run: Run, f: Facts) -> Finding | None:
     else:
         verdict = f"none of {listed(still)} clearly move the answer"
     sure = "exact" if f.exact else "clear" if moving else "unclear"
-    text = f"{_capital(verdict)}: it differs {listed(parts)}."
+    text = f"{capital(verdict)}: it differs {listed(parts)}."
     return Finding("shown", text, sure, unit=unit.strip(), numbers=numbers)
 
 
@@ -483,7 +483,7 @@ def gap(f: Facts) -> Finding | None:
     lean, low, high = ((v or 0.0) * length for v in (found.lean, found.low, found.high))
     way = "below" if found.category == f.report.categories[0] else "above"
     text = (
-        f"{_capital(_group(f, x))} is {lean:.2f} points {way} the mean ({max(low, 0.0):.2f} to "
+        f"{capital(_group(f, x))} is {lean:.2f} points {way} the mean ({max(low, 0.0):.2f} to "
         f"{high:.2f}){_standardised(f, lean)}."
     )
     sign = -1.0 if way == "below" else 1.0
@@ -491,7 +491,8 @@ def gap(f: Facts) -> Finding | None:
     return Finding("gap", text, "clear", sign * lean, low, high, "points")
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """A sentence begins with it."""
     return text[:1].upper() + text[1:]
 
 
@@ -679,7 +680,7 @@ def strongest_case(run: Run) -> Finding | None:
     each = f", each the mean of {p.replies:.2g} replies" if p.replies > 1 else ""
     way = "above" if apart[x, c] > 0 else "below"
     text = (
-        f"{_capital(_group(f, x))} gets {scores[x, c]:.1f} in “{brief(case, 70)}”, "
+        f"{capital(_group(f, x))} gets {scores[x, c]:.1f} in “{brief(case, 70)}”, "
         f"{abs(apart[x, c]):.1f} points {way} what all {f.noun} get there: the furthest of "
         f"{int(np.isfinite(size).sum()):,} answers{each}."
     )
@@ -1114,7 +1115,7 @@ def swaps(found: Comparison, *, measure: str = "R") -> Finding:
     each = [f"in the place of {brief(name, 40)}, {_either(better[name])}" for name in most]
     rest = number - sum(len(better[name]) for name in most)
     others = f"; so would {rest} other swaps" if rest else "; no other swap clearly would"
-    text = f"{_capital('; '.join(each))} would clearly lower {what}{others}."
+    text = f"{capital('; '.join(each))} would clearly lower {what}{others}."
     return Finding("swap", text, "clear", numbers={"swaps": float(number)})
 
 

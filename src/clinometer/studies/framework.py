@@ -518,7 +518,7 @@ def printed() -> dict[str, tuple[Printed, ...]]:
     }
 
 
-def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Joint:
+def joint(runs: Sequence[Run], *, seed: int = 0) -> Joint:
     """The risks of runs with the same cells, under common resampling of the contexts."""
     first = runs[0].preferences
     for run in runs[1:]:
@@ -530,9 +530,7 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
             )
     mask = np.logical_and.reduce([run.preferences.observed for run in runs])
     return joint_replicates(
-        [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs],
-        replicates=replicates,
-        seed=seed,
+        [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs], seed=seed
     )
 
 

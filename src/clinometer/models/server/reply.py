@@ -105,18 +105,12 @@ def texts(reply: Any, expected: int, tokens: int) -> list[str]:
     choices = reply["choices"]
     if not 1 <= len(choices) <= expected:
         raise WrongReply("not as many choices as asked for")
-    found = [_said(c["message"]) if "message" in c else c["text"] for c in choices]
+    found = [c["text"] for c in choices]
     if not all(isinstance(t, str) for t in found):
         raise WrongReply("a choice without text")
     if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):
         raise WrongReply("more text than its tokens can have")
     return found
-
-
-def _said(message: Any) -> Any:
-    """What a message says; a model that only thought, or wrote nothing, says nothing."""
-    content = message["content"]
-    return "" if content is None else content
 
 
 def _choice(reply: Any) -> dict[str, Any]:
