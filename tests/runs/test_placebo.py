@@ -16,6 +16,7 @@ from tests.present import present
 from tests.processes import kill
 
 import clinometer as cm
+from clinometer.cli.audit_output import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.placebo import EditedQuestions
@@ -155,7 +156,9 @@ def test_exact_probabilities_of_questions(folder: Path) -> None:
     run = cm.audit("pocket:gpt2-s", **options, out=folder / "run")
     found = present(run.record.placebo)
     assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit), rel=1e-4)
-    assert "percentage points" in next(f.text for f in run.findings if f.kind == "placebo")
+    said = next(f.text for f in run.findings if f.kind == "placebo")
+    assert "percentage points" in said
+    assert said in notes(run), "it was asked for, so the terminal says it"
     again = cm.audit("pocket:gpt2-s", **options, out=folder / "run", replay=True)
     assert again.record.placebo == found
 

@@ -124,8 +124,9 @@ def _said(run: Run) -> list[str]:
     size = [one.text for one in run.findings if one.kind == "size"]
     said = run.risks.criterion.name == "ratio" and not run.risks.R.note
     sure = _size_note(run) or ([] if said else size)
-    others = [one.text for one in run.findings[1:] if one.kind not in ("size", "shared")]
-    return others[: _MOST_FINDINGS - len(sure)] + sure
+    others = [one for one in run.findings[1:] if one.kind not in ("size", "shared")]
+    others.sort(key=lambda one: one.kind != "placebo")  # somebody asked for it
+    return [one.text for one in others[: _MOST_FINDINGS - len(sure)]] + sure
 
 
 def _server_notes(run: Run) -> list[str]:
