@@ -125,7 +125,7 @@ def _said(run: Run) -> list[str]:
     said = run.risks.criterion.name == "ratio" and not run.risks.R.note
     sure = _size_note(run) or ([] if said else size)
     others = [one for one in run.findings[1:] if one.kind not in ("size", "shared")]
-    others.sort(key=lambda one: one.kind != "placebo")  # somebody asked for it
+    others.sort(key=lambda one: one.kind != "placebo")  # asked for with --placebo
     return [one.text for one in others[: _MOST_FINDINGS - len(sure)]] + sure
 
 
