@@ -12,8 +12,8 @@ one run: `clinometer` against
 - `lm_eval`, lm-evaluation-harness itself, where it is installed (`.venv/harnesses/bin/python`).
 
 `--variants` scores the same cells with compiled layers, in bfloat16 and with products of 8-bit
-integers (torch's dynamic quantization), each beside float32. The other ways are for causal models;
-of a masked model the table has `clinometer` and the variants.
+integers (torch's dynamic quantization), each beside float32, after a first pass. The other ways are
+for causal models; of a masked model the table has `clinometer` and the variants.
 
 The slow ones are timed on some batches of cells drawn with `--seed`, and checked against the same
 numbers. Shared machines: compare ratios, and see `load` in the output.
@@ -262,6 +262,7 @@ def scored_by(
 
 
 VARIANTS: dict[str, Callable[[Any], Any]] = {
+    "float32": lambda model: model,
     "compiled": compiled,
     "bfloat16": lambda model: model.to(torch.bfloat16),
     "int8": in_integers,
@@ -304,14 +305,18 @@ def main() -> None:
         with work.measured(len(prompts), peak) as rows[name]:
             ours[single] = scorer.score(prompts, words).log_probs
         print(name, rows[name], file=sys.stderr)
-    for name, single in itertools.product(settings.variants, (False, True)):
+    kinds = ["float32", *settings.variants] if settings.variants else []
+    for single, name in itertools.product((False, True), kinds):
         label = f"clinometer{'_single' if single else ''}"
         scorer.options = WordOptions(tolerance=settings.tolerance, single_token=single)
         row, found = scored_by(name, plain, scorer, prompts, words)
         mine, theirs = (preference(t, counts).p for t in (ours[single], found))
         rows[f"{label}_{name}"] = row | {
             "largest_difference_of_preferences": float(np.nanmax(np.abs(mine - theirs))),
-            "times_float32": round(row["prompts_per_s"] / rows[label]["prompts_per_s"], 3),
+            "times_float32": round(
+                row["prompts_per_s"] / rows.get(f"{label}_float32", row)["prompts_per_s"],
+                3,
+            ),
         }
         print(f"{label}_{name}", rows[f"{label}_{name}"], file=sys.stderr)
     few = settings.request_cells
