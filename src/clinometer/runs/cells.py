@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -46,10 +47,12 @@ class CellGrid:
 
     def prompts(self, cells: range | NDArray[np.int64]) -> list[Prompt]:
         groups, contexts = self.places(np.asarray(cells, dtype=np.int64))
-        return [
-            self.topic.render(self.contexts.templates[c], self.topic.groups[x])
-            for x, c in zip(groups.tolist(), contexts.tolist(), strict=True)
-        ]
+        templates, prompts = self.contexts.templates, list[Prompt]()
+        ends = [*(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(groups)]
+        for start, stop in itertools.pairwise([0, *ends]):  # cells of one group
+            some = [templates[c] for c in contexts[start:stop].tolist()]
+            prompts += self.topic.render_all(some, self.topic.groups[groups[start]]) if some else []
+        return prompts
 
 
 def places(

@@ -298,16 +298,22 @@ class Topic:
 
     def render(self, template: str, group: Group | str) -> Prompt:
         """The text around [Y] with `group` at [X], and its article."""
+        return self.render_all([template], group)[0]
+
+    def render_all(self, templates: Iterable[str], group: Group | str) -> list[Prompt]:
+        """The same for many templates."""
         text, article = self.written(group)
-        if is_conversation(template):
-            form = (self.group(group) if isinstance(group, str) else group).form
-            prompt = fill(template, text, article=article, form=form)
-            readout = self.readout
+        readout = self.readout
+
+        def rendered(template: str) -> Prompt:
+            if is_conversation(template):
+                form = (self.group(group) if isinstance(group, str) else group).form
+                prompt = fill(template, text, article=article, form=form)
+            else:
+                prompt = render(template, text, article=article, sentences=readout is not None)
             return prompt if readout is None else question_prompt(prompt, self.attributes, readout)
-        if self.readout is None:
-            return render(template, text, article=article)
-        prompt = render(template, text, article=article, sentences=True)
-        return question_prompt(prompt, self.attributes, self.readout)
+
+        return [rendered(template) for template in templates]
 
     def written(self, group: Group | str) -> tuple[str, str | None]:
         """The text of a group and the article it takes; None: the template's own."""
