@@ -36,8 +36,8 @@ def word_floor(run: Run) -> FloorRecord:
     total probability. A p-value is the share of shuffles, including the original words, whose risk
     is at least as high.
     """
-    log_probs, grid = _sampled_scores(run)
-    counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, alike=True)]
+    log_probs, mean, grid = _sampled_scores(run)
+    counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, alike=True, mean=mean)]
     # Every list contains the same words, so each has the same total: one matrix product.
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
     found = []
@@ -68,8 +68,9 @@ def word_floor(run: Run) -> FloorRecord:
     )
 
 
-def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], PreferenceGrid]:
-    """Log-probabilities [X,C,V] of all contexts, or of some sampled by weight, and their grid."""
+def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], FloatArray, PreferenceGrid]:
+    """Log-probabilities [X,C,V] of all contexts, or of some sampled by weight, the mean probability
+    of each word, and their grid."""
     p = run.preferences
     X, C, _ = p.values.shape
     weights = np.asarray(p.context_weights / p.context_weights.sum())
@@ -77,12 +78,7 @@ def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], PreferenceGrid]:
     if most < C:
         weights = np.random.default_rng(0).multinomial(most, weights).astype(float)
     kept = np.flatnonzero(weights)
-    row = np.full(C, -1)
-    row[kept] = np.arange(kept.size)
-    scores = np.zeros((X, kept.size, len(run.record.scored_words.words)), dtype=np.float32)
-    for x, c, log_probs in stored_scores(run):
-        inside = row[c] >= 0
-        scores[x[inside], row[c[inside]]] = log_probs[inside]
+    scores, mean = _read(run, kept)
     grid = read_preferences(
         p.values[:, kept],
         context_weights=weights[kept],
@@ -93,29 +89,44 @@ def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], PreferenceGrid]:
         categories=p.categories,
         criterion=p.criterion,
     )
-    return scores, grid
+    return scores, mean, grid
 
 
 def mean_probabilities(run: Run) -> FloatArray:
     """[V], the mean probability of each word over groups and contexts, by weight."""
+    return _read(run, np.empty(0, dtype=np.intp))[1]
+
+
+def _read(run: Run, kept: NDArray[np.intp]) -> tuple[NDArray[np.float32], FloatArray]:
+    """Log-probabilities [X,C,V] in some contexts, and the mean probability of each word [V]."""
     p = run.preferences
+    X, C, _ = p.values.shape
     weights = p.context_weights / p.context_weights.sum()
     groups = p.group_weights / p.group_weights.sum()
+    row = np.full(C, -1)
+    row[kept] = np.arange(kept.size)
     mean = np.zeros(len(run.record.scored_words.words))
+    scores = np.zeros((X, kept.size, len(mean)), dtype=np.float32)
     for x, c, log_probs in stored_scores(run):
         mean += (groups[x] * weights[c]) @ np.exp(log_probs.astype(np.float64))
-    return mean
+        inside = row[c] >= 0
+        scores[x[inside], row[c[inside]]] = log_probs[inside]
+    return scores, mean
 
 
-def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[FloatArray]:
+def shuffled_counts(
+    run: Run, n: int, seed: int, *, alike: bool, mean: FloatArray | None = None
+) -> list[FloatArray]:
     """n counts [V,Y] with words swapped between the categories.
 
     `alike`: only among words of similar probability (blocks of 2K neighbours in rank), so that each
-    category keeps about the same total probability.
+    category keeps about the same total probability. `mean` are the words' mean probabilities,
+    where they are known.
     """
     counts = word_counts(run.record)
+    mean = mean_probabilities(run) if mean is None else mean
     used = np.flatnonzero(counts.any(axis=1))
-    order = used[np.argsort(-mean_probabilities(run)[used], kind="stable")]
+    order = used[np.argsort(-mean[used], kind="stable")]
     size = 2 * counts.shape[1] if alike else len(order)
     rng = np.random.default_rng(seed)
     found: list[FloatArray] = []
