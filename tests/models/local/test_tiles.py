@@ -51,14 +51,14 @@ def test_tiles_change_no_number(
     found = scorer.score(prompts, words)
     np.testing.assert_allclose(found.log_probs, expected.log_probs, atol=1e-4)
     np.testing.assert_allclose(found.log_coverage, expected.log_coverage, atol=1e-4)
-    in_tiles = any(shape[2] > 64 for shape in shapes)
+    in_tiles = any(shape[2] > 40 for shape in shapes)
     assert in_tiles == (family not in ALONE)
 
 
 def test_rows_fill_whole_tiles() -> None:
     tokens = np.arange(26).reshape(13, 2)
     whole = tiles.whole_tiles(tokens)
-    assert whole.shape == (64, 2)
+    assert whole.shape == (32, 2)
     assert (whole[:13] == tokens).all()
     assert set(whole[13:].ravel()) <= set(tokens.ravel())
     long = np.zeros((3, 200), dtype=np.int64)

@@ -1,6 +1,6 @@
 """Attention over short rows, several of them side by side in a tile.
 
-A GPU computes attention in blocks of 128 places, so a row of ten leaves most of a block empty. Rows
+A GPU computes attention in blocks of 64 places, so a row of ten leaves most of a block empty. Rows
 of one length fit side by side in a block, with a mask that keeps them apart. Nothing but PyTorch's
 own attention is called, and the model's modules stay as they are: transformers looks up the
 function by its name.
@@ -21,7 +21,7 @@ from clinometer.statistics.arrays import IntArray
 
 NAME = "clinometer_tiles"
 #: Places in a block of PyTorch's attention.
-_PLACES = 128
+_PLACES = 64
 
 
 def attend_in_tiles(model: Any) -> bool:
@@ -38,8 +38,8 @@ def attend_in_tiles(model: Any) -> bool:
 def whole_tiles(tokens: IntArray) -> IntArray:
     """Rows [n, L] with some of them repeated at the end, so that they fill whole tiles.
 
-    >>> whole_tiles(np.zeros((30, 10), dtype=np.int64)).shape  # twelve rows of ten fill a tile
-    (36, 10)
+    >>> whole_tiles(np.zeros((28, 10), dtype=np.int64)).shape  # six rows of ten fill a tile
+    (30, 10)
     """
     n, length = tokens.shape
     missing = -n % rows_in_a_tile(length)
