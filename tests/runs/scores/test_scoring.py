@@ -15,6 +15,7 @@ import clinometer as cm
 from clinometer.errors import RunError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions
 from clinometer.models.generation.replies import ReadoutQuery
+from clinometer.models.local.causal import CausalScorer
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
 from clinometer.runs.scores.scoring import AuditedModel, CellBlock, ModelQuery
@@ -99,10 +100,35 @@ def test_options_taken_per_token_are_scored_exactly(
     assert opened.scorer.options.tolerance == tolerance
 
 
-def test_a_gpu_scores_the_next_block_while_the_last_is_stored() -> None:
-    """With the model on a CPU, said to be on a GPU."""
+@pytest.mark.usefixtures("said_to_be_on_a_gpu")
+def test_a_model_is_told_of_all_cells_wherever_an_audit_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it prepares for many prompts, and the last digits with it, must be the same again."""
+    told: list[int] = []
+    monkeypatch.setattr(CausalScorer, "expect", lambda _scorer, cells: told.append(cells))
+    write = RunFolder.write_scores
+    parts: list[Any] = []
+
+    def interrupted(folder: RunFolder, scored: Any) -> None:
+        if parts:
+            raise RunError("stopped")
+        parts.append(scored)
+        write(folder, scored)
+
+    monkeypatch.setattr(RunFolder, "write_scores", interrupted)
+    with pytest.raises(RunError, match="stopped"):
+        audited(tmp_path / "run")
+    monkeypatch.setattr(RunFolder, "write_scores", write)
+    run = audited(tmp_path / "run")
+    assert told == [run.preferences.values[..., 0].size] * 2
+
+
+@pytest.mark.parametrize("name", ["pocket:gpt2-s", "pocket:bert", "pocket:t5"])
+def test_a_gpu_scores_the_next_block_while_the_last_is_stored(name: str) -> None:
+    """With the model on a CPU, said to be on a GPU: two blocks at once get their own numbers."""
     query = ModelQuery(
-        ModelSpec.parse("pocket:gpt2-s"),
+        ModelSpec.parse(name),
         LoadOptions(device="cpu"),
         WordOptions(),
         ("he", "she", "hers"),
@@ -111,7 +137,7 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored() -> None:
         CellBlock(
             np.arange(k, k + 4), [Prompt(f"The {n} {k} said", "", space=True) for n in "abcd"]
         )
-        for k in range(0, 24, 4)
+        for k in range(0, 48, 4)
     ]
     model = AuditedModel(query)
     alone = list(model.score(blocks))

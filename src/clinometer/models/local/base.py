@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +20,8 @@ from clinometer.models.scoring.word_scorer import WordScorer, shorten
 from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
+
+Result = TypeVar("Result")
 
 
 class TransformerScorer(WordScorer):
@@ -46,8 +49,8 @@ class TransformerScorer(WordScorer):
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
-        #: Held while the model runs: the hook that picks positions serves one thread at a time.
-        self.turn = threading.Lock()
+        self._turn = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "model") if self.device.type == "cuda" else None
         #: Threads that take turns, so that a GPU never waits for preparation or collection.
         self.threads = 3 if self.device.type == "cuda" else 1
         default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
@@ -56,6 +59,20 @@ class TransformerScorer(WordScorer):
 
     def prepare(self) -> None:
         """Refuse a tokenizer that lacks what this kind needs; called once, after loading."""
+
+    def alone(self, work: Callable[[], Result]) -> Result:
+        """What `work` returns, which runs the model: one at a time, since the hook that picks
+        positions serves one. On a GPU always in the same thread, because cuDNN plans a shape anew
+        for each."""
+
+        def inferred() -> Result:
+            with torch.inference_mode():
+                return work()
+
+        if self._thread is not None:
+            return self._thread.submit(inferred).result()
+        with self._turn:
+            return inferred()
 
     def read(self, batch: Batch, **inputs: Any) -> torch.Tensor:
         """Log-probabilities of the batch's wanted tokens, at its positions of what is read."""

@@ -96,17 +96,14 @@ class MaskedScorer(TransformerScorer):
                 which=which,
                 unknown=places - depth,
             )
-            with self.turn:
-                arriving = fetch(run(batch, self.forward, self.batch_size))
-            return arriving()
+            return self.alone(lambda: fetch(run(batch, self.forward, self.batch_size)))()
 
         return answer_queries(tree, queries, read)
 
     def forward(self, batch: Batch) -> Tensor:
         """Log-probabilities of the wanted tokens at each row's position."""
         tokens = whole_tiles(batch.tokens) if self.tiled else batch.tokens
-        with torch.inference_mode():
-            return self.read(batch, input_ids=to_device(tokens, self.device))
+        return self.read(batch, input_ids=to_device(tokens, self.device))
 
 
 class PermutationScorer(MaskedScorer):
@@ -133,12 +130,11 @@ class PermutationScorer(MaskedScorer):
             types[:, -len(self.closing_types) :] = torch.tensor(
                 self.closing_types, device=self.device
             )
-        with torch.inference_mode():
-            return self.read(
-                replace(batch, positions=np.zeros_like(batch.positions)),  # the only one mapped
-                input_ids=tokens,
-                token_type_ids=types,
-                perm_mask=hidden[:, None, :].expand(n, length, length).to(dtype),
-                target_mapping=(places == first)[:, None, :].to(dtype),
-                use_mems=False,
-            )
+        return self.read(
+            replace(batch, positions=np.zeros_like(batch.positions)),  # the only one mapped
+            input_ids=tokens,
+            token_type_ids=types,
+            perm_mask=hidden[:, None, :].expand(n, length, length).to(dtype),
+            target_mapping=(places == first)[:, None, :].to(dtype),
+            use_mems=False,
+        )

@@ -8,7 +8,7 @@ model allows that is decided by comparing its answers with plain rows, not by a 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,8 @@ class TreeRun:
         self.longest = max(self.longest, known + n_new)
         distances = known + places[1] - positions[places]
         self.farthest = max(self.farthest, int(distances.max(initial=0)))
-        with torch.inference_mode(), self.scorer.turn:
+
+        def read() -> Callable[[], FloatArray]:
             inputs: dict[str, Any] = {
                 "input_ids": to_device(tokens, self.device),
                 "position_ids": to_device(positions, self.device),
@@ -108,11 +109,11 @@ class TreeRun:
             if cache is not None:
                 inputs["past_key_values"] = cache
             rows, columns = (to_device(place, self.device) for place in places)
-            steady = tokens.shape == (self.rows, self.limit)
-            logits, _ = self.scorer.project(rows, columns, steady=steady, **inputs)
+            logits, _ = self.scorer.project(rows, columns, packed=known == 0, **inputs)
             wants = to_device(wanted, self.device).expand(len(rows), -1)
-            values = fetch(read_log_probs(logits, wants, self.scorer.boundary))
-        return values()
+            return fetch(read_log_probs(logits, wants, self.scorer.boundary))
+
+        return self.scorer.alone(read)()
 
     def _mask(self, visible: IntArray, keys: int) -> Tensor:
         """What is added to the attention scores [B, 1, Q, keys]: 0 where a node may look, the least

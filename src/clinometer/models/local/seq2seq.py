@@ -8,10 +8,10 @@ read after the text before the slot. The tokenizer shows which of the two a mode
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from clinometer.errors import ModelError
@@ -104,7 +104,8 @@ class Seq2SeqScorer(TransformerScorer):
                     which=which[rows],
                     source=who[rows],
                 )
-                pending.append((rows, run(batch, decode, self.batch_size, extra=1)))
+                answer = partial(run, batch, decode, self.batch_size, extra=1)
+                pending.append((rows, self.alone(answer)))
             for rows, part in pending:
                 values[rows] = to_numpy(part)
             self.check_values(values, ChosenPrompts(prompts, who))
@@ -133,14 +134,15 @@ class Seq2SeqScorer(TransformerScorer):
         encoder = self.model.get_encoder()
 
         def forward(batch: Batch) -> Tensor:
-            with torch.inference_mode(), light_kernels():
+            with light_kernels():
                 states: Tensor = encoder(
                     input_ids=to_device(batch.tokens, self.device)
                 ).last_hidden_state
                 return states
 
         nothing = np.zeros(len(tokens), dtype=np.int64)
-        return run(Batch(tokens, nothing, nothing[:1, None], nothing), forward, self.batch_size)
+        batch = Batch(tokens, nothing, nothing[:1, None], nothing)
+        return self.alone(lambda: run(batch, forward, self.batch_size))
 
     def _decoder(self, states: Tensor) -> Forward:
         """A forward pass of the decoder over rows of these states."""
@@ -151,13 +153,12 @@ class Seq2SeqScorer(TransformerScorer):
         def forward(batch: Batch) -> Tensor:
             if batch.source is None:
                 raise ValueError("a decoder's rows need their source")
-            with torch.inference_mode():
-                source = states[to_device(batch.source, self.device)]
-                return self.read(
-                    batch,
-                    encoder_outputs=outputs(last_hidden_state=source),
-                    decoder_input_ids=to_device(batch.tokens, self.device),
-                    use_cache=False,
-                )
+            source = states[to_device(batch.source, self.device)]
+            return self.read(
+                batch,
+                encoder_outputs=outputs(last_hidden_state=source),
+                decoder_input_ids=to_device(batch.tokens, self.device),
+                use_cache=False,
+            )
 
         return forward

@@ -9,6 +9,7 @@ a scale) still happens.
 from __future__ import annotations
 
 import contextlib
+import logging
 import platform
 from collections.abc import Iterator
 from typing import Any
@@ -16,10 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clinometer.models.local.batches import out_of_memory
 from clinometer.models.tokens.word_tokens import END_OF_WORD
 
 #: Marker instead of a log-probability (which is never above 0): all logits were equal.
 SILENT = torch.inf
+_log = logging.getLogger("clinometer.models")
 
 
 class SlotProjection:
@@ -28,12 +31,22 @@ class SlotProjection:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.head = model.get_output_embeddings()
+        self.compiled = self.refused = False
+
+    def compile_layers(self, **how: Any) -> None:
+        """Have the layers compiled when the first batch comes that asks for it. They share their
+        code, so that one graph serves them all, and PyTorch keeps it for the next process."""
+        stacks = [m for m in self.model.modules() if isinstance(m, torch.nn.ModuleList)]
+        for layer in max(stacks, key=len, default=()):
+            layer.compile(dynamic=True, **how)
+            self.compiled = True
 
     def __call__(
-        self, rows: Tensor, positions: Tensor, *, steady: bool = False, **inputs: Any
+        self, rows: Tensor, positions: Tensor, *, packed: bool = False, **inputs: Any
     ) -> tuple[Tensor, Any]:
-        """Logits at the given positions, and the model's full output (for its cache). `steady`
-        says that many batches have this shape."""
+        """Logits at the given positions, and the model's full output (for its cache). `packed`
+        says that these are packs, of which few shapes come: kernels may be planned. Compiled layers
+        are used for packs without a cache, which would be another graph for each layer."""
         picked = False
 
         def pick(_module: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -43,32 +56,47 @@ class SlotProjection:
 
         hook = self.head.register_forward_pre_hook(pick) if self.head is not None else None
         try:
-            with light_kernels(steady=steady):
-                output = self.model(**inputs)
+            with light_kernels(planned=packed):
+                output = self._run(inputs, compiled=packed and not inputs["use_cache"])
         finally:
             if hook is not None:
                 hook.remove()
         logits = output.logits
         return (logits[0] if picked else logits[rows, positions]), output
 
+    def _run(self, inputs: dict[str, Any], *, compiled: bool) -> Any:
+        if not self.compiled:
+            return self.model(**inputs)
+        if compiled and not self.refused:
+            try:
+                return self.model(**inputs)
+            except Exception as error:  # no compiler on this machine, or a layer it cannot take
+                if out_of_memory(error):
+                    raise
+                told = " ".join(str(error).split())[:160]
+                _log.warning("layers are not compiled: %s: %s", type(error).__name__, told)
+                self.refused = True
+        with torch.compiler.set_stance("force_eager"):
+            return self.model(**inputs)
+
 
 @contextlib.contextmanager
-def light_kernels(*, steady: bool = False) -> Iterator[None]:
+def light_kernels(*, planned: bool = False) -> Iterator[None]:
     """Compute with kernels that need no planning.
 
     On ARM processors, multiply matrices without oneDNN. There it plans each product again, 0.7 ms
     each (measured on an aarch64 server): forty times the work of a small layer, and a few per cent
     of a large one.
 
-    On GPUs, attend without cuDNN, unless the shape is `steady`. It plans each shape once, up to a
-    second for the first of a process (measured on an H200), and is at most 5 % faster after that.
+    On GPUs, attend without cuDNN, unless it may be `planned`: few shapes come. It plans each once,
+    40 ms and up to a second for the first (measured on an H200), and is at most 5 % faster then.
     """
     products: Any = torch.backends.mkldnn
     attention: Any = torch.backends.cuda
     arm = platform.machine() in {"aarch64", "arm64"}
     before = products.enabled, attention.cudnn_sdp_enabled()
     products.enabled = before[0] and not arm
-    attention.enable_cudnn_sdp(before[1] and steady)
+    attention.enable_cudnn_sdp(before[1] and planned)
     try:
         yield
     finally:

@@ -93,6 +93,9 @@ class WordScorer(ABC):
         upper = None if scores.log_upper is None else widen(scores.log_upper)
         return replace(scores, log_probs=widen(scores.log_probs), log_upper=upper)
 
+    def expect(self, prompts: int) -> None:  # noqa: B027  (most models need not prepare)
+        """Say how many prompts an audit has, before the first is scored."""
+
     def usage(self) -> dict[str, int]:
         return {}
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.background import prefetch
@@ -332,7 +333,8 @@ def _masked(
     values = np.full(len(texts.ids), np.nan)
     pending = []
     for copies in masked_copies(texts, scored, options, scorer.marker.id):
-        pending.append((copies, fetch(run(copies.batch, scorer.forward, scorer.batch_size))))
+        answer = partial(run, copies.batch, scorer.forward, scorer.batch_size)
+        pending.append((copies, fetch(scorer.alone(answer))))
     for copies, found in pending:
         values[copies.scored] = found()[copies.row, copies.column]
     return values[scored]
@@ -364,15 +366,17 @@ def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: IntArray) -> Floa
             rows, shift = np.insert(tokens, 0, bos, axis=1), 0
         asked = wanted[places]
         row, column = np.nonzero(asked)
-        with torch.inference_mode():
+
+        def read() -> Tensor:
             logits, _ = scorer.project(
                 to_device(row, scorer.device),
                 to_device(column + shift, scorer.device),
                 input_ids=to_device(rows, scorer.device),
                 use_cache=False,
             )
-            found = read_log_probs(logits, to_device(tokens[asked][:, None], scorer.device))
-        return places[asked], fetch(found)()[:, 0]
+            return read_log_probs(logits, to_device(tokens[asked][:, None], scorer.device))
+
+        return places[asked], fetch(scorer.alone(read))()[:, 0]
 
     for length in np.unique(lengths)[::-1].tolist():
         members = alive[lengths == length]

@@ -37,6 +37,7 @@ from clinometer.models.generation.asking import AskingSampler
 from clinometer.models.generation.first_token import FirstTokenScorer
 from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer, open_reader
 from clinometer.models.options import KINDS
+from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.server.chat import ChatTokenScorer
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
@@ -128,6 +129,7 @@ class Scoring:
                 yield block
 
         def scored() -> Iterator[Scored]:
+            self.model.expect(len(table.grid))
             for cells, scores in self.model.score(blocks()):
                 model = ModelRecord(**self.model.scorer.info.to_dict())
                 record.model.check_same(model)
@@ -246,9 +248,20 @@ class AuditedModel:
         """The model's description, and how it tokenises the words."""
         return self.scorer.info, self.scorer.word_report(self.question.words, space=space)
 
+    def expect(self, cells: int) -> None:
+        """Say how many cells the whole audit has, also those that are scored: what is prepared for
+        many must not depend on where an audit was interrupted."""
+        if isinstance(self._inner, WordScorer):
+            self._inner.expect(cells)
+
+    @property
+    def _inner(self) -> Scorer:
+        scorer = self.scorer
+        return scorer.scorer if isinstance(scorer, ReplyScorer) else scorer
+
     def score(self, blocks: Iterable[CellBlock]) -> Iterator[Scored]:
         """The scores of every block."""
-        scorer = self.scorer
+        scorer, inner = self.scorer, self._inner
 
         def work(block: CellBlock) -> Scored:
             return block.cells, scorer.score(block.prompts, self.question.words, block.counts)
@@ -256,7 +269,6 @@ class AuditedModel:
         # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
         # cores are busy as they are.
         gpu = scorer.info.device.startswith("cuda")
-        inner = scorer.scorer if isinstance(scorer, ReplyScorer) else scorer
         if isinstance(inner, AskingSampler | FirstTokenScorer):
             # The requests of many blocks share the rate that the server allows.
             yield from prefetch(work, blocks, by=inner.blocks_at_once, stop=inner.backend.halt)
