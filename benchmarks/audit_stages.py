@@ -21,6 +21,7 @@ audit is a process of its own with an empty cache. Its wall time is divided into
 Stages of several threads overlap, so they may sum to more than the wall time. After the audit the
 same process scores the first 240,000 prompts again in one call: the scorer's own rate. `of the
 scorer` is the audit's rate over it, for the whole process and without import, digest and load.
+`scores` is a digest of all scores, which does not change when an audit is repeated (`--repeat`).
 `memory_mb` is what the process held when the model was loaded, and the most that it held.
 `--against FOLDER` times the audit of another checkout (as package `tiltmeter` or `clinometer`), its
 wall time alone.
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import os
 import subprocess
@@ -173,6 +175,10 @@ def one_audit(arguments: list[str], started: float) -> None:
     again = (time.perf_counter() - again) * cells / len(everything)
     before = sum(stages.seconds[stage] for stage in ("import", "digest", "load"))
     stages.seconds["score"] = max(ended) - min(begun)
+    kept = RunFolder(Path(arguments[arguments.index("--out") + 1]))
+    digest = hashlib.sha256()
+    for numbers, part in kept.read_scores(words=len(words), repair=False):
+        digest.update(numbers.tobytes() + part.log_probs.tobytes())
     line = {
         "model": scorer.info.name,
         "device": scorer.info.device,
@@ -181,6 +187,7 @@ def one_audit(arguments: list[str], started: float) -> None:
         "stages_s": {name: round(s, 2) for name, s in stages.seconds.items()},
         "memory_mb": {"loaded": loaded[0], "peak": peak},
         "batch_tokens": scorer.batch_size.tokens,
+        "scores": digest.hexdigest()[:16],
         "scorer_per_s": round(cells / again, 1),
         "first pass of the scorer": round(again / stages.seconds["score"], 3),
         "of the scorer": round(again / wall, 3),
