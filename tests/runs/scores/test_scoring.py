@@ -101,7 +101,7 @@ def test_options_taken_per_token_are_scored_exactly(
 
 
 @pytest.mark.usefixtures("said_to_be_on_a_gpu")
-def test_a_model_is_told_of_all_cells_wherever_an_audit_was_interrupted(
+def test_a_model_expects_all_cells_wherever_an_audit_was_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it prepares for many prompts, and the last digits with it, must be the same again."""

@@ -62,7 +62,7 @@ class TransformerScorer(WordScorer):
 
     def alone(self, work: Callable[[], Result]) -> Result:
         """What `work` returns, which runs the model: one at a time, since the hook that picks
-        positions serves one. On a GPU always in the same thread, because cuDNN plans a shape anew
+        positions serves one. On a GPU always in the same thread, because cuDNN plans a shape again
         for each."""
 
         def inferred() -> Result:

@@ -39,13 +39,13 @@ from clinometer.topics import Prompt
 
 #: Prompts whose tables are in memory at a time.
 _SLAB = 32_768
-#: Nodes of a pack for prompts of up to so many tokens. Each pack begins with a whole prompt, so it
-#: may be smaller for short ones, which keeps attention small (7 % of a 7B model's time on an H200,
-#: 11 % with words of several tokens).
+#: Nodes of a pack for prompts of up to this many tokens. Each pack begins with a whole prompt and
+#: may be smaller for short ones, which keeps attention small: 7 % of a 7B model on an H200, 11 %
+#: with words of several tokens.
 _SHORT, _FEW_NODES = 32, 512
 #: Prompts times parameters from which on compiled layers are used, 150,000 prompts of a 7B model.
-#: They save a fifth of its time; compiling takes 4 to 10 s on an H200 the first time, and 1 s from
-#: PyTorch's cache after that.
+#: They save a fifth of its time; compiling takes 4 to 10 s on an H200 the first time, and 3 s after
+#: that, most of it importing the compiler.
 _REPAID = 1e15
 
 
