@@ -307,7 +307,8 @@ def doctor_command(json_output: JSON = False) -> None:
 
 def cache_command(
     clear: Annotated[
-        bool, opt("Delete all cached scores and unfinished conversions.", "--clear")
+        bool,
+        opt("Delete all cached scores, compiled layers and unfinished conversions.", "--clear"),
     ] = False,
     clear_models: Annotated[bool, opt("Delete converted GGUF models.", "--clear-models")] = False,
     json_output: JSON = False,
@@ -327,6 +328,7 @@ def cache_command(
     if clear:
         cache.clear()
         clear_unfinished()
+        shutil.rmtree(cache_folder() / "compiled", ignore_errors=True)
     if clear_models:
         shutil.rmtree(models, ignore_errors=True)
     found: dict[str, Any] = {

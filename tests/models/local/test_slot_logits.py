@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +24,12 @@ ENDS = [prompt for prompt in PROMPTS if not prompt.after]
 ONE_TOKEN = WordOptions(single_token=True)
 
 
+CODE = "TORCHINDUCTOR_CACHE_DIR"
+
+
 @pytest.fixture(autouse=True)
-def nothing_compiled_before() -> Iterator[None]:
+def nothing_compiled_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv(CODE, raising=False)
     yield
     torch.compiler.reset()
 
@@ -57,6 +63,20 @@ def test_compiled_layers_change_no_number(family: str) -> None:
     longer.project.compiled = True  # the layers are the model's
     assert_same(longer.score(PROMPTS, WORDS), all_words)
     assert len(graphs) == compiled
+
+
+def test_compiled_code_is_kept_in_our_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default is a folder of /tmp with the user's name, which another user can make first."""
+    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
+    model, tokenizer = family_model("llama")
+    packed = causal(model, tokenizer)
+    packed.project.compile_layers(backend=counting([]))
+    assert os.environ[CODE] == str(tmp_path / "cache" / "compiled")
+    monkeypatch.setenv(CODE, str(tmp_path / "chosen"))
+    packed.project.compile_layers(backend=counting([]))
+    assert os.environ[CODE] == str(tmp_path / "chosen")
 
 
 def test_a_compiler_that_fails_is_asked_once(caplog: pytest.LogCaptureFixture) -> None:

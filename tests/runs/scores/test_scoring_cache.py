@@ -184,7 +184,9 @@ def test_the_command_shows_and_clears(cache_on: Path, clinometer: Callable[..., 
     assert shown["folder"] == str(cache_on)
     assert [(s["model"], s["rows"]) for s in shown["scopes"]] == [(MODEL, 300)]
     assert "300 prompts" in command()
+    (cache_on / "compiled").mkdir()
     assert json.loads(command("--clear", "--json"))["scopes"] == []
+    assert not (cache_on / "compiled").exists()
     assert found(asked(topic=TOPIC.select(FEW[:1]))) == 0
     assert shown["scores_bytes"] > 50_000 > json.loads(command("--json"))["scores_bytes"]
 

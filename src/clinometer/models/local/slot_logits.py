@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import platform
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from clinometer.models.local.batches import out_of_memory
 from clinometer.models.tokens.word_tokens import END_OF_WORD
+from clinometer.storage.cache_folder import cache_folder
 
 #: Marker instead of a log-probability (which is never above 0): all logits were equal.
 SILENT = torch.inf
@@ -35,7 +37,9 @@ class SlotProjection:
 
     def compile_layers(self, **how: Any) -> None:
         """Have the layers compiled when the first batch comes that asks for it. They share their
-        code, so that one graph serves them all, and PyTorch keeps it for the next process."""
+        code, so that one graph serves them all, and PyTorch keeps it for the next process: in our
+        cache, since its own folder in /tmp may be another user's, and the code there is run."""
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "compiled"))
         stacks = [m for m in self.model.modules() if isinstance(m, torch.nn.ModuleList)]
         for layer in max(stacks, key=len, default=()):
             layer.compile(dynamic=True, **how)
