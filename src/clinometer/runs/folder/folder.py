@@ -86,7 +86,8 @@ def score_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
 
 
 def scores_of(table: pa.Table, *, words: int) -> Scored | None:
-    """Cells and scores; None for a table with other columns or another number of words."""
+    """Cells and scores; None for a table with other columns or another number of words. The many
+    numbers, log-probabilities of words, stay the float32 that they are."""
     if not {"cell", "log_probs", "log_coverage", "skipped"} <= set(table.column_names):
         return None
     scores = WordScores(
@@ -103,7 +104,7 @@ def scores_of(table: pa.Table, *, words: int) -> Scored | None:
 
 def _field(column: pa.Array) -> Any:
     if pa.types.is_fixed_size_list(column.type):
-        return column.flatten().to_numpy().reshape(len(column), -1).astype(np.float64)
+        return column.flatten().to_numpy().reshape(len(column), -1)
     if pa.types.is_list(column.type):
         return tuple(tuple(texts) for texts in column.to_pylist())
     return column.to_numpy().astype(np.float64)

@@ -237,7 +237,7 @@ def stored_scores(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
     """The same with the log-probabilities [n,V] alone, as they are stored."""
     for x, c, scores in stored_cells(run):
-        yield x, c, scores.log_probs.astype(np.float32)
+        yield x, c, scores.log_probs.astype(np.float32, copy=False)
 
 
 def recounted(run: Run, counts: Sequence[FloatArray]) -> list[Preferences]:

@@ -28,6 +28,9 @@ SHUFFLES = 99
 MOST_CELLS = 24_000
 """Larger audits sample contexts by weight: the variation between shuffles is far larger."""
 
+#: Cells whose probabilities are in memory at a time.
+_ROWS = 8_192
+
 
 def word_floor(run: Run) -> FloorRecord:
     """What shuffled words give, from the stored scores of a run.
@@ -108,7 +111,10 @@ def _read(run: Run, kept: NDArray[np.intp]) -> tuple[NDArray[np.float32], FloatA
     mean = np.zeros(len(run.record.scored_words.words))
     scores = np.zeros((X, kept.size, len(mean)), dtype=np.float32)
     for x, c, log_probs in stored_scores(run):
-        mean += (groups[x] * weights[c]) @ np.exp(log_probs.astype(np.float64))
+        weight = groups[x] * weights[c]
+        for start in range(0, len(x), _ROWS):
+            some = slice(start, start + _ROWS)
+            mean += weight[some] @ np.exp(log_probs[some], dtype=np.float64)
         inside = row[c] >= 0
         scores[x[inside], row[c[inside]]] = log_probs[inside]
     return scores, mean
