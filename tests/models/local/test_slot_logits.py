@@ -53,6 +53,10 @@ def test_compiled_layers_change_no_number(family: str) -> None:
     packed = causal(model, tokenizer, options=ONE_TOKEN)
     packed.project.compile_layers(backend=counting(graphs))
     assert packed.project.compiled
+    packed.expect(1)  # few prompts: nothing is compiled for them
+    assert_same(packed.score(ENDS, WORDS), expected)
+    assert not graphs
+    packed.expect(10**15)
     assert_same(packed.score(ENDS, WORDS), expected)
     assert packed.packing.mode == "tree"
     assert graphs

@@ -34,6 +34,7 @@ class SlotProjection:
         self.model = model
         self.head = model.get_output_embeddings()
         self.compiled = self.refused = False
+        self.wanted = True
 
     def compile_layers(self, **how: Any) -> None:
         """Have the layers compiled when the first batch comes that asks for it. They share their
@@ -71,7 +72,7 @@ class SlotProjection:
     def _run(self, inputs: dict[str, Any], *, compiled: bool) -> Any:
         if not self.compiled:
             return self.model(**inputs)
-        if compiled and not self.refused:
+        if compiled and self.wanted and not self.refused:
             try:
                 return self.model(**inputs)
             except Exception as error:  # no compiler on this machine, or a layer it cannot take
