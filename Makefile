@@ -1,7 +1,7 @@
 # make demo       audits the embedded model and writes demo/report.html
 # make test       runs every test but those of the four below
 # make test-long  runs what is long by nature: notebooks, wheels, browsers, fuzzers, kill storms
-# make test-vllm  runs vLLM's tests, in an environment of their own
+# make test-vllm  runs the tests of vLLM's server, in an environment of their own
 # make test-peers runs the test of what mlcroissant reads back, in a third one
 # make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a fourth one
 # make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)
@@ -12,7 +12,7 @@
 
 # What mlcroissant reads back, and Inspect's replies, are tested in environments of their own.
 PEERS := tests/exports/test_croissant.py
-APART := --ignore tests/models/vllm $(addprefix --ignore ,$(PEERS)) --ignore tests/models/test_inspect_model_replies.py
+APART := --ignore tests/models/test_server_vllm.py $(addprefix --ignore ,$(PEERS)) --ignore tests/models/test_inspect_model_replies.py
 
 SUITE = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART)
 
@@ -39,7 +39,7 @@ test-long: $(STAMPS)/test
 	$(SUITE) -m long $(PYTEST)
 
 test-vllm: $(STAMPS)/vllm
-	$(BIN)/python -m pytest -n 2 --dist loadscope tests/models/vllm $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope tests/models/test_server_vllm.py $(PYTEST)
 
 test-peers: $(STAMPS)/peers
 	$(VENV)/peers/bin/python -m pytest $(PEERS) $(PYTEST)
@@ -100,11 +100,11 @@ $(STAMPS)/docs: $(STAMPS)/demo
 
 # vLLM wants other versions of what we use, so that it lies before our packages in an environment of
 # its own; its CPU build, without the dependencies that would bring another torch.
-$(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
+$(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm-requirements.txt
 	$(BIN)/python -m venv $(VENV)/vllm
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/vllm/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
-	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm/requirements.txt
+	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm-requirements.txt
 	touch $@
 
 # mlcroissant brings packages that nothing else here needs.

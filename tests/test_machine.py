@@ -110,8 +110,8 @@ def test_installed_packages_are_found() -> None:
     extras = {finding.name: finding for finding in found["extras"]}
     assert extras["models"]
     assert extras["web"]
-    assert not extras["vllm"]
-    assert extras["vllm"].command == f"pip install '{DISTRIBUTION}[vllm]'"
+    assert not extras["inspect"]
+    assert extras["inspect"].command == f"pip install '{DISTRIBUTION}[inspect]'"
     assert all(finding for finding in found["models"] if finding.name != "hub cache")
 
 
@@ -130,7 +130,7 @@ def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -
 def test_the_command_prints_the_survey(clinometer: Callable[..., Any]) -> None:
     shown = clinometer("doctor")
     assert shown.status == 0
-    for words in ("Python", "extras", "models", "programs", "pip install 'clinometer[vllm]'"):
+    for words in ("Python", "extras", "models", "programs", "pip install 'clinometer[inspect]'"):
         assert words in shown.out
     told = json.loads(clinometer("doctor", "--json").out)
     assert {f["name"] for f in told["programs"]} == {"browser", "axe-core", "PostgreSQL"}

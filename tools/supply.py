@@ -31,8 +31,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-#: Extras that cannot be resolved beside the others, or are not for users.
-APART = {"vllm", "dev", "bench", "docs", "all"}
+#: Extras that are not for users.
+APART = {"dev", "bench", "docs", "all"}
 #: Permissive licences, and weak copyleft of libraries that we import unchanged.
 ALLOWED = re.compile(
     r"Apache|BSD|MIT|ISC|PSF|Python Software Foundation|HPND|Zlib|Unlicense|CC0|MPL|Mozilla|"

@@ -36,7 +36,6 @@ EXTRAS = {
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
     "vision": (("PIL",), "study vision"),
     "8bit": (("bitsandbytes",), "--quantize 8bit"),
-    "vllm": (("vllm",), "models in vLLM's engine (vllm:MODEL)"),
 }
 
 #: Packages used only for their data files, so their dependencies are not needed.

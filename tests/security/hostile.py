@@ -63,7 +63,7 @@ def addresses(url: str) -> tuple[str, ...]:
     """Models that are elsewhere, in every way that a file can write it."""
     port = url.rpartition(":")[2]
     return (f"openai:{url}#m", f"openai:http://localhost:{port}/v1", "inspect:openai/gpt-4o",
-            "vllm:org/model", "org/model", "//host/share/model")  # fmt: skip
+            "org/model", "//host/share/model")  # fmt: skip
 
 
 def readouts(url: str) -> Iterator[tuple[str, dict[str, str]]]:

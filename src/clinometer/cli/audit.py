@@ -51,7 +51,7 @@ def audit_command(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
             "file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, "
-            "gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, vllm:MODEL, or an "
+            "gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, or an "
             "application: app:package.module:function, http:FILE.toml.",
         ),
     ] = None,

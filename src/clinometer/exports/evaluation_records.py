@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = "0.3.0"
 #: Kinds of models that run where the audit does.
-LOCAL = ("causal", "masked", "seq2seq", "permutation", "vllm")
+LOCAL = ("causal", "masked", "seq2seq", "permutation")
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 
 

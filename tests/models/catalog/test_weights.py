@@ -116,7 +116,7 @@ def test_gguf_files_become_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert weights_source(ModelSpec.parse("smollm2")) == "embedded-folder"
 
 
-@pytest.mark.parametrize("name", ["reference:random", "openai:http://h/v1#m", "vllm:a/b"])
+@pytest.mark.parametrize("name", ["reference:random", "openai:http://h/v1#m"])
 def test_models_not_loaded_locally_have_no_source(name: str) -> None:
     assert gguf_file(ModelSpec.parse(name)) is None
     assert weights_source(ModelSpec.parse(name)) is None

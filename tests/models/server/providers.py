@@ -3,7 +3,7 @@
 A stand-in refuses what its provider refuses, one complaint a request as the provider makes it, and
 any field that the provider does not know, unless the provider ignores those. The wording is from
 their documentation and from the issues of programs that met it; vLLM's from vLLM itself, which
-`tests/models/vllm` asks in the same way.
+`tests/models/test_server_vllm.py` asks in the same way.
 """
 
 from __future__ import annotations

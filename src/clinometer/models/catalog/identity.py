@@ -33,7 +33,7 @@ def revision_of(spec: ModelSpec, load: LoadOptions) -> str | None:
     """The revision of the model that would be opened; None if only opening it would tell."""
     if (file := gguf_file(spec)) is not None:
         return _pinned(converted_folder(file), load)
-    if spec.place in (ModelSource.FOLDER, ModelSource.HUB, ModelSource.VLLM):
+    if spec.place in (ModelSource.FOLDER, ModelSource.HUB):
         return _pinned(spec.target, load)
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
@@ -24,8 +23,8 @@ def open_model(
     words: WordOptions | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
-    `openai/NAME` and other hosted ones, `openai:URL#MODEL`, `inspect:PROVIDER/MODEL` or
-    `vllm:MODEL`; or an application, `app:package.module:function` or `http:FILE.toml`.
+    `openai/NAME` and other hosted ones, `openai:URL#MODEL`, `inspect:PROVIDER/MODEL`; or an
+    application, `app:package.module:function` or `http:FILE.toml`.
 
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
@@ -51,12 +50,6 @@ def open_model(
         from clinometer.models.inspect import open_inspect
 
         return open_inspect(spec, load=load, words=words)
-    if spec.place is ModelSource.VLLM:
-        if find_spec("torch") is None:  # which vLLM brings, and what follows imports
-            require("the vLLM engine", "vllm")
-        from clinometer.models.vllm import open_vllm
-
-        return open_vllm(spec, load=load, words=words)
     source = weights_source(spec) or spec.target
     if load.quantize == "8bit":
         require("--quantize 8bit", "bitsandbytes")

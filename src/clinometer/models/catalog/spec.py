@@ -31,7 +31,6 @@ class ModelSource(Enum):
     FOLDER = "folder"
     HUB = "hub"
     SERVER = "server"
-    VLLM = "vllm"
     INSPECT = "inspect"
     APP = "app"
     HTTP = "http"
@@ -89,14 +88,6 @@ class ModelSpec:
             return cls(name, ModelSource.APP, rest)
         if prefix == "http" and rest.endswith(".toml") and not rest.startswith("//"):
             return cls(name, ModelSource.HTTP, rest)
-        if prefix == "vllm" and rest:
-            inner = cls.parse(rest)
-            if inner.place not in (ModelSource.FOLDER, ModelSource.HUB):
-                raise ModelNotFound(
-                    f"model {name!r}: vLLM is given a folder, pocket:NAME or a Hugging Face id; "
-                    f"ask {rest!r} without 'vllm:'"
-                )
-            return cls(name, ModelSource.VLLM, inner.target)
         if name == EMBEDDED:
             return cls(name, ModelSource.EMBEDDED, name)
         if colon and prefix in {"pocket", *entry_points(group=ENTRY_POINTS).names}:
@@ -118,7 +109,7 @@ class ModelSpec:
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
                 ".gguf file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, "
-                "mistral/NAME, gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, vllm:MODEL, "
+                "mistral/NAME, gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, "
                 "app:package.module:function or http:FILE.toml; 'clinometer list models' lists "
                 "what is available locally"
             )

@@ -138,7 +138,7 @@ def gguf_file(spec: ModelSpec) -> Path | None:
 
 def weights_source(spec: ModelSpec) -> str | None:
     """The folder or hub id that transformers opens (a .gguf file is converted to a folder first);
-    None for models that are not loaded by transformers here: references, servers, vLLM."""
+    None for models that are not loaded by transformers here: references and servers."""
     if (file := gguf_file(spec)) is not None:
         return str(folder_of_gguf(file))
     return spec.target if spec.place in (ModelSource.FOLDER, ModelSource.HUB) else None

@@ -1,21 +1,75 @@
-"""vLLM's OpenAI-compatible server: every exact route, draws, chat, and a command."""
+"""vLLM's OpenAI-compatible server: every exact route, draws, chat, and a command.
+
+vLLM itself, its CPU build from PyPI, in the environment that `make test-vllm` sets up beside ours.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.command import Clinometer
 from tests.models.server.proxy import Proxy
-from tests.models.vllm.questions import EXACT, PROMPTS, WORDS
+from tests.processes import free_port, model_server
 
-from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
+from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
 from clinometer.models.catalog.open import open_writer
+from clinometer.models.catalog.weights import embedded_gguf, folder_of_gguf
 from clinometer.runs import Run
 from clinometer.runs.answers import answered_groups
 from clinometer.topics import Prompt
+
+PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
+#: One gigabyte for its cache of keys, and no processor of its own: tests run beside it.
+ENVIRONMENT = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+
+PROMPTS = [
+    Prompt("The nurse said that", "", space=True),
+    Prompt("The nurse said that", " was late", space=True),
+    Prompt("The man", " left", space=True),
+]
+WORDS = ("he", "she", "grandson", "granddaughter")
+EXACT = WordOptions(tolerance=0)
+
+
+@pytest.fixture(scope="module")
+def smol_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SmolLM2 with wishes of its own for how it is sampled, which a server would follow."""
+    folder = tmp_path_factory.mktemp("models") / "smol"
+    folder.mkdir()
+    for file in folder_of_gguf(embedded_gguf()).iterdir():
+        (folder / file.name).symlink_to(file)
+    wishes = folder / "generation_config.json"
+    wishes.unlink()
+    wishes.write_text(json.dumps({"temperature": 0.1, "top_k": 1, "repetition_penalty": 5.0}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def vllm_server(smol_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port = free_port()
+    command = [
+        *(PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", smol_folder),
+        *("--host", "127.0.0.1", "--port", port),
+        *("--dtype", "float32", "--enforce-eager", "--max-model-len", "512"),
+        # On a CPU vLLM 0.32 dies of seeded prompts that it reads in more than one step.
+        *("--max-num-batched-tokens", "16384"),
+    ]
+    cache = str(tmp_path_factory.mktemp("cache"))
+    environment = {**os.environ, **ENVIRONMENT, "VLLM_CACHE_ROOT": cache}
+    log = smol_folder.parent / "server.log"
+    with model_server(command, port=port, log=log, env=environment) as url:
+        yield url
 
 
 @pytest.mark.parametrize("route", [None, "token-ids", "prompt-logprobs", "echo", "force"])
