@@ -20,7 +20,7 @@ PACKAGES = {
     "clinometer.readouts": "How a reply becomes a category",
     "clinometer.runs": "Audits and their folders",
     "clinometer.reliability": "Contextual reliability of bias benchmarks",
-    "clinometer.studies": "The papers' studies, and controls",
+    "clinometer.studies": "The papers' studies",
     "clinometer.report": "Pages and tables from run folders",
     "clinometer.report.charts": "Charts as functions of tables",
 }

@@ -84,8 +84,6 @@ PORT = Range(least=0, most=65535, whole=True)
 COUNT = Range(least=1, whole=True)
 #: A text of one token has nothing to train on.
 TOKENS = Range(least=2, whole=True)
-#: With fewer shuffles no p-value could be as small as 0.05.
-SHUFFLES = Range(least=20, whole=True)
 COUNT_OR_0 = Range(least=0, whole=True)
 #: The least in which the second half can be set against the first.
 VERSIONS = Range(least=3, whole=True)

@@ -14,13 +14,8 @@ from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.scores.accumulate import recounted, stored_scores, word_counts
-from clinometer.runs.scores.shuffled_words import shuffled_counts
 from clinometer.studies import Choice, sensitivity
-from clinometer.studies.word_lists import (
-    by_probability,
-    random_halves,
-    risks_under,
-)
+from clinometer.studies.sensitivity import by_probability, random_halves
 
 
 def risks(row: Choice) -> tuple[float | None, ...]:
@@ -87,21 +82,6 @@ def test_random_halves_keep_the_same_ranks(run: Run) -> None:
         # canary, shared, may be kept by the rank that it has in the other category
         assert len(set(kept["male"]) ^ set(kept["female"])) <= 2
     assert random_halves({"a": ["x"], "b": ["y"]}, 5, seed=1) == []
-
-
-@pytest.mark.parametrize("alike", [True, False])
-def test_streamed_risks_match_decompose(run: Run, alike: bool) -> None:
-    counts = shuffled_counts(run, 4, 0, alike=alike)
-    found = risks_under(run, counts)
-    for row, p in zip(found, recounted(run, counts), strict=True):
-        report = p.decompose()
-        expected = (report.R.value, report.R_bias.value, report.R_volatility.value)
-        np.testing.assert_allclose(row, expected, atol=1e-12)
-    own = risks_under(run, [word_counts(run.record)])[0]
-    assert own[0] == pytest.approx(run.risks.R.value, abs=1e-12)
-    # Every category keeps its number of words.
-    for count in counts:
-        np.testing.assert_allclose(count.sum(axis=0), word_counts(run.record).sum(axis=0))
 
 
 def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from clinometer.errors import TopicError
 from clinometer.measure import membership
 from clinometer.topics import Articles, Group, Topic
-from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN, placebo_groups
 
 GROUPS = (
     Group("nurse", factors={"people": 30, "pay": 5}),
@@ -180,20 +179,3 @@ def test_the_words_are_the_union_of_the_categories(words: dict[str, set[str]]) -
         return
     topic = Topic("t", GROUPS, {key: tuple(sorted(value)) for key, value in words.items()})
     assert set(topic.words) == set().union(*words.values())
-
-
-@pytest.mark.parametrize("language", ["en", "en-GB", "EN"])
-def test_of_placebo_groups_only_neutral_words_take_an_article(language: str) -> None:
-    """The names are balanced between the sexes and distinct."""
-    assert len(NAMES["male"]) == len(NAMES["female"])
-    assert not set(NAMES["male"]) & set(NAMES["female"])
-    groups = {group.name: group for group in placebo_groups(language)}
-    assert list(groups) == [*NEUTRAL, PRONOUN, *NAMES["male"], *NAMES["female"]]
-    assert {name for name, group in groups.items() if group.article == ""} == (
-        set(groups) - set(NEUTRAL)
-    )
-
-
-def test_placebo_groups_are_english() -> None:
-    with pytest.raises(TopicError, match=r"placebo groups: expected an English topic.*'zh'"):
-        placebo_groups("zh")

@@ -175,7 +175,6 @@ COMMANDS: CommandTable = {
     "study": (
         {
             "factors": ("study:factors_command", "Risk against pay, education, share of women"),
-            "controls": ("study:controls_command", "The risks next to chance"),
             "sensitivity": ("study:sensitivity_command", "Every defensible analysis choice"),
             "versions": ("study:versions_command", "Dissimilarity by number (COBIAS, Figure 8)"),
             "temperature": ("study:temperature_command", "COBIAS across temperatures (D.2)"),
@@ -189,7 +188,6 @@ COMMANDS: CommandTable = {
             "alignment": ("study:alignment_command", "A base model and aligned ones (Figure 8)"),
             "knowledge": ("study:knowledge_command", "Facts instead of stereotypes (E.1, E.2)"),
             "sources": ("study:sources_command", "Contexts from several sources (Table 4)"),
-            "corpora": ("study:corpora_command", "Halves of a corpus, and several sources"),
             "languages": ("study:languages_command", "Risks in another language (Table 5)"),
             "vision": ("study:vision_command", "Texts that a CLIP-type model prefers (E.3)"),
             "distribution": ("study:distribution_command", "Risks over groups (Figures 10, 16)"),

@@ -16,7 +16,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import DEVICE, SEED, PaperModels, grouped, topic_of
-from clinometer.cli.printing import TerminalTable, console, number, print_json, say
+from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, Watch, kept_cells, progress
 from clinometer.cli.reliability import (
     FormatOption,
@@ -242,62 +242,6 @@ def factors_command(
     finish(found, output.folder("factors"), output)
 
 
-def controls_command(
-    run: RUN,
-    stored: Annotated[bool, opt("Use only stored scores; load no model.", "--stored")] = False,
-    shuffles: Annotated[
-        int, opt("Number of shuffles of the words.", allowed=ranges.SHUFFLES)
-    ] = 200,
-    reference: Annotated[
-        Path | None,
-        opt(
-            "A csv file with the real-world share of each category: a column group, then one "
-            "column per category.",
-            unset="US labor statistics, for male and female",
-        ),
-    ] = None,
-    seed: SEED = 0,
-    json_output: JSON = False,
-) -> None:
-    """Compare the risks with chance and with other references.
-
-    Shuffles attribute words, takes the model's own prior and real-world shares as references, and
-    adds placebo groups ("person", "someone", first names), scored once and kept in RUN/controls.
-    """
-    from clinometer.studies import controls, read_factors
-
-    table = None if reference is None else read_factors(reference)
-    loaded = Run.load(run)
-    start = f"loading {loaded.model}"
-    with progress("placebo groups", start=start, kept=Kept(run / "controls")) as watch:
-        found = controls(
-            loaded,
-            ask=not stored,
-            shuffles=shuffles,
-            reference=table,
-            seed=seed,
-            progress=watch,
-        )
-    if json_output:
-        print_json(found.to_dict())
-        return
-    shown = TerminalTable(f"{found.model}: compared with chance and other references")
-    shown.add_text("control").add_numbers(*NARROW_HEADINGS)
-    for row in found.rows:
-        cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
-        shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
-    shown.print(console())
-    for row in found.rows:
-        if row.p is not None:
-            console().print(
-                f"Words shuffled ({row.option}, {row.note}): Rᵛ is at least as high as measured in "
-                f"a share of {row.p:.3f}",
-                soft_wrap=True,
-            )
-        elif row.note:
-            console().print(f"{row.option or row.control}: {row.note}", soft_wrap=True)
-
-
 def sensitivity_command(
     run: RUN,
     seed: SEED = 0,
@@ -448,45 +392,27 @@ def knowledge_command(
     )
 
 
-def _over_sources(
-    name: str, about: str, *, more: str = "", unset: str = "the topic's built-in sets"
-) -> Callable[..., None]:
-    """The two studies of contexts from several sources take the same options."""
+@grouped
+def sources_command(
+    models: MODELS = None,
+    source: Annotated[
+        list[str] | None,
+        opt(
+            "NAME=CONTEXTS: a source and its context set; may be repeated.",
+            unset="the topic's built-in sets",
+        ),
+    ] = None,
+    *,
+    study: Annotated[Study, "topic", "groups", _AUDIT, _OUTPUT],
+) -> None:
+    """Do rankings of models agree across contexts from several sources? (Table 4, bvf-sources)"""
+    from clinometer.studies.sources import source_sets, sources_findings, sources_plan
 
-    def command(
-        models: MODELS = None,
-        source: list[str] | None = None,
-        *,
-        study: Annotated[Study, "topic", "groups", _AUDIT, _OUTPUT],
-    ) -> None:
-        from clinometer.studies import sources
-
-        plan, findings = {
-            "sources": (sources.sources_plan, sources.sources_findings),
-            "corpora": (sources.corpora_plan, sources.corpora_findings),
-        }[name]
-        topic, settings = topic_of(study.topic, study.groups), study.settings
-        named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
-        sets = sources.source_sets(topic, named)
-        planned = plan(study.models(models), sets, topic=topic, settings=settings)
-        carry_out(planned, partial(findings, seed=settings.seed), study)
-
-    given = opt(f"NAME=CONTEXTS: a source and its context set; may be repeated.{more}", unset=unset)
-    command.__annotations__["source"] = Annotated[list[str] | None, given]
-    command.__doc__ = about
-    return grouped(command)
-
-
-sources_command = _over_sources(
-    "sources",
-    "Do rankings of models agree across contexts from several sources? (Table 4, bvf-sources)",
-)
-corpora_command = _over_sources(
-    "corpora",
-    "Does the corpus matter? One model over halves of a corpus and over several sources.",
-    more=" The first is split into halves, and the others are compared with it.",
-    unset="the topic's built-in sets, Wikipedia first",
-)
+    topic, settings = topic_of(study.topic, study.groups), study.settings
+    named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
+    sets = source_sets(topic, named)
+    plan = sources_plan(study.models(models), sets, topic=topic, settings=settings)
+    carry_out(plan, partial(sources_findings, seed=settings.seed), study)
 
 
 @grouped

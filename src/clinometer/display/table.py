@@ -91,7 +91,6 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "p_fat_tail": ("p fat tail", "p"),
     "tail_index": ("tail index", "number"),
     "tau": ("Kendall's τ", "signed"),
-    "correlation": ("correlation of groups", "risk"),
     "flag": ("what", "text"),
     "count": ("count", "count"),
     "statement": ("statement", "text"),

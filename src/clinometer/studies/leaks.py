@@ -19,7 +19,6 @@ from clinometer.errors import TopicError
 from clinometer.runs import audit
 from clinometer.storage.atomic import output_file
 from clinometer.topics import Group, Topic
-from clinometer.topics.topic import NEUTRAL
 
 #: Robust standard deviations from the set's rate beyond which a context is flagged.
 FAR = 3.0
@@ -75,7 +74,7 @@ def find_leaks(model: str, topic: Topic, contexts: ContextSet, *, far: float = F
         raise TopicError(
             f"leaks: expected an English topic, found {topic.name!r} in {topic.language!r}"
         )
-    neutral = replace(topic, name="neutral", groups=(Group(NEUTRAL[0]),), reference=None)
+    neutral = replace(topic, name="neutral", groups=(Group("person"),), reference=None)
     run = audit(model, topic=neutral, contexts=contexts)
     found = run.preferences
     weights = found.context_weights / found.context_weights.sum()

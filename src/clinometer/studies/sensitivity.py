@@ -21,13 +21,15 @@ from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
+from clinometer.runs.scores.shuffled_words import mean_probabilities
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.factors import SOURCES, WEIGHT, builtin_factors
-from clinometer.studies.word_lists import by_probability, random_halves, word_lists
 
 THRESHOLDS = (1e-3, 1e-2, 1e-1)
 NORMS = (1.0, 2.0, 4.0, math.inf)
 HALVES = 20
+#: The words of each category, from the most to the least probable.
+Ranked = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,54 @@ def _words(run: Run, *, seed: int) -> Iterator[Choice]:
     )
     for row, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
         yield replace(row, option=f"random half, {which} Rᵛ of {HALVES}")
+
+
+def by_probability(run: Run) -> Ranked:
+    """The words of each category that count, from the most to the least probable."""
+    words = run.record.scored_words.words
+    counted = np.asarray(word_counts(run.record).any(axis=1))
+    order = [words[i] for i in np.argsort(-mean_probabilities(run), kind="stable") if counted[i]]
+    return {
+        category: [w for w in order if w in members]
+        for category, members in run.record.topic.attributes.items()
+    }
+
+
+def word_lists(run: Run, ranked: Ranked) -> dict[str, dict[str, Any]]:
+    """Defensible word lists, as arguments of `word_counts`."""
+    tokens = run.record.scored_words.tokens
+    shared = run.record.topic.shared
+    lists: dict[str, dict[str, Any]] = {
+        "single-token words": {"keep": [w for w, t in tokens.items() if len(t) == 1]}
+    }
+    if run.record.scored_words.shared:
+        other = "drop" if shared == "split" else "split"
+        lists[f"shared words: {other}"] = {"shared": other}
+    parts = {
+        "without the most probable of each category": [w[1:] for w in ranked.values()],
+        "more probable half": [w[: (len(w) + 1) // 2] for w in ranked.values()],
+        "less probable half": [w[(len(w) + 1) // 2 :] for w in ranked.values()],
+    }
+    for name, kept in parts.items():
+        lists[name] = {"keep": [word for words in kept for word in words]}
+    return lists
+
+
+def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
+    """n lists of half the words: the same ranks in each category, so they stay comparable.
+
+    None for lists of fewer than four words.
+    """
+    longest = max(len(words) for words in ranked.values())
+    if min(len(words) for words in ranked.values()) < 4:
+        return []
+    rng = np.random.default_rng(seed)
+    halves = []
+    for _ in range(n):
+        # Keep one of every two neighbouring ranks: each category keeps half of its words.
+        ranks = {2 * i + int(second) for i, second in enumerate(rng.random(longest) < 0.5)}
+        halves.append([w for words in ranked.values() for i, w in enumerate(words) if i in ranks])
+    return halves
 
 
 def _criteria(p: Preferences) -> Iterator[Choice]:

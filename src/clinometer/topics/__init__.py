@@ -12,7 +12,7 @@ from clinometer.topics.load import (
     topic_text,
 )
 from clinometer.topics.prompt import Articles, Prompt
-from clinometer.topics.topic import Group, Topic, placebo_groups
+from clinometer.topics.topic import Group, Topic
 
 __all__ = [
     "Articles",
@@ -25,7 +25,6 @@ __all__ = [
     "load_list",
     "load_topic",
     "parse_topic",
-    "placebo_groups",
     "product_attributes",
     "product_groups",
     "topic_text",

@@ -27,16 +27,6 @@ from clinometer.topics.questions import Questions, question_prompt
 
 _NAME = re.compile(r"[\w-]+")
 _SUM_TOLERANCE = 1e-6
-#: Words that only say "a person". The first is the neutral group whose preference is the model's
-#: own prior.
-NEUTRAL = ("person", "individual", "human being")
-PRONOUN = "someone"
-#: Eight frequent given names of each sex in US births of the last hundred years (Social Security
-#: Administration). Balanced between the sexes; nothing else is claimed about them.
-NAMES = {
-    "male": ("James", "Michael", "Robert", "John", "David", "William", "Richard", "Joseph"),
-    "female": ("Mary", "Patricia", "Jennifer", "Linda", "Elizabeth", "Barbara", "Susan", "Jessica"),
-}
 #: A pronoun by its form with "he": of he, she and they.
 PRONOUNS = {
     "he": ("he", "she", "they"),
@@ -352,18 +342,6 @@ class Topic:
         if self.articles is not None:
             return self.articles
         return Articles() if self.language.lower().split("-")[0] == "en" else None
-
-
-def placebo_groups(language: str) -> tuple[Group, ...]:
-    """Neutral words, a pronoun and first names, in English.
-
-    >>> [group.name for group in placebo_groups("en")][:5]
-    ['person', 'individual', 'human being', 'someone', 'James']
-    """
-    if language.lower().split("-")[0] != "en":
-        raise TopicError(f"placebo groups: expected an English topic, found language {language!r}")
-    bare = (PRONOUN, *(name for names in NAMES.values() for name in names))
-    return (*(Group(word) for word in NEUTRAL), *(Group(word, article="") for word in bare))
 
 
 def _check_groups(groups: Iterable[Group | str]) -> tuple[Group, ...]:

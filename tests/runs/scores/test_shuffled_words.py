@@ -17,7 +17,7 @@ from clinometer.report import render_report
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.findings import facts, floor
 from clinometer.runs.scores.accumulate import stored_scores
-from clinometer.runs.scores.shuffled_words import shuffled_counts, word_floor
+from clinometer.runs.scores.shuffled_words import mean_probabilities, shuffled_counts, word_floor
 from clinometer.topics import Group, Topic
 
 NATIONS = ("American", "German", "Chinese", "Indian", "French", "Mexican", "Nigerian", "Russian")
@@ -59,7 +59,8 @@ def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
     for x, c, scores in stored_scores(honesty):
         logs[x, c] = scores
     found = []
-    for counts in shuffled_counts(honesty, floor.shuffles, 0, alike=True):
+    mean = mean_probabilities(honesty)
+    for counts in shuffled_counts(honesty, floor.shuffles, 0, mean):
         p = preference(logs, counts).p
         report = decompose(p)
         s = 2 * p - 1

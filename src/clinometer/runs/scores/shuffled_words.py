@@ -40,7 +40,7 @@ def word_floor(run: Run) -> FloorRecord:
     is at least as high.
     """
     log_probs, mean, grid = _sampled_scores(run)
-    counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, alike=True, mean=mean)]
+    counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, mean)]
     # Every list contains the same words, so each has the same total: one matrix product.
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
     found = []
@@ -120,20 +120,16 @@ def _read(run: Run, kept: NDArray[np.intp]) -> tuple[NDArray[np.float32], FloatA
     return scores, mean
 
 
-def shuffled_counts(
-    run: Run, n: int, seed: int, *, alike: bool, mean: FloatArray | None = None
-) -> list[FloatArray]:
+def shuffled_counts(run: Run, n: int, seed: int, mean: FloatArray) -> list[FloatArray]:
     """n counts [V,Y] with words swapped between the categories.
 
-    `alike`: only among words of similar probability (blocks of 2K neighbours in rank), so that each
-    category keeps about the same total probability. `mean` are the words' mean probabilities,
-    where they are known.
+    Only among words of similar probability (blocks of 2K neighbours in rank of `mean`, the words'
+    mean probabilities), so that each category keeps about the same total probability.
     """
     counts = word_counts(run.record)
-    mean = mean_probabilities(run) if mean is None else mean
     used = np.flatnonzero(counts.any(axis=1))
     order = used[np.argsort(-mean[used], kind="stable")]
-    size = 2 * counts.shape[1] if alike else len(order)
+    size = 2 * counts.shape[1]
     rng = np.random.default_rng(seed)
     found: list[FloatArray] = []
     while len(found) < n:
