@@ -58,7 +58,6 @@ ABOUT_THE_PROJECT = {
     "test_docs.py",
     "test_docs_blocks.py",
     "test_docs_notebooks.py",
-    "test_prose.py",
     "test_commands_page.py",
     "test_docs_papers.py",
     "test_supply.py",

@@ -94,7 +94,6 @@ def test_every_command_of_the_page_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = commands()
-    assert len(found) > 15
     for words in found:
         if "view" in words or "annotate" in words:
             fetch_a_page(words)

@@ -76,7 +76,6 @@ def test_every_public_name_has_a_page() -> None:
     for package in reference.PACKAGES:
         public = set(import_module(package).__all__) - {"__version__"}
         assert public <= listed[package] | listed["clinometer"], package
-    assert sum(map(len, listed.values())) > 100
     index = (DOCS / "reference" / "index.md").read_text("utf-8")
     for package in reference.PACKAGES:
         assert f"generated/api/{package}\n" in index

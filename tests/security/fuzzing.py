@@ -1,14 +1,23 @@
-"""Sound JSON with a few things wrong in it, as Hypothesis chooses them."""
+"""A fuzzer is a reader of something that Hypothesis has spoiled: it reads it, or it says in one
+line why not."""
 
 from __future__ import annotations
 
 import copy
 import json
 import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from hypothesis import Phase, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+
+from clinometer.errors import ClinometerError
+
+#: Draws something with a few things wrong in it, and reads it in an empty folder.
+Reader = Callable[[st.DataObject, Path], object]
 
 #: Values as they are written in a file; some are no JSON.
 RAW = (
@@ -26,6 +35,31 @@ def budget(examples: int) -> settings:
     # What is found is read from the example; to explain it by others takes minutes.
     phases = [phase for phase in Phase if phase is not Phase.explain]
     return settings(max_examples=examples * times, phases=phases)
+
+
+def fuzzer(examples: int) -> Callable[[Reader], Callable[[], None]]:
+    """A test that a reader survives so many examples: no error but one of ours, of one line."""
+
+    def decorate(read: Reader) -> Callable[[], None]:
+        @budget(examples)
+        @given(data=st.data())
+        def test(data: st.DataObject) -> None:
+            with tempfile.TemporaryDirectory() as name:
+                try:
+                    read(data, Path(name))
+                except ClinometerError as error:
+                    one_line(error)
+
+        test.__name__, test.__qualname__ = read.__name__, read.__qualname__
+        test.__doc__, test.__module__ = read.__doc__, read.__module__
+        return test
+
+    return decorate
+
+
+def one_line(error: ClinometerError) -> None:
+    assert str(error)
+    assert "\n" not in str(error).strip()
 
 
 @st.composite

@@ -16,11 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.present import present
 from tests.processes import python
-from tests.security.fuzzing import budget
 
 from clinometer.bridges.mapping import load_mapping
 from clinometer.contexts import load_contexts
@@ -269,54 +266,6 @@ def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")
     assert corpus(path) == ["😀"]
-
-
-@budget(60)
-@given(data=st.data(), which=st.sampled_from(EVERY))
-def test_fuzzed_files_are_read_or_refused_in_one_line(
-    data: st.DataObject, which: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Sound files with pieces cut out, doubled or replaced."""
-    name, ending = which
-    content = bytearray(SOUND[name if ending != ".parquet" else "parquet"])
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content)))
-        until = data.draw(st.integers(at, min(len(content), at + 20)))
-        content[at:until] = data.draw(st.sampled_from(PIECES) | st.binary(max_size=6))
-    path = tmp_path_factory.mktemp("fuzz") / f"file{ending}"
-    path.write_bytes(packed(bytes(content), ending))
-    read(name, path)
-
-
-def sound_parquet() -> bytes:
-    buffer = io.BytesIO()
-    columns = {c: ["a", "b", "c"] for c in ("group", "context", "attribute", "text", "sentence")}
-    pq.write_table(pa.table({**columns, "p": [0.1, 0.2, 0.3]}), buffer)
-    return buffer.getvalue()
-
-
-PIECES = [
-    b"", b"\0", b"\xff", b"\n", b'"', b",", b"{", b"}", b"[", b"]", b"1e999", b"-1", b"NaN",
-    b"\\ud800", b"=1+1", b"\x1b[2J", b"9" * 50, b"null", b"[X]", b"[Y]", b"\r", b"'",
-    b"\xe2\x80\xae",
-]  # fmt: skip
-SOUND = {
-    "topic": b'name = "tea"\ngroups = ["nurse", "pilot"]\n[attributes]\ntea = ["tea"]\nb = ["c"]\n',
-    "contexts": b"template,count\nThe [X] said that [Y],3\nThe [X] felt that [Y],1\n",
-    "cases": b'{"text": "I cook."}\n{"text": "I nurse."}\n',
-    "application": b'address = "https://h/x"\nreply = "a.0"\n[headers]\nA = "b"\n[body]\nc = 1\n',
-    "preferences": b"group,context,attribute,p\na,b,x,0.5\na,b,y,0.5\n",
-    "benchmark": b'{"id": "1", "sentence": "All nurses are kind.", "target_term": "nurses"}\n',
-    "corpus": b'{"text": "The nurse said that she was tired."}\n',
-    "facts": b'[r]\nparaphrases = ["[X] is in [Y]"]\n[r.facts]\nParis = "France"\nRome = "Italy"\n',
-    "factors": b"group,pay\nnurse,1.5\npilot,2\n",
-    "texts": b'{"text": "some words"}\n',
-    "protocol": b'created = "2026"\nmodels = ["m"]\ntopic = "gender"\ntopic_sha256 = "0"\n'
-    b'contexts_sha256 = "0"\nlevel = 0.9\n',
-    "mapping": b'name = "m"\ngroup = "{g}"\ncontext = "{c}"\n[categories]\na = ["x"]\nb = ["y"]\n',
-    "guidelines": b"# How to judge\n\n- **yes**: it is so\n",
-    "parquet": sound_parquet(),
-}
 
 
 @pytest.mark.parametrize("content", [*CONTENT.values(), b"{}", b'{"schema_version": 1}'])

@@ -55,7 +55,7 @@ def test_no_module_reaches_for_the_network() -> None:
         for file in files
         if file.name != "__main__.py" and file != SOURCE / "bridges" / "inspect_task.py"
     ]  # only Inspect imports its task
-    assert len(modules) > 200
+    assert "clinometer.cli.app" in modules
     assert _imports(modules) == {"events": [], "failed": {}}
 
 
