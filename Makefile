@@ -10,9 +10,9 @@
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
 
-# What mlcroissant reads back, and Inspect's replies, are tested in environments of their own.
+# vLLM's server, and what mlcroissant reads back, are tested in environments of their own.
 PEERS := tests/exports/test_croissant.py
-APART := --ignore tests/models/test_server_vllm.py $(addprefix --ignore ,$(PEERS)) --ignore tests/models/test_inspect_model_replies.py
+APART := --ignore tests/models/test_server_vllm.py $(addprefix --ignore ,$(PEERS))
 
 SUITE = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART)
 
@@ -45,7 +45,7 @@ test-peers: $(STAMPS)/peers
 	$(VENV)/peers/bin/python -m pytest $(PEERS) $(PYTEST)
 
 test-harnesses: $(STAMPS)/harnesses
-	$(VENV)/harnesses/bin/python -m pytest tests/bridges tests/models/test_inspect_model_replies.py $(PYTEST)
+	$(VENV)/harnesses/bin/python -m pytest tests/bridges $(PYTEST)
 
 check: $(STAMPS)/test
 	$(BIN)/ruff check .

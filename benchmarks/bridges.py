@@ -5,8 +5,7 @@
     .venv/harnesses/bin/python benchmarks/bridges.py pairs [WORK]
 
 `replies`: SmolLM2 behind llama.cpp's server, asked the questions of hiring in its chat template by
-`clinometer audit --replies --chat`, by `clinometer audit inspect:…` and by
-`inspect eval clinometer/audit`, which is then imported.
+`clinometer audit --replies --chat` and by `inspect eval clinometer/audit`, which is then imported.
 `exact`: the log-probabilities of SmolLM2's words by lm-evaluation-harness, imported, against our
 own. `pairs`: the harness's own crows_pairs_english on two packaged models, imported and compared.
 
@@ -73,7 +72,6 @@ def replies(work: Path) -> dict[str, Any]:
             "INSPECT_CACHE_DIR": str(work / "cache"),
         }
         clinometer("audit", f"openai:{url}", *asked, "--chat", "--out", work / "own")
-        clinometer("audit", f"inspect:{SERVED}", *asked, "--out", work / "through", **env)
         run(
             *("-m", "inspect_ai", "eval", "clinometer/audit", "--model", SERVED),
             *("-T", f"topic={TOPIC}", "-T", f"groups={GROUPS}", "-T", f"max_contexts={CONTEXTS}"),
@@ -84,7 +82,7 @@ def replies(work: Path) -> dict[str, Any]:
     (log,) = (work / "logs").glob("*.eval")
     clinometer("import", "inspect", log, "--out", work / "inside", "--fresh")
     (chat,) = (path.parent for path in (work / "own").rglob("run.json") if "chat" in str(path))
-    where = {"ours": chat, "through": work / "through", "inside": work / "inside"}
+    where = {"ours": chat, "inside": work / "inside"}
     runs = {name: Run.load(path) for name, path in where.items()}
     return {
         "cells": int(runs["ours"].preferences.observed.size),
@@ -92,10 +90,7 @@ def replies(work: Path) -> dict[str, Any]:
         "R": {name: one.risks.R.to_dict() for name, one in runs.items()},
         "R_bias": {name: one.risks.R_bias.to_dict() for name, one in runs.items()},
         "R_volatility": {name: one.risks.R_volatility.to_dict() for name, one in runs.items()},
-        **{
-            f"{a} and {b}": same_replies(runs[a], runs[b])
-            for a, b in (("ours", "through"), ("ours", "inside"), ("through", "inside"))
-        },
+        "ours and inside": same_replies(runs["ours"], runs["inside"]),
         "R_within_interval": all(within(runs[a], runs[b]) for a in runs for b in runs if a != b),
     }
 

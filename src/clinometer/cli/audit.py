@@ -51,8 +51,8 @@ def audit_command(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
             "file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, "
-            "gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, or an "
-            "application: app:package.module:function, http:FILE.toml.",
+            "gemini/NAME, openai:URL#MODEL, or an application: "
+            "app:package.module:function, http:FILE.toml.",
         ),
     ] = None,
     topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",

@@ -147,7 +147,7 @@ def _server_notes(run: Run) -> list[str]:
             words = f"{n['replies_words']:,} {_read(run)}"
             lines.append(f"Of {n['replies']:,} replies {', '.join([words, *rest])}.")
     if usage := record.usage:
-        again = usage.get("retried")  # not known of a provider behind Inspect
+        again = usage.get("retried")
         used = [f"{usage['requests']:,} requests"]
         used += [f"{again:,} of them failed and were repeated"] if again else []
         used += [f"{usage['tokens']:,} tokens"] if usage["tokens"] else []

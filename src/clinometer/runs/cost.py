@@ -13,8 +13,7 @@ from clinometer.contexts import ContextSet
 from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import contexts_and_replies
-from clinometer.models import LoadOptions, ModelSpec
-from clinometer.models.catalog.spec import SERVED
+from clinometer.models import LoadOptions, ModelSource, ModelSpec
 from clinometer.models.options import QUESTION
 from clinometer.models.server.chat import INSTRUCTION
 from clinometer.models.server.providers import Price, price_of
@@ -79,7 +78,7 @@ def estimate_cost(
 ) -> Cost | None:
     """What an audit of a served model costs at most; None where no replies are sampled."""
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-    if load.sampled is None or spec.place not in SERVED:
+    if load.sampled is None or spec.place is not ModelSource.SERVER:
         return None
     cells = len(topic) * len(contexts)
     size = _tokens_a_prompt(topic, contexts, question=load.chat_request == QUESTION)

@@ -19,8 +19,8 @@ from clinometer.measure.correction import POPULATIONS
 from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.criterion import CRITERIA, Criterion, choose_criterion
 from clinometer.measure.stereotype import is_even
-from clinometer.models import LoadOptions, ModelSpec, WordOptions
-from clinometer.models.catalog.spec import APPLICATIONS, SERVED
+from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
+from clinometer.models.catalog.spec import APPLICATIONS
 from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
 from clinometer.runs.cost import Cost, estimate_cost, within_budget
 from clinometer.runs.placebo import EditedQuestions
@@ -261,7 +261,7 @@ def resolve(
     base = with_settings(AuditSettings(), planned or {}) if settings is None else settings
     if settings is None and base.load.sampled is None and model is not None:
         spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-        if spec.place in (*SERVED, *APPLICATIONS):
+        if spec.place in (ModelSource.SERVER, *APPLICATIONS):
             given = _automatic(given)
     chosen = with_settings(base, given)
     source = find_contexts(topic, contexts)

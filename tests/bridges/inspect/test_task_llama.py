@@ -1,4 +1,4 @@
-"""SmolLM2 behind llama.cpp, asked in three ways with one seed: the same replies, cell by cell."""
+"""SmolLM2 behind llama.cpp, asked in two ways with one seed: the same replies, cell by cell."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draws(run: Run) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture
-def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+def two_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Run, Run]:
     topic = load_topic("gender").select(GROUPS)
     contexts = load_contexts("paper-gender").top(4)
     contexts.save(tmp_path / "four.csv")
@@ -53,7 +53,6 @@ def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
         "replicates": 200,
     }
     ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
-    through = audit(f"inspect:{model}", out=tmp_path / "through", **asked)
     log = audit_log(
         tmp_path / "logs",
         model,
@@ -62,29 +61,26 @@ def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
         replies=REPLIES,
     )
     inside = import_inspect(log, out=tmp_path / "inside", replicates=200)
-    return [ours, through, inside]
+    return ours, inside
 
 
-def test_the_same_replies_are_the_same_categories(three_runs: list[Run]) -> None:
+def test_the_same_replies_are_the_same_categories(two_runs: tuple[Run, Run]) -> None:
     """One seed per reply: the texts are the same but for what the server's batches round."""
-    ours, *others = three_runs
-    for other in others:
-        assert other.preferences.groups == ours.preferences.groups
-        assert other.preferences.contexts == ours.preferences.contexts
-        np.testing.assert_array_equal(
-            other.preferences.context_weights, ours.preferences.context_weights
-        )
-        pairs = list(zip(draws(ours), draws(other), strict=True))
-        texts = [a == b for one, two in pairs for a, b in zip(one, two, strict=True)]
-        assert np.mean(texts) > 0.5
-        alike = np.array([first_words(one) == first_words(two) for one, two in pairs])
-        assert alike.any()
-        cells = alike.reshape(ours.preferences.values.shape[:2])
-        np.testing.assert_array_equal(
-            other.preferences.values[cells], ours.preferences.values[cells]
-        )
-        low, high = ours.risks.R.low, ours.risks.R.high
-        assert low is None or high is None or low <= other.risks.R.value <= high
+    ours, inside = two_runs
+    assert inside.preferences.groups == ours.preferences.groups
+    assert inside.preferences.contexts == ours.preferences.contexts
+    np.testing.assert_array_equal(
+        inside.preferences.context_weights, ours.preferences.context_weights
+    )
+    pairs = list(zip(draws(ours), draws(inside), strict=True))
+    texts = [a == b for one, two in pairs for a, b in zip(one, two, strict=True)]
+    assert np.mean(texts) > 0.5
+    alike = np.array([first_words(one) == first_words(two) for one, two in pairs])
+    assert alike.any()
+    cells = alike.reshape(ours.preferences.values.shape[:2])
+    np.testing.assert_array_equal(inside.preferences.values[cells], ours.preferences.values[cells])
+    low, high = ours.risks.R.low, ours.risks.R.high
+    assert low is None or high is None or low <= inside.risks.R.value <= high
 
 
 def first_words(replies: tuple[str, ...]) -> list[str]:
@@ -95,7 +91,7 @@ def first_words(replies: tuple[str, ...]) -> list[str]:
 def test_questions_are_asked_as_they_are_and_read_by_the_readout(
     llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The imported run is what `clinometer audit inspect:…` makes of the same replies."""
+    """The imported run is what our own readout makes of the same replies."""
     from inspect_ai.log import read_eval_log, read_eval_log_samples
 
     monkeypatch.setenv("LOCAL_API_KEY", "none")

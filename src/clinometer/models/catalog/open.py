@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
-from clinometer.models.catalog.spec import APPLICATIONS, SERVED, ModelSource, ModelSpec
+from clinometer.models.catalog.spec import APPLICATIONS, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
@@ -23,8 +23,7 @@ def open_model(
     words: WordOptions | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
-    `openai/NAME` and other hosted ones, `openai:URL#MODEL`, `inspect:PROVIDER/MODEL`; or an
-    application, `app:package.module:function` or `http:FILE.toml`.
+    `openai/NAME` and other hosted ones, `openai:URL#MODEL`; or an application, `app:package.module:function` or `http:FILE.toml`.
 
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
@@ -34,7 +33,11 @@ def open_model(
         raise SettingsError(
             f"model {spec.name!r}: expected a model that can be scored, found a reference model"
         )
-    if spec.place not in SERVED and load.sampled is not None and load.sampled.effort is not None:
+    if (
+        spec.place is not ModelSource.SERVER
+        and load.sampled is not None
+        and load.sampled.effort is not None
+    ):
         raise SettingsError(
             f"--effort: expected a hosted model, which gets it with each request; found {spec.name}"
         )
@@ -46,10 +49,6 @@ def open_model(
         from clinometer.models.application import open_application
 
         return open_application(spec, load=load)
-    if spec.place is ModelSource.INSPECT:
-        from clinometer.models.inspect import open_inspect
-
-        return open_inspect(spec, load=load, words=words)
     source = weights_source(spec) or spec.target
     if load.quantize == "8bit":
         require("--quantize 8bit", "bitsandbytes")

@@ -31,14 +31,11 @@ class ModelSource(Enum):
     FOLDER = "folder"
     HUB = "hub"
     SERVER = "server"
-    INSPECT = "inspect"
     APP = "app"
     HTTP = "http"
 
 
 APPLICATIONS = (ModelSource.APP, ModelSource.HTTP)
-#: Models that others run, asked over a network.
-SERVED = (ModelSource.SERVER, ModelSource.INSPECT)
 #: What a run records as the device of an application: its cells are asked in random order.
 APPLICATION = "application"
 
@@ -79,8 +76,6 @@ class ModelSpec:
             return cls(name, ModelSource.SERVER, name)
         if prefix == "hub" and rest.count("/") == 1:
             return cls(name, ModelSource.HUB, rest)
-        if prefix == "inspect" and "/" in rest:
-            return cls(name, ModelSource.INSPECT, rest)
         if prefix == "app" and colon:
             module, _, function = rest.partition(":")
             if not (function.isidentifier() and all(n.isidentifier() for n in module.split("."))):
@@ -109,9 +104,8 @@ class ModelSpec:
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
                 ".gguf file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, "
-                "mistral/NAME, gemini/NAME, openai:URL#MODEL, inspect:PROVIDER/MODEL, "
-                "app:package.module:function or http:FILE.toml; 'clinometer list models' lists "
-                "what is available locally"
+                "mistral/NAME, gemini/NAME, openai:URL#MODEL, app:package.module:function or "
+                "http:FILE.toml; 'clinometer list models' lists what is available locally"
             )
         return cls(name, ModelSource.HUB, name)
 

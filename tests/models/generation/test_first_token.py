@@ -1,34 +1,11 @@
-"""Models of Inspect's providers as models of an audit."""
+"""Bounds of words from the most probable first tokens that a provider lists."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from clinometer.errors import MissingExtra, ModelNotFound
-from clinometer.models import LoadOptions, ModelSource, ModelSpec, SampleOptions, open_model
 from clinometer.models.generation.first_token import LISTED, word_bounds
-from clinometer.models.inspect import asked_text
-
-SAMPLED = LoadOptions(sampled=SampleOptions(replies=3, seed=5))
-
-
-def test_the_name_has_a_provider() -> None:
-    assert ModelSpec.parse("inspect:openai/gpt-4o").place is ModelSource.INSPECT
-    with pytest.raises(ModelNotFound, match="inspect:PROVIDER/MODEL"):
-        ModelSpec.parse("inspect:gpt-4o")
-
-
-def test_without_the_package_the_command_is_named() -> None:
-    with pytest.raises(MissingExtra, match=r"pip install 'clinometer\[inspect\]'"):
-        open_model("inspect:mockllm/model", load=SAMPLED)
-
-
-def test_conversations_are_given_an_instruction() -> None:
-    assert asked_text("A man", "vllm-completions") == "A man"
-    assert asked_text("A man", "anthropic").startswith("Continue this text")
-    assert asked_text("Is it so?", "anthropic", question=True) == "Is it so?"
-
 
 WORDS = ("yes", "no", "yesterday", "n")
 
