@@ -62,12 +62,8 @@ def listening() -> Iterator[Listener]:
 def addresses(url: str) -> tuple[str, ...]:
     """Models that are elsewhere, in every way that a file can write it."""
     port = url.rpartition(":")[2]
-    return (
-        f"openai:{url}#m",
-        f"openai:http://localhost:{port}/v1",
-        "org/model",
-        "//host/share/model",
-    )
+    local = f"openai:http://localhost:{port}/v1"
+    return (f"openai:{url}#m", local, "org/model", "//host/share/model")
 
 
 def readouts(url: str) -> Iterator[tuple[str, dict[str, str]]]:

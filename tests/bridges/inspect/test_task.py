@@ -15,6 +15,7 @@ from tests.command import Clinometer
 from clinometer.bridges.inspect import import_inspect
 from clinometer.errors import SettingsError, TableError
 from clinometer.models.generation.sampled import Recogniser
+from clinometer.models.server.chat import INSTRUCTION
 from clinometer.runs import Run
 from clinometer.topics import load_topic
 
@@ -38,6 +39,13 @@ def test_one_sample_per_cell_and_one_epoch_per_reply(log: Path) -> None:
     assert found.status == "success"
     assert found.eval.config.epochs == N
     assert found.eval.dataset.samples == 2 * 10
+
+
+def test_a_text_is_asked_for_with_an_instruction_to_continue_it(log: Path) -> None:
+    from inspect_ai.log import read_eval_log_samples
+
+    for sample in read_eval_log_samples(log):
+        assert sample.messages[0].text == INSTRUCTION.format(sample.input)
 
 
 @pytest.mark.parametrize("groups", ["nurse", "nurse, engineer", ["nurse", "engineer"]])

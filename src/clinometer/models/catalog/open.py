@@ -23,7 +23,8 @@ def open_model(
     words: WordOptions | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
-    `openai/NAME` and other hosted ones, `openai:URL#MODEL`; or an application, `app:package.module:function` or `http:FILE.toml`.
+    `openai/NAME` and other hosted ones, `openai:URL#MODEL`; or an application,
+    `app:package.module:function` or `http:FILE.toml`.
 
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
@@ -33,11 +34,8 @@ def open_model(
         raise SettingsError(
             f"model {spec.name!r}: expected a model that can be scored, found a reference model"
         )
-    if (
-        spec.place is not ModelSource.SERVER
-        and load.sampled is not None
-        and load.sampled.effort is not None
-    ):
+    effort = None if load.sampled is None else load.sampled.effort
+    if effort is not None and spec.place is not ModelSource.SERVER:
         raise SettingsError(
             f"--effort: expected a hosted model, which gets it with each request; found {spec.name}"
         )
