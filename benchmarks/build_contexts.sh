@@ -49,10 +49,5 @@ for kind in $kinds; do
             "Chinese Wikipedia, 1,500 articles, simplified and traditional (CC BY-SA 3.0)" \
             wikipedia_zh.jsonl.zst --topic gender-zh
         ;;
-    fr) # github.com/COST-ELTeC/ELTeC-fra: cat plain1/*.txt | sed G > eltec_fra.txt
-        mine book-gender-fr \
-            "ELTeC-fra 1.0.1: 100 French novels of 1840 to 1920 in the public domain (encoding CC BY 4.0)" \
-            eltec_fra.txt --topic gender-fr
-        ;;
     esac
 done

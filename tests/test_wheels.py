@@ -202,13 +202,6 @@ def test_mining(environment: MakeEnvironment) -> None:
     _says(hub, install_command("datasets"))
 
 
-def test_french(environment: MakeEnvironment) -> None:
-    made = environment("french")
-    (made.folder / "fr.txt").write_text("La voisine dit qu'elle attendra.\n", encoding="utf-8")
-    _all_work(made.commands(["mine", "fr.txt", "--topic", "gender-fr", "--out", "fr.csv"]))
-    assert "L'[X] dit qu'[Y]" in (made.folder / "fr.csv").read_text(encoding="utf-8")
-
-
 def test_report(environment: MakeEnvironment) -> None:
     made = environment("report")
     _all_work(

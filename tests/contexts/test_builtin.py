@@ -43,7 +43,7 @@ TOPICS = ("gender", "race", "religion", "disability")
 def test_builtin_sets_are_listed_by_name() -> None:
     mined = {f"{source}-{topic}" for source in SOURCES for topic in TOPICS}
     papers = {"paper-gender", "paper-race", "paper-figure11"}
-    other = papers | {"wikipedia-gender-zh", "book-gender-fr"}
+    other = papers | {"wikipedia-gender-zh"}
     assert set(builtin_contexts()) == mined | other
 
 
@@ -61,7 +61,6 @@ def test_crossed_topics_and_other_languages() -> None:
     assert load_contexts("wikipedia", topic=load_topic("gender-race")).name == "wikipedia-gender"
     chinese = load_contexts("wikipedia", topic=load_topic("gender-zh"))
     assert chinese.metadata.language == "zh"
-    assert load_contexts("book", topic=load_topic("gender-fr")).metadata.language == "fr"
     with pytest.raises(ContextError, match="no set of this source for topic 'gender-zh'"):
         load_contexts("book", topic=load_topic("gender-zh"))
     with pytest.raises(ContextError, match="without a topic; there are wikipedia-disability"):

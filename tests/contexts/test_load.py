@@ -28,7 +28,6 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own .
         ("religion", "paper-race"),
         ("disability", "web-religion"),
         ("gender-zh", "wikipedia"),
-        ("gender-fr", "book"),
     ],
 )
 def test_fitting_sets_are_accepted(topic: str, contexts: str) -> None:
@@ -83,7 +82,6 @@ def test_an_audit_refuses_a_loaded_set_that_does_not_fit() -> None:
         ("religion", SUITED),
         ("gender-population", SUITED.replace("race", "gender")),
         ("gender-zh", "wikipedia or your own .csv or .txt file"),
-        ("gender-fr", "book or your own .csv or .txt file"),
     ],
 )
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:

@@ -24,7 +24,7 @@ from clinometer.topics.load import BUILTIN
 
 def test_builtin_topics_and_lists_are_these() -> None:
     assert builtin_topics() == (
-        *("disability", "gender", "gender-age", "gender-fr", "gender-population", "gender-race"),
+        *("disability", "gender", "gender-age", "gender-population", "gender-race"),
         *("gender-zh", "hiring", "lending", "race", "religion", "story", "tenancy", "traits"),
         "triage",
     )

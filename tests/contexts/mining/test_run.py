@@ -301,7 +301,7 @@ def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_pat
     with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
         mine([corpus(2)], tmp_path / "c.csv", replace(gender, parser="xx_none_sm"))
     assert files(tmp_path) == {"corpus.jsonl"}  # the right parser is not refused afterwards
-    with pytest.raises(SettingsError, match="expected one of the languages en, fr, zh"):
+    with pytest.raises(SettingsError, match="en, zh"):
         mine([corpus(2)], tmp_path / "c.csv",
              replace(gender, topic=replace(gender.topic, language="fi")))  # fmt: skip
     with pytest.raises(ContextError, match="does not exist; make it first"):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 #: Language tag -> module with a function `open_language(settings)`.
 MODULES = {
     "en": "clinometer.contexts.mining.languages.english.language",
-    "fr": "clinometer.contexts.mining.languages.french.language",
     "zh": "clinometer.contexts.mining.languages.chinese.language",
 }
 #: The group of entry points in which other distributions name theirs.

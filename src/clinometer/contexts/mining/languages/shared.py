@@ -205,13 +205,10 @@ class Parsed:
 class SpacyParser:
     """An installed spaCy pipeline with the components in `needed`.
 
-    `installs` is the command that installs this pipeline, unless spaCy has it for download; the
-    components in `later` do not run on every sentence.
+    `installs` is the command that installs this pipeline, unless spaCy has it for download.
     """
 
-    def __init__(
-        self, name: str, *, needed: Sequence[str], installs: str, later: Sequence[str] = LATER
-    ) -> None:
+    def __init__(self, name: str, *, needed: Sequence[str], installs: str) -> None:
         installs = installs or f"python -m spacy download {name}"
         require("parsing", "spacy")
         import spacy
@@ -231,7 +228,7 @@ class SpacyParser:
             )
         self.version = str(self.nlp.meta.get("version", ""))
         self._ner = self.nlp.get_pipe("ner") if self.nlp.has_pipe("ner") else None
-        self._runs = [p for p in self.nlp.pipe_names if p in later]
+        self._runs = [p for p in self.nlp.pipe_names if p in LATER]
 
     def parse(self, sentences: Iterable[str]) -> Iterator[Parsed]:
         """Parse sentences in order. The vocabulary seen is then discarded, to bound memory."""

@@ -1,1 +1,0 @@
-"""French: links between clauses over a spaCy parse."""
