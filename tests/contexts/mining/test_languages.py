@@ -80,7 +80,7 @@ def test_an_installed_language_is_mined(
 def test_an_unknown_language_names_the_known_ones(tmp_path: Path, settings: MineSettings) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("Ana dira ke si.", encoding="utf-8")
-    with pytest.raises(SettingsError, match="en, zh .*'tlh'"):
+    with pytest.raises(SettingsError, match="en, zh"):
         mine([corpus], tmp_path / "toy.csv", settings)
 
 
