@@ -382,7 +382,7 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
             z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
             side = -1 if setting["leanings"] == "mirrored" and p else 1
             p.append(shares_of(setting, z, side * lean + np.sign(lean) * more))
-        found = compare(*p, context_weights=w, reference=reference, replicates=100, seed=i)
+        found = compare(*p, context_weights=w, reference=reference, seed=i)
         hits += [d.p is not None and d.p <= 0.05 for d in found.overall[:3]]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
         single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
@@ -425,7 +425,7 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
             units = [f"{'' if same[c : c + 1].any() else k} {c}" for c in range(n)]
             models.append(OwnContexts(str(k), grid, units))
             truth.append(truth_of({"K": 2}, at) if setting["more"] else np.zeros(3))
-        found = compare_unpaired(models, replicates=100, seed=i)
+        found = compare_unpaired(models, seed=i)
         hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
         given += [d.low is not None for d in found.overall]
         held += [
@@ -475,7 +475,7 @@ def run_margin(setting: dict[str, Any], repeats: int, name: str) -> dict[str, An
             z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
             first = (1 + np.tanh(lean + SWING * z)).T / 2
             p.append(np.stack([first, 1 - first], axis=-1))
-        found = compare(*p, context_weights=w, replicates=100, seed=i, level=0.9)
+        found = compare(*p, context_weights=w, seed=i, level=0.9)
         verdict = margin_verdicts(found, setting["margin"])[0].verdict
         passed += verdict in ("not worse", "equivalent", "better")
     return {"not_worse": round(passed / repeats, 4)}

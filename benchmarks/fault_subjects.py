@@ -44,7 +44,7 @@ class Subject:
 def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subject]:
     """By name; `url` and `other` are servers with a small model, `sampled` is one that replies."""
     run = folder / "finished"
-    made_run(run, groups=3, contexts=8, replicates=100)
+    made_run(run, groups=3, contexts=8)
     write_samples(folder / "samples")
     topic = folder / "topic.toml"
     topic.write_text(TOPIC)
@@ -57,7 +57,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
         "audit": Subject(
             lambda out: [
                 "audit", model, "--topic", str(topic), "--contexts", str(folder / "contexts.csv"),
-                "--out", str(out), "--replicates", "100",
+                "--out", str(out),
             ],
             _audited,
             _small_parts,
@@ -65,7 +65,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
         "reliability": Subject(
             lambda out: [
                 "reliability", "score", str(given / "statements.csv"), "--variants",
-                str(given / "versions.jsonl"), "--out", str(out), "--replicates", "100",
+                str(given / "versions.jsonl"), "--out", str(out),
                 "--limit", "4", "--versions", "3",
             ],
             _scored,
@@ -107,7 +107,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
         "import": Subject(
             lambda out: [
                 "import", "lm-eval", str(SAMPLES), "--mapping", "crows_pairs", "--model", "made",
-                "--replicates", "100", "--out", str(out),
+                "--out", str(out),
             ],
             _audited,
         ),

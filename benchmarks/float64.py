@@ -118,7 +118,6 @@ def audited(folder: Path, topic: Topic, contexts: ContextSet) -> tuple[cm.Run, A
             out=out,
             cache=False,
             device="cpu",
-            replicates=0,
         )
         bounds = np.empty(len(topic) * len(contexts))
         for cells, scores in RunFolder(Path(out)).read_scores(words=len(topic.words)):

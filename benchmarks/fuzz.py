@@ -92,7 +92,7 @@ def mutated_records(number: int) -> dict[str, Any]:
     loads, findings = 0, []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        made_run(root / "good", groups=3, contexts=4, replicates=100)
+        made_run(root / "good", groups=3, contexts=4)
         sound = (root / "good" / "run.json").read_text(encoding="utf-8")
         with TestClient(viewer(root), base_url="http://127.0.0.1") as client:
             for seed in range(number):

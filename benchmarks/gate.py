@@ -67,7 +67,7 @@ def empty_run(n: int, kind: str) -> Run:
     )
     counts = [1.0] * n if kind == "even" else [1000.0 / (i + 1) for i in range(n)]
     contexts = ContextSet("planted", [f"On day {i} the [X] is [Y]" for i in range(n)], counts)
-    settings = AuditSettings(replicates=0)
+    settings = AuditSettings()
     info = ModelInfo(name="planted", kind="causal", revision="none")
     made = Preferences(
         values=np.full((GROUPS, n, 2), 0.5),

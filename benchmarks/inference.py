@@ -1,4 +1,4 @@
-"""Bias of the estimates, stopping rule and speed of the inference: prints one JSON object.
+"""Bias of the estimates and speed of the inference: prints one JSON object.
 
 The contexts of a setting are independent draws of p, independent between groups; Zipf weights go
 by rank and are unrelated to p. `--quick` runs a tenth of the repetitions. Coverage over many
@@ -14,18 +14,13 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import betaln
 
-from clinometer.contexts import ContextSet
-from clinometer.measure import Preferences, contexts_needed, corrected, decompose, estimate_risks
-from clinometer.measure.planning import enough, next_size
-from clinometer.runs import AuditSettings
-from clinometer.runs.precision import SequentialSample
+from clinometer.measure import corrected, estimate_risks
 
 GROUPS, REPETITIONS = 20, 400
 SHAPE = (120, 2000, 2)
@@ -134,91 +129,6 @@ def biases(times: int) -> list[Any]:
     return rows
 
 
-def sequential(times: int, *, half_width: float = 0.02) -> Any:
-    """Coverage after stopping, and how many contexts that took."""
-    rng, truth = np.random.default_rng(9), beta_truth(5, 5)
-    held, sizes, looks, planned = np.zeros(3), [], 0, []
-    for _ in range(times):
-        p, n = pair(rng.beta(5, 5, (GROUPS, 4000))), 30
-        while True:
-            looks += 1
-            report = estimate_risks(p[:, :n], unit="draws")
-            if n == 30:
-                planned.append(contexts_needed(report, half_width))
-            if enough(report, half_width) or n >= 4000:
-                break
-            n = min(4000, next_size(n, report, half_width))
-        sizes.append(n)
-        for k, name in enumerate(RISKS):
-            estimate = getattr(report, name)
-            held[k] += estimate.low - 1e-9 <= truth[k] <= estimate.high + 1e-9
-    return {
-        "p": "Beta(5,5)",
-        "half_width": half_width,
-        "coverage": named(held / times),
-        "median_size": float(np.median(sizes)),
-        "largest_size": int(max(sizes)),
-        "median_planned_from_30": float(np.median(planned)),
-        "looks": round(looks / times, 2),
-    }
-
-
-def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
-    """`audit --precision` as it runs: its own code draws by weight from a set of 3,000 contexts.
-
-    The truth is the risk of that set, drawn anew in each repetition. Values shown are plug-in ones.
-    """
-    rows, N = [], 3000
-    templates = [f"The [X] {i} [Y]" for i in range(N)]
-    settings = AuditSettings(precision=half_width, population="set")
-    for a, b in ((5, 5), (6, 4)):
-        for kind in ("even", "zipf"):
-            rng, held, ends = stream("rule", a, b, kind), np.zeros(3), []
-            for i in range(times):
-                p = pair(rng.beta(a, b, (GROUPS, N)))
-                order = rng.permutation(N)
-                source = ContextSet("set", templates, weights(kind, N)[order].tolist())
-                truth = decompose(p, context_weights=source.weights)
-                chosen = replace(settings, seed=i)
-                sample = SequentialSample.begin(source, chosen, {})
-                while (
-                    sample := sample.evaluate(rule_answers(p, sample), chosen)
-                ).next_size is not None:
-                    sample = sample.extend(chosen)
-                report = rule_answers(p, sample).estimate(**chosen.inference())
-                ends.append((sample.looks[-1]["draws"], len(sample.contexts), sample.whole))
-                for k, name in enumerate(RISKS):
-                    estimate, true = getattr(report, name), getattr(truth, name).value
-                    held[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
-            draws, contexts, whole = np.array(ends, dtype=float).T
-            rows.append(
-                {
-                    "p": f"Beta({a},{b})",
-                    "weights": kind,
-                    "half_width": half_width,
-                    "coverage": named(held / times),
-                    "median_draws": float(np.median(draws)),
-                    "median_contexts": float(np.median(contexts)),
-                    "whole_set": round(float(whole.mean()), 3),
-                }
-            )
-    return rows
-
-
-def rule_answers(p: np.ndarray, sample: SequentialSample) -> Preferences:
-    """The cells of a known set that a sample asks."""
-    rows = [int(template.split()[2]) for template in sample.contexts.templates]
-    return Preferences(
-        values=p[:, rows],
-        groups=tuple(str(x) for x in range(len(p))),
-        contexts=sample.contexts.ids,
-        categories=("a", "b"),
-        context_weights=np.array(sample.contexts.counts),
-        group_weights=np.ones(len(p)),
-        sampling=sample.contexts.sampling,
-    )
-
-
 def speed() -> Any:
     """Risks with intervals of 120 × 2,000 × 2, and the peak of the process so far."""
     p = pair(np.random.default_rng(0).beta(5, 5, SHAPE[:2]))
@@ -247,8 +157,6 @@ def main() -> None:
         "repetitions": times,
         "speed": quick,
         "bias": biases(max(20, times // 4)),
-        "sequential": sequential(max(20, times // 2)),
-        "precision_rule": precision_rule(max(20, times // 2)),
         "cpus": os.cpu_count(),
         "numpy": np.__version__,
         "seconds": round(time.perf_counter() - start, 1),

@@ -34,7 +34,6 @@ def main() -> None:
                 model=f"made/model-{i:02}",
                 lean=0.1 + 0.02 * i,
                 seed=i,
-                replicates=100,
             )
         out = Path(sys.argv[1]) if len(sys.argv) > 1 else folder / "site"
         command = [sys.executable, "-m", "clinometer", "report", folder / "runs", "--leaderboard"]

@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def report(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
-    made_run(folder / "run", groups=120, contexts=given.contexts, replicates=2000)
+    made_run(folder / "run", groups=120, contexts=given.contexts)
     out = folder / "report.html"
     used = finished([*COMMAND, "report", str(folder / "run"), "--out", str(out)])
     return {"contexts": given.contexts, **used, "file_mb": round(out.stat().st_size / 1e6, 2)}
@@ -64,9 +64,7 @@ def compare(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     runs = [str(folder / f"model{i}") for i in range(given.models)]
     for i, run in enumerate(runs):
         lean = 0.4 + 0.02 * i
-        made_run(
-            Path(run), groups=120, contexts=200, model=f"made:{i}", seed=i, lean=lean, replicates=0
-        )
+        made_run(Path(run), groups=120, contexts=200, model=f"made:{i}", seed=i, lean=lean)
     return {"models": given.models, **finished([*COMMAND, "compare", *runs, "--json"])}
 
 
@@ -74,7 +72,7 @@ def viewer(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     """Twenty runs of their own, and copies of them."""
     first = [f"run{i}" for i in range(20)]
     for i, name in enumerate(first):
-        made_run(folder / name, groups=20, contexts=20, model=f"made:{i}", seed=i, replicates=100)
+        made_run(folder / name, groups=20, contexts=20, model=f"made:{i}", seed=i)
     for i in range(len(first), given.runs):
         shutil.copytree(folder / first[i % len(first)], folder / f"run{i}")
     begun = time.perf_counter()

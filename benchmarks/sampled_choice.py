@@ -70,7 +70,7 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
             ),
         ):
             load = LoadOptions(chat=not given.raw, sampled=sampled)
-            settings = AuditSettings(max_contexts=given.contexts, replicates=0, load=load)
+            settings = AuditSettings(max_contexts=given.contexts, load=load)
             began = time.monotonic()
             runs[name] = audit(
                 f"openai:{url}",
@@ -131,7 +131,6 @@ def _shares(drawn: Any, y: int) -> np.ndarray:
 
 def _at_once(run: Any, topic: Any, y: int) -> tuple[np.ndarray, np.ndarray]:
     """Shares of the option among replies that begin with one, and how many these are [X, C]."""
-    from clinometer.runs.cells import places
     from clinometer.runs.folder.folder import RunFolder
 
     texts = [tuple(t.casefold() for t in spelled) for spelled in topic.attributes.values()]
@@ -140,7 +139,7 @@ def _at_once(run: Any, topic: Any, y: int) -> tuple[np.ndarray, np.ndarray]:
     for cells, scores in RunFolder(run.path).read_scores(
         words=len(run.record.words.words), repair=False
     ):
-        for x, c, said in zip(*places(cells, groups=X, rounds=[C]), scores.draws, strict=True):
+        for x, c, said in zip(cells // C, cells % C, scores.draws, strict=True):
             for reply in said:
                 for k, spelled in enumerate(texts):
                     counts[x, c, k] += reply.casefold().startswith(spelled)

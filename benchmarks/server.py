@@ -75,7 +75,7 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
 
     def run(name: str, model: str, route: str | None = None, cache: bool = True) -> Any:
         server = ServerOptions(route=route, top_k=arguments.top_k)
-        how = AuditSettings(words=words, replicates=0, load=LoadOptions(server=server))
+        how = AuditSettings(words=words, load=LoadOptions(server=server))
         start = time.monotonic()
         done = audit(
             model, topic=topic, contexts=contexts, out=out / name, settings=how, cache=cache

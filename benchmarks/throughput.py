@@ -121,7 +121,6 @@ def main() -> None:
             max_contexts=options.contexts,
             chat=True,
             replies=REPLIES,
-            replicates=0,
             out=Path(folder) / "run",
         )
         kept = run.record.replies.get("replies", 0)

@@ -67,7 +67,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        made_run(folder / "run", groups=given.groups, contexts=given.contexts, replicates=200)
+        made_run(folder / "run", groups=given.groups, contexts=given.contexts)
         with _served(folder) as address, _browser() as browser:
             rounds = [_opened(browser, f"{address}run?id=run") for _ in range(given.rounds)]
     times = {

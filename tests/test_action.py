@@ -101,7 +101,7 @@ def step(folder: Path, github: GitHub, **inputs: str) -> subprocess.CompletedPro
 
 def test_it_audits_judges_and_keeps_one_comment(tmp_path: Path, github: GitHub) -> None:
     github.comments = [{"id": i, "body": f"someone said {i}"} for i in range(100)]
-    few = {"TOPIC": "gender", "OPTIONS": "--groups 'nurse,cook' --replicates 100"}
+    few = {"TOPIC": "gender", "OPTIONS": "--groups 'nurse,cook'"}
     first = step(tmp_path, github, MODEL="reference:unbiased", RUN="base", BASELINE="base", **few)
     assert first.returncode == 0, first.stderr
     assert "The answers are the same in every cell." in (tmp_path / "summary.md").read_text()
@@ -117,8 +117,8 @@ def test_it_audits_judges_and_keeps_one_comment(tmp_path: Path, github: GitHub) 
 
 
 def test_worse_fails_and_a_refused_comment_does_not(tmp_path: Path, github: GitHub) -> None:
-    made_run(tmp_path / "base", groups=3, contexts=120, lean=0.3, replicates=0)
-    made_run(tmp_path / "run", groups=3, contexts=120, lean=2.0, seed=1, replicates=0)
+    made_run(tmp_path / "base", groups=3, contexts=120, lean=0.3)
+    made_run(tmp_path / "run", groups=3, contexts=120, lean=2.0, seed=1)
     github.refuse = True
     done = step(tmp_path, github, RUN="run", BASELINE="base", MEASURES="R R_bias")
     assert done.returncode == 1
@@ -128,8 +128,8 @@ def test_worse_fails_and_a_refused_comment_does_not(tmp_path: Path, github: GitH
 
 
 def test_cannot_tell_can_pass_and_errors_are_errors(tmp_path: Path, github: GitHub) -> None:
-    made_run(tmp_path / "base", groups=3, contexts=120, lean=0.3, replicates=0)
-    made_run(tmp_path / "run", groups=3, contexts=120, lean=2.0, seed=2, replicates=0)
+    made_run(tmp_path / "base", groups=3, contexts=120, lean=0.3)
+    made_run(tmp_path / "run", groups=3, contexts=120, lean=2.0, seed=2)
     asked = {"RUN": "run", "BASELINE": "base", "MARGIN": "0.33", "COMMENT": "false"}
     passed = step(tmp_path, github, **asked, CANNOT_TELL="pass")
     assert passed.returncode == 0

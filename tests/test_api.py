@@ -26,7 +26,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cm.Run:
         topic=cm.load_topic("gender").select(GROUPS),
         contexts="paper-gender",
         max_contexts=8,
-        replicates=200,
         device="cpu",
         out=tmp_path_factory.mktemp("runs") / "gpt2-s",
     )
@@ -79,26 +78,24 @@ def test_own_groups_words_and_sentences_are_lists() -> None:
 
 
 def test_runs_compare_themselves(run: cm.Run, other: cm.Run) -> None:
-    found = run.compare(other, replicates=200)
+    found = run.compare(other)
     assert found.models == ("pocket:gpt2-s", "reference:unbiased")
     assert found.overall[0].value == pytest.approx(run.risks.R.value, abs=1e-12)
-    assert cm.compare(run, other, replicates=200).to_dict() == found.to_dict()
+    assert cm.compare(run, other).to_dict() == found.to_dict()
     assert run.path is not None
-    assert cm.compare(run.path, other, replicates=200).to_dict() == found.to_dict()
-    assert cm.compare(str(run.path), other, replicates=200).to_dict() == found.to_dict()
-    assert other.compare(run.path, replicates=200).overall[0].value == pytest.approx(
-        -run.risks.R.value, abs=1e-12
-    )
-    named = run.compare(other, other, names=["a", "b", "c"], replicates=200)
+    assert cm.compare(run.path, other).to_dict() == found.to_dict()
+    assert cm.compare(str(run.path), other).to_dict() == found.to_dict()
+    assert other.compare(run.path).overall[0].value == pytest.approx(-run.risks.R.value, abs=1e-12)
+    named = run.compare(other, other, names=["a", "b", "c"])
     assert named.models == ("a", "b", "c")
 
 
 def test_preferences_and_arrays_give_the_same_comparison(run: cm.Run, other: cm.Run) -> None:
     names = ["a", "b"]
-    found = run.compare(other, names=names, replicates=200).to_dict()
+    found = run.compare(other, names=names).to_dict()
     a, b = run.preferences, other.preferences
-    assert cm.compare(a, b, names=names, replicates=200).to_dict() == found
-    assert cm.compare(a, other, names=names, replicates=200).to_dict() == found
+    assert cm.compare(a, b, names=names).to_dict() == found
+    assert cm.compare(a, other, names=names).to_dict() == found
     arrays = cm.compare(
         a.values,
         b.values,
@@ -106,7 +103,6 @@ def test_preferences_and_arrays_give_the_same_comparison(run: cm.Run, other: cm.
         groups=a.groups,
         context_weights=a.context_weights,
         group_weights=a.group_weights,
-        replicates=200,
     )
     assert arrays.to_dict() == found
 
@@ -115,7 +111,7 @@ def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_
     page = run.write_report(tmp_path / "r.html").read_text(encoding="utf-8")
     assert f"{run.risks.R.value:.3f}" in page
     cm.write_report([run, str(run.path)], str(tmp_path / "both.html"))
-    for shown in (run, made_run(None, groups=3, contexts=5, replicates=100)):
+    for shown in (run, made_run(None, groups=3, contexts=5)):
         with shown.view(browser=False) as viewer:
             assert viewer.address.startswith("http://127.0.0.1:")
             assert viewer.address in repr(viewer)
@@ -160,7 +156,7 @@ def test_preferences_are_matched_by_label(run: cm.Run) -> None:
     )
     with pytest.raises(RunError, match="other groups or contexts"):
         cm.compare(p, fewer)
-    found = cm.compare(p, fewer, align="common", replicates=100)
+    found = cm.compare(p, fewer, align="common")
     assert found.groups == ("nurse", "lawyer")
     assert all(d.value == 0 for d in found.by_group)
 
@@ -168,20 +164,18 @@ def test_preferences_are_matched_by_label(run: cm.Run) -> None:
 def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
     statements = ["The women at the office are arrogant.", "The old man was slow."]
     versions = {text: [f"{text} Today.", f"As they say, {text.lower()}"] for text in statements}
-    run = cm.score_reliability(statements, versions, replicates=0, device="cpu")
+    run = cm.score_reliability(statements, versions, device="cpu")
     assert list(run.to_pandas()["text"]) == statements
     assert repr(run).startswith("ReliabilityRun('pocket:bert', 2 statements: cobias 0.")
     assert "arrogant" in run._repr_html_()
-    with pytest.raises(SettingsError, match="did you mean replicates"):
-        cm.score_reliability(statements, versions, replicate=0)
+    with pytest.raises(SettingsError, match="did you mean level"):
+        cm.score_reliability(statements, versions, levl=0.9)
 
 
 def results() -> list[Any]:
     """One of everything that the API returns and a run can make, with hostile names."""
-    a, b = (
-        made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=i) for i in (0, 1)
-    )
-    found = a.compare(b, replicates=100)
+    a, b = (made_run(None, groups=12, contexts=12, hostile=True, seed=i) for i in (0, 1))
+    found = a.compare(b)
     topic = cm.load_topic("gender")
     contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
     check = cm.Check(

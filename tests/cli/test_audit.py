@@ -48,8 +48,8 @@ def test_the_same_command_resumes_and_another_gets_its_own_folder(
     assert [p.name for p in (here / "runs").iterdir()] == [first]
     other = clinometer("audit", "pocket:bert", "--groups", "nurse")
     assert f"Kept in runs/{first}-2." in other.out
-    replayed = clinometer("audit", "pocket:bert", *FEW, "--replay")
-    assert f"Kept in runs/{first}." in replayed.out
+    again = clinometer("audit", "pocket:bert", *FEW)
+    assert f"Kept in runs/{first}." in again.out
 
 
 def test_several_models_are_saved_side_by_side(clinometer: Clinometer, here: Path) -> None:
@@ -255,9 +255,9 @@ def test_decisions_of_a_local_model_with_a_report(
     assert run.record.floor is None
     assert run.preferences.reference == "group-mean"
     assert run.risks.R.value == pytest.approx(
-        json.loads(clinometer(*command, "--out", "run", "--replay", "--json").out)["runs"][0][
-            "summary"
-        ]["R"]["value"],
+        json.loads(clinometer(*command, "--out", "run", "--json").out)["runs"][0]["summary"]["R"][
+            "value"
+        ],
         abs=1e-12,
     )
     assert clinometer("report", "run", "--out", "report.html").status == 0

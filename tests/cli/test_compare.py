@@ -21,11 +21,11 @@ def runs(clinometer: Clinometer, tmp_path: Path) -> list[Path]:
 
 
 def test_compare_prints_a_table_or_json(clinometer: Clinometer, runs: list[Path]) -> None:
-    shown = clinometer("compare", *runs, "--replicates", 200)
+    shown = clinometer("compare", *runs)
     assert shown.status == 0
     assert "A = reference:unbiased" in shown.out
     assert "-1.000" in shown.out
-    found = json.loads(clinometer("compare", *runs, "--replicates", 200, "--json").out)
+    found = json.loads(clinometer("compare", *runs, "--json").out)
     values = [d["value"] for d in found["overall"] if d["measure"] == "R"]
     assert values == pytest.approx([-1.0])
 
@@ -41,9 +41,7 @@ def test_compare_names_what_it_refuses(
     refused = clinometer("compare", runs[0], other)
     assert refused.status == 2
     assert "another topic" in refused.err
-    assert (
-        clinometer("compare", runs[0], other, "--align", "common", "--replicates", 200).status == 0
-    )
+    assert clinometer("compare", runs[0], other, "--align", "common").status == 0
     assert clinometer("compare", *runs, "--align", "sideways").status == 2
 
 
@@ -55,11 +53,11 @@ def test_one_model_in_two_context_sets_is_compared_by_group(
     for folder, contexts in zip(runs, (30, 12), strict=True):
         folder.parent.mkdir()
         made_run(folder, groups=4, contexts=contexts, model="m", seed=contexts)
-    found = json.loads(clinometer("compare", *runs, "--replicates", 100, "--json").out)
+    found = json.loads(clinometer("compare", *runs, "--json").out)
     assert found["align"] == "groups"
     assert [one["contexts"] for one in found["own_contexts"]] == [30, 12]
     assert "groups are paired, contexts are not" in found["notes"][0]
-    shown = clinometer("compare", *runs, "--replicates", 100)
+    shown = clinometer("compare", *runs)
     assert "30 contexts" in shown.out
     assert clinometer("compare", *runs, "--align", "same").status == 2
 
@@ -86,7 +84,7 @@ def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: lis
     assert clinometer(*asked, "--measure", "q").status == 2
 
 
-def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_risk_by_clusters(clinometer: Clinometer, tmp_path: Path) -> None:
     lines = ["group,context,attribute,p,source"]
     for x in range(3):
         for c in range(12):
@@ -99,11 +97,6 @@ def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) ->
         clinometer("import", "table", table, "--clusters", "source", "--json").out
     )
     assert clustered["n_eff"] == pytest.approx(4)
-    both = json.loads(
-        clinometer("import", "table", table, "--clusters", "source", "--two-way", "--json").out
-    )
-    ends = [r["summary"]["R"]["high"] - r["summary"]["R"]["low"] for r in (clustered, both)]
-    assert ends[1] > ends[0] > 0
     refused = clinometer("import", "table", table, "--clusters", "predicate")
     assert refused.status == 2
     assert "found no predicate" in refused.err
@@ -144,9 +137,9 @@ def test_groups_from_uneven_weights_come_with_a_caution(
     runs = [tmp_path / name for name in ("a", "b")]
     for seed, folder in enumerate(runs):
         made_run(folder, groups=4, contexts=60, model=folder.name, seed=seed)
-    said = clinometer("compare", *runs, "--replicates", 200)
+    said = clinometer("compare", *runs)
     assert "name groups too often" in " ".join(said.out.split())
-    few = clinometer("compare", *runs, "--replicates", 200, "--json")
+    few = clinometer("compare", *runs, "--json")
     assert any("name groups too often" in note for note in json.loads(few.out)["notes"])
 
 
@@ -156,9 +149,7 @@ def test_runs_are_compared_at_each_level_of_a_factor(
     runs = [tmp_path / name for name in ("a", "b")]
     for seed, folder in enumerate(runs):
         made_run(folder, groups=4, contexts=60, model=folder.name, seed=seed, orders=3)
-    found = json.loads(
-        clinometer("compare", *runs, "--by", "order", "--replicates", 200, "--json").out
-    )
+    found = json.loads(clinometer("compare", *runs, "--by", "order", "--json").out)
     assert list(found["levels"]) == ["0", "1", "2"]
     for level, one in found["levels"].items():
         assert one["n_contexts"] == 20
@@ -166,7 +157,7 @@ def test_runs_are_compared_at_each_level_of_a_factor(
     p_values = [d["p"] for one in found["levels"].values() for d in one["overall"]]
     corrected = [d["p_corrected"] for one in found["levels"].values() for d in one["overall"]]
     assert corrected == pytest.approx([min(1.0, 3 * p) for p in p_values])
-    shown = clinometer("compare", *runs, "--by", "order", "--replicates", 200)
+    shown = clinometer("compare", *runs, "--by", "order")
     assert "By order" in shown.out
     refused = clinometer("compare", *runs, "--by", "tone")
     assert refused.status == 2

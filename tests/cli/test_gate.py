@@ -14,7 +14,7 @@ from tests.report.made import made_run
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gate")
     for name, lean, seed in (("base", 0.3, 0), ("alike", 0.3, 1), ("worse", 2.0, 2)):
-        made_run(folder / name, groups=3, contexts=120, lean=lean, seed=seed, replicates=0)
+        made_run(folder / name, groups=3, contexts=120, lean=lean, seed=seed)
     return folder
 
 

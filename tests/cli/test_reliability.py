@@ -35,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_score_and_pairs(files: Path, clinometer: Clinometer) -> None:
     source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
     score = ["reliability", "score", source, "--variants", versions]
-    score += ["--out", out, "--replicates", 100]
+    score += ["--out", out]
     done = clinometer(*score, "--table", files / "scores.csv")
     assert done.status == 0
     assert "stability" in done.out

@@ -22,7 +22,7 @@ from clinometer.studies.factors import builtin_factors
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return made_run(tmp_path_factory.mktemp("r") / "run", groups=120, contexts=12, replicates=100)
+    return made_run(tmp_path_factory.mktemp("r") / "run", groups=120, contexts=12)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -63,7 +63,7 @@ def test_tables_are_exported(
 
 
 def test_charts_are_exported_as_files(clinometer: Callable[..., Any], tmp_path: Path) -> None:
-    made_run(tmp_path / "run", groups=6, contexts=12, replicates=100)
+    made_run(tmp_path / "run", groups=6, contexts=12)
     done = clinometer("report", tmp_path / "run", "--format", "svg", "--out", tmp_path / "svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
@@ -127,13 +127,14 @@ def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> list[Path]:
-    """Two runs of the same questions, one of them with intervals by clusters."""
+    """Two runs of the same questions, one of them with intervals by clusters. Nothing here measures
+    it again, so the label need not be there."""
     folders = [tmp_path / "plain", tmp_path / "clustered"]
     for seed, folder in enumerate(folders):
-        made_run(folder, groups=6, contexts=12, model=folder.name, seed=seed, replicates=100)
+        made_run(folder, groups=6, contexts=12, model=folder.name, seed=seed)
     file = folders[1] / "run.json"
     record = json.loads(file.read_text(encoding="utf-8"))
-    record["settings"]["two_way"] = True
+    record["settings"]["clusters"] = "predicate"
     file.write_text(json.dumps(record), encoding="utf-8")
     return folders
 
@@ -143,7 +144,7 @@ def test_a_report_says_that_intervals_rest_on_different_units(
     clinometer: Callable[..., Any], mixed: list[Path], tmp_path: Path
 ) -> None:
     done = clinometer("report", *mixed, "--out", tmp_path / "page.html")
-    said = "contexts for plain, contexts and groups for clustered"
+    said = "contexts for plain, clusters of contexts by predicate for clustered"
     assert said in done.err
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
     clinometer("report", *mixed, "--format", "md", "--out", tmp_path / "page.md")
@@ -153,13 +154,12 @@ def test_a_report_says_that_intervals_rest_on_different_units(
 
 
 def test_a_comparison_says_so_too(clinometer: Callable[..., Any], mixed: list[Path]) -> None:
-    few = ("--replicates", 100)
-    shown = clinometer("compare", *mixed, *few).out
-    assert "contexts and groups for clustered" in shown
+    shown = clinometer("compare", *mixed).out
+    assert "by predicate for clustered" in shown
     assert "This comparison resamples contexts for all of them." in shown
-    found = json.loads(clinometer("compare", *mixed, *few, "--json").out)
-    assert "contexts and groups for clustered" in found["notes"][0]
+    found = json.loads(clinometer("compare", *mixed, "--json").out)
+    assert "by predicate for clustered" in found["notes"][0]
     file = mixed[1] / "run.json"
-    alike = file.read_text(encoding="utf-8").replace('"two_way": true', '"two_way": false')
+    alike = file.read_text(encoding="utf-8").replace('"clusters": "predicate"', '"clusters": null')
     file.write_text(alike, encoding="utf-8")
-    assert json.loads(clinometer("compare", *mixed, *few, "--json").out)["notes"] == []
+    assert json.loads(clinometer("compare", *mixed, "--json").out)["notes"] == []

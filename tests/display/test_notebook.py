@@ -15,12 +15,12 @@ from clinometer.runs import Run, compare
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    return made_run(None, groups=30, contexts=12, replicates=100)
+    return made_run(None, groups=30, contexts=12)
 
 
 @pytest.fixture(scope="module")
 def other() -> Run:
-    return made_run(None, groups=30, contexts=12, replicates=100, model="made:other", seed=1)
+    return made_run(None, groups=30, contexts=12, model="made:other", seed=1)
 
 
 def test_a_run_shows_its_numbers_and_its_worst_groups(run: Run) -> None:
@@ -40,7 +40,7 @@ def test_a_report_without_intervals() -> None:
 
 
 def test_a_comparison_shows_its_differences(run: Run, other: Run) -> None:
-    found = compare(run, other, replicates=200)
+    found = compare(run, other)
     shown = found._repr_html_()
     assert "made:model − made:other" in shown
     frame = found.to_pandas()
@@ -55,10 +55,10 @@ def test_pandas_contains_the_same_numbers(run: Run) -> None:
 
 
 def test_hostile_names_are_text_in_a_browser(chromium: Any) -> None:
-    run = made_run(None, groups=12, contexts=12, hostile=True, replicates=100)
+    run = made_run(None, groups=12, contexts=12, hostile=True)
     shown = run._repr_html_() + run.risks._repr_html_()
-    other = made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=1)
-    shown += compare(run, other, replicates=100)._repr_html_()
+    other = made_run(None, groups=12, contexts=12, hostile=True, seed=1)
+    shown += compare(run, other)._repr_html_()
     assert len(shown) < 40_000  # a name of 10,000 characters is cut
     seen = watched(chromium)
     seen.page.set_content(f"<title>safe</title>{shown}")

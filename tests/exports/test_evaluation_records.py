@@ -24,7 +24,7 @@ from clinometer.runs import Run
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return made_run(tmp_path_factory.mktemp("run") / "run", groups=4, contexts=60, replicates=100)
+    return made_run(tmp_path_factory.mktemp("run") / "run", groups=4, contexts=60)
 
 
 def texts(value: Any, *names: str) -> Iterator[Any]:
@@ -72,7 +72,7 @@ def test_every_measure_has_its_interval(clinometer: Clinometer, run: Run, tmp_pa
 
 
 def test_without_intervals_there_is_no_uncertainty() -> None:
-    run = made_run(None, groups=3, contexts=5, replicates=0)
+    run = made_run(None, groups=3, contexts=5)
     found = to_record(run, Evaluator(organization="Us"), now=1.0)
     assert "uncertainty" not in found["evaluation_results"][0]["score_details"]
     assert found["evaluation_id"] == "clinometer/gender/made:model/1"
@@ -125,7 +125,7 @@ def test_what_a_card_says_already_stays(run: Run, tmp_path: Path) -> None:
         assert (again.data.license, again.data.model_name) == ("mit", "theirs")
         assert again.text.count("## Bias and volatility") == 1
         assert again.text.startswith("# Mine\n\nBefore.\n")
-    later = made_run(None, groups=4, contexts=60, replicates=100, lean=1.5)
+    later = made_run(None, groups=4, contexts=60, lean=1.5)
     write_hugging_face(later, tmp_path)
     again = ModelCard.load(tmp_path / "README.md")
     assert again.data.eval_results[1].metric_value == later.risks.R.value
@@ -143,7 +143,7 @@ def test_a_card_that_cannot_be_read_is_one_line(
 
 
 def test_hostile_names_do_not_leave_their_cells(tmp_path: Path) -> None:
-    run = made_run(None, groups=12, contexts=12, hostile=True, replicates=0)
+    run = made_run(None, groups=12, contexts=12, hostile=True)
     write_hugging_face(run, tmp_path, dataset="me/set")
     text = ModelCard.load(tmp_path / "README.md").text
     assert "<script" not in text.replace("\\<", "")

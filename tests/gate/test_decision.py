@@ -23,7 +23,7 @@ from clinometer.runs import Run
 @pytest.fixture(scope="module")
 def empty() -> Run:
     """Two groups in 60 contexts of even weight, to be filled."""
-    run = made_run(None, groups=2, contexts=60, replicates=0)
+    run = made_run(None, groups=2, contexts=60)
     even = np.full(60, 1 / 60)
     return replace(run, preferences=replace(run.preferences, context_weights=even))
 
@@ -70,7 +70,7 @@ def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
     run, baseline = planted(empty, np.random.default_rng(1), 0.03)
     found = decide(run, baseline, margin=0.01, measures=["R", "R_bias"])
     p = [one.preferences.values for one in (run, baseline)]
-    direct = {d.measure: d for d in compare(*p, level=MARGIN_LEVEL, replicates=500).overall}
+    direct = {d.measure: d for d in compare(*p, level=MARGIN_LEVEL).overall}
     for one in found.risks:
         d = direct[one.measure]
         assert (one.low, one.high) == pytest.approx((d.low, d.high), abs=1e-9)
@@ -91,7 +91,7 @@ def test_of_several_risks_the_worst_decides(empty: Run) -> None:
 
 
 def test_the_same_answers_are_not_worse_however_few() -> None:
-    run = made_run(None, groups=3, contexts=2, replicates=0)
+    run = made_run(None, groups=3, contexts=2)
     found = decide(run, run)
     assert found.verdict == "not worse"
     assert found.reason == "The answers are the same in every cell."
@@ -99,8 +99,8 @@ def test_the_same_answers_are_not_worse_however_few() -> None:
 
 
 def test_too_few_contexts_cannot_tell_and_say_so() -> None:
-    a = made_run(None, groups=3, contexts=2, replicates=0)
-    b = made_run(None, groups=3, contexts=2, replicates=0, seed=1)
+    a = made_run(None, groups=3, contexts=2)
+    b = made_run(None, groups=3, contexts=2, seed=1)
     found = decide(a, b)
     assert found.exit_status == 3
     assert "no interval" in found.reason
@@ -150,14 +150,14 @@ def test_what_is_refused(empty: Run) -> None:
     with pytest.raises(SettingsError, match="expected some of R, R_bias"):
         decide(empty, empty, measures=["r"])
     with pytest.raises(RunError, match="another topic"):
-        decide(empty, made_run(None, groups=3, contexts=60, replicates=0))
+        decide(empty, made_run(None, groups=3, contexts=60))
     with pytest.raises(RunError, match="another contexts"):
-        decide(empty, made_run(None, groups=2, contexts=59, replicates=0))
+        decide(empty, made_run(None, groups=2, contexts=59))
 
 
 def test_a_half_finished_run_is_refused(tmp_path: Path) -> None:
-    whole = made_run(tmp_path / "whole", groups=2, contexts=6, replicates=0)
-    made_run(tmp_path / "half", groups=2, contexts=6, replicates=0)
+    whole = made_run(tmp_path / "whole", groups=2, contexts=6)
+    made_run(tmp_path / "half", groups=2, contexts=6)
     record = tmp_path / "half" / "run.json"
     record.write_text(record.read_text().replace('"finished"', '"running"'))
     with pytest.raises(RunError, match="not finished"):

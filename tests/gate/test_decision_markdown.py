@@ -14,8 +14,8 @@ from clinometer.gate.decision import GateDecision, decide, decision_markdown
 
 @pytest.fixture(scope="module")
 def decision() -> GateDecision:
-    a = made_run(None, groups=3, contexts=30, replicates=0)
-    b = made_run(None, groups=3, contexts=30, replicates=0, model="made:other", seed=1)
+    a = made_run(None, groups=3, contexts=30)
+    b = made_run(None, groups=3, contexts=30, model="made:other", seed=1)
     return decide(a, b, measures=["R", "R_volatility"])
 
 

@@ -43,7 +43,7 @@ def installed() -> bool:
 
 def test_decisions_are_shown_and_failures_fail(pytester: pytest.Pytester, tmp_path: Path) -> None:
     for name, lean, seed in (("base", 0.3, 0), ("run", 0.3, 1), ("worse", 2.0, 2)):
-        made_run(tmp_path / name, groups=3, contexts=120, lean=lean, seed=seed, replicates=0)
+        made_run(tmp_path / name, groups=3, contexts=120, lean=lean, seed=seed)
     text = TESTS.format(run=str(tmp_path / "run"), worse=str(tmp_path / "worse"))
     pytester.makepyfile(text)
     plugin = [] if installed() else ["-p", pytest_plugin.__name__]

@@ -177,20 +177,6 @@ def test_unit_draws_counts_every_sample(rng: np.random.Generator) -> None:
         estimate_risks(p, context_weights=counts / 7, unit="draws")
 
 
-def test_groups_as_a_sample_widen_the_mean(rng: np.random.Generator) -> None:
-    centres = rng.beta(2, 2, (30, 1))
-    p = pair(np.clip(centres + 0.02 * rng.normal(size=(30, 60)), 0.001, 0.999))
-    one = estimate_risks(p)
-    two = estimate_risks(p, unit="contexts+groups")
-    z = np.abs(2 * p[..., 0] - 1).mean(axis=1)
-    assert np.ptp(ends(two)[0]) > 4 * np.ptp(ends(one)[0])
-    assert np.ptp(ends(two)[0]) == pytest.approx(
-        2 * stats.t(29).ppf(0.975) * stats.sem(z), rel=0.03
-    )
-    with pytest.raises(SettingsError, match="two groups"):
-        estimate_risks(p[:1], unit="contexts+groups")
-
-
 def test_degenerate_input() -> None:
     one = estimate_risks([[0.7, 0.3]])
     assert one.R.low is None

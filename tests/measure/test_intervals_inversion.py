@@ -100,7 +100,7 @@ def test_one_group_is_the_folded_test_in_plain_python(rng: np.random.Generator) 
     grid = np.linspace(0, m + 4 * sigma, 4001)
     low = next(mu for mu in grid if below(mu, m) <= 0.975)
     high = next(mu for mu in grid if below(mu, m) <= 0.025)
-    found = inverted(noise_of(s), level=0.95, top=1.0, two_way=False)[1, -1]
+    found = inverted(noise_of(s), level=0.95, top=1.0)[1, -1]
     # Shares are smoothed over a tenth of a standard error, and straight between 33 truths.
     assert found == pytest.approx((low, high), abs=0.1 * sigma)
 
@@ -108,7 +108,7 @@ def test_one_group_is_the_folded_test_in_plain_python(rng: np.random.Generator) 
 def test_far_from_parity_r_b_is_a_mean(rng: np.random.Generator) -> None:
     s = made(rng, 60, 5, lean=1.2, rho=0.8)
     low, high = map(float, stats.ttest_1samp(s.mean(axis=1), 0).confidence_interval(0.95))
-    found = inverted(noise_of(s), level=0.95, top=1.0, two_way=False)[1, -1]
+    found = inverted(noise_of(s), level=0.95, top=1.0)[1, -1]
     assert found == pytest.approx((low, high), abs=0.06 * (high - low))
 
 
@@ -131,24 +131,19 @@ def test_order_of_groups_contexts_and_categories_changes_nothing(rng: np.random.
         Noise.of(Units.of(read_preferences(p, context_weights=w))),
         level=0.9,
         top=1.0,
-        two_way=False,
     )
     order, places = rng.permutation(6), rng.permutation(20)
     turned = read_preferences(p[order][:, places][..., ::-1], context_weights=w[places])
-    again = inverted(Noise.of(Units.of(turned)), level=0.9, top=1.0, two_way=False)
+    again = inverted(Noise.of(Units.of(turned)), level=0.9, top=1.0)
     np.testing.assert_allclose(again[:, -1], plain[:, -1], atol=1e-9)
     np.testing.assert_allclose(again[:, :-1], plain[:, order], atol=1e-9)
 
 
-def test_a_higher_level_is_wider_and_two_way_is_wider(rng: np.random.Generator) -> None:
+def test_a_higher_level_is_wider(rng: np.random.Generator) -> None:
     noise = noise_of(made(rng, 30, 10, lean=np.linspace(-1, 1, 10)))
-    narrow, wide, both = (
-        inverted(noise, level=level, top=1.0, two_way=two_way)[:, -1]
-        for level, two_way in ((0.8, False), (0.95, False), (0.95, True))
-    )
+    narrow, wide = (inverted(noise, level=level, top=1.0)[:, -1] for level in (0.8, 0.95))
     assert (wide[:, 0] < narrow[:, 0]).all()
     assert (wide[:, 1] > narrow[:, 1]).all()
-    assert (both[:2, 1] - both[:2, 0] > wide[:2, 1] - wide[:2, 0]).all()
 
 
 def test_contexts_that_agree_have_no_noise(rng: np.random.Generator) -> None:
@@ -171,7 +166,7 @@ def test_coverage_with_groups_that_go_together() -> None:
     misses = np.zeros(3)
     for i in range(60):
         s = made(np.random.default_rng(i), 30, 20, lean=lean)
-        found = inverted(noise_of(s), level=0.95, top=1.0, two_way=False)[:, -1]
+        found = inverted(noise_of(s), level=0.95, top=1.0)[:, -1]
         truth = np.array([whole, bias, whole - bias])
         misses += (truth < found[:, 0]) | (truth > found[:, 1])
     assert (misses <= 8).all()

@@ -1,27 +1,22 @@
-"""Planned precision and the stopping rule."""
+"""How many contexts and replies a plan asks for."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from tests.preferences import pair
-from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.measure import (
     Estimate,
     RiskReport,
-    contexts_needed,
     decompose,
-    estimate_risks,
 )
 from clinometer.measure.components import Components, GroupPart
-from clinometer.measure.planning import enough, half_widths, next_size, plan_replies
+from clinometer.measure.planning import half_widths, plan_replies
 
 #: Value, low, high.
 Line = tuple[float, float, float]
@@ -40,69 +35,9 @@ def test_the_longer_interval_arm_counts() -> None:
     assert half_widths(report) == pytest.approx({"R": 0.1, "R_bias": 0.04, "R_volatility": 0.04})
 
 
-def test_contexts_needed_by_hand() -> None:
-    # Arm 0.1 at n0 = 50: the smallest n with 0.1 t(n-1)/t(49) sqrt(50/n) <= 0.05.
-    report = report_of((0.4, 0.3, 0.5), (0.3, 0.25, 0.35), (0.1, 0.05, 0.15))
-    t = stats.t(df=49).ppf(0.975)
-
-    def arm(n: float) -> float:
-        return float(0.1 * stats.t(df=n - 1).ppf(0.975) / t * np.sqrt(50 / n))
-
-    n = contexts_needed(report, 0.05)
-    assert arm(n) <= 0.05 < arm(n - 1)
-    assert 190 < n <= 200
-    assert contexts_needed(report, 0.1) == 50
-
-
-def test_a_wider_target_needs_no_more() -> None:
-    report = report_of((0.4, 0.3, 0.5), (0.3, 0.25, 0.35), (0.1, 0.05, 0.15))
-    needs = [contexts_needed(report, h) for h in (0.01, 0.02, 0.05, 0.2, 10.0)]
-    assert needs == sorted(needs, reverse=True)
-    assert needs[-1] >= 2
-
-
-def test_enough_needs_all_three_risks_and_a_first_look() -> None:
-    good = report_of((0.4, 0.39, 0.41), (0.3, 0.29, 0.31), (0.1, 0.09, 0.11))
-    assert enough(good, 0.02)
-    assert not enough(good, 0.005)
-    assert not enough(replace(good, n_eff=20.0), 0.02)
-    assert not enough(replace(good, R_bias=Estimate(0.3, 0.2, 0.4, 0.95)), 0.02)
-
-
-def test_next_size_grows_within_bounds() -> None:
-    near = report_of((0.4, 0.39, 0.41), (0.3, 0.29, 0.31), (0.1, 0.089, 0.11))
-    assert next_size(50, near, 0.0101) == 63  # at least 1.25 times
-    assert next_size(50, near, 0.0001) == 200  # at most 4 times
-    assert next_size(5, near, 0.05) == 30
-
-
-@pytest.mark.parametrize("half_width", [0, -1, float("nan"), float("inf"), "0.1"])
-def test_a_half_width_must_be_positive(half_width: Any) -> None:
-    report = report_of((0.4, 0.39, 0.41), (0.3, 0.29, 0.31), (0.1, 0.09, 0.11))
-    with pytest.raises(SettingsError, match="half_width"):
-        enough(report, half_width)
-
-
 def test_a_plan_needs_intervals() -> None:
     with pytest.raises(SettingsError, match="estimate_risks"):
-        contexts_needed(decompose([[0.6, 0.4], [0.3, 0.7]]), 0.1)
-
-
-def test_the_planned_number_is_about_right_and_stopping_keeps_coverage() -> None:
-    rng, held, times, sizes = np.random.default_rng(3), np.zeros(3), 60, []
-    truth = (0.24609, 0.0, 0.24609)
-    for _ in range(times):
-        first = rng.beta(5, 5, (10, 2000))
-        p, n = pair(first), 30
-        report = estimate_risks(p[:, :n], unit="draws")
-        while not enough(report, 0.04):
-            n = next_size(n, report, 0.04)
-            report = estimate_risks(p[:, :n], unit="draws")
-        sizes.append(n)
-        for k, e in enumerate((report.R, report.R_bias, report.R_volatility)):
-            held[k] += present(e.low) - 1e-9 <= truth[k] <= present(e.high) + 1e-9
-    assert (held / times >= 0.87).all()  # 95 % less three standard errors
-    assert 40 < np.median(sizes) < 300
+        half_widths(decompose([[0.6, 0.4], [0.3, 0.7]]))
 
 
 def test_replies_lower_dice_and_contexts_lower_both() -> None:

@@ -86,7 +86,7 @@ def test_questions_of_a_builtin_topic_are_asked_with_no_other_option(
     (folder / "own_yes.py").write_text(
         "CALLS = []\ndef reply(messages):\n    CALLS.append(messages)\n    return 'Yes, gladly.'\n"
     )
-    few = ("--groups", "Jessica Schmidt,white man", "--max-contexts", "2", "--replicates", "0")
+    few = ("--groups", "Jessica Schmidt,white man", "--max-contexts", "2")
     command = ("audit", "app:own_yes:reply", "--topic", "hiring", *few)
     assert clinometer(*command).status == 0
     (found,) = (folder / "runs").iterdir()
@@ -298,7 +298,7 @@ def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clin
     )
     calls, flying = folder / "calls.txt", 4
     command = ["audit", "app:own_slow:score", "--topic", "./topic.toml", "--replies", "10"]
-    command += ["--out", "run", "--concurrency", str(flying), "--replicates", "0"]
+    command += ["--out", "run", "--concurrency", str(flying)]
     kill(command, when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70)
     before = len(calls.read_text().splitlines())
     assert before < 240

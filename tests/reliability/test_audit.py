@@ -25,7 +25,7 @@ CROWS = """,sent_more,sent_less,stereo_antistereo,bias_type
 """
 SETTINGS = BenchmarkSettings(
     variants=VariantSettings(n=4, filler="pocket:bert"),
-    scoring=ReliabilitySettings(versions=None, replicates=100),
+    scoring=ReliabilitySettings(versions=None),
     fix=2,
 )
 STEPS = ("statements.csv", "points.jsonl", "versions.jsonl", "run/run.json")

@@ -44,7 +44,7 @@ def test_each_blank_is_scored_alone() -> None:
         Statement("2", "No points.", ()),
         Statement("3", "No blanks.", (), points="No blanks."),
     ]
-    settings = ReliabilitySettings(replicates=0)
+    settings = ReliabilitySettings()
     blanks, counts = blank_contributions([statement, *others], versions, settings=settings)
     assert counts == {
         "statements_without_points": 1,

@@ -29,7 +29,7 @@ from clinometer.reliability import scoring as taus
 from clinometer.reliability.statement import count_words, find_term
 from clinometer.runs import RunFolder
 
-FEW = ReliabilitySettings(replicates=100)
+FEW = ReliabilitySettings()
 LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
 
 STATEMENTS = [
@@ -246,7 +246,7 @@ def test_choices_that_change_a_score() -> None:
         "one": {"versions": 1},
     }
     for name, settings in choices.items():
-        made = ReliabilitySettings(replicates=0, **settings)
+        made = ReliabilitySettings(**settings)
         table = cm.score_reliability([statement], versions, settings=made).statements
         found[name] = dict(table.iloc[0])
     tau = {name: row["tau"] for name, row in found.items()}
@@ -267,7 +267,7 @@ def test_choices_that_change_a_score() -> None:
         {"duplicates": "twice"},
         {"versions": 0},
         {"level": 1.0},
-        {"replicates": -1},
+        {"seed": -1},
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
@@ -280,9 +280,7 @@ def test_versions_that_say_something_else_are_left_out() -> None:
         return np.array([[0.0, 1.0] if "moon" in text else [1.0, 0.0] for text in texts])
 
     versions = {"Women talk.": ["Women talk today.", "Women talk of the moon."]}
-    run = cm.score_reliability(
-        list(versions), versions, embed=embed, max_dissimilarity=0.5, replicates=0
-    )
+    run = cm.score_reliability(list(versions), versions, embed=embed, max_dissimilarity=0.5)
     assert run.counts["versions_too_dissimilar"] == 1
     assert run.versions["text"].tolist() == ["Women talk today."]
     row = run.statements.iloc[0]

@@ -39,7 +39,6 @@ def made_run(
     lean: float = 0.4,
     seed: int = 0,
     hostile: bool = False,
-    replicates: int = 200,
     orders: int = 0,
 ) -> Run:
     """A finished run with preferences drawn around a lean of each group. With `orders` each
@@ -72,7 +71,7 @@ def made_run(
         logits[:, i, 0] += 0.5 * int(order)
     p = np.exp(logits)
     p /= p.sum(axis=2, keepdims=True)
-    settings = AuditSettings(replicates=replicates)
+    settings = AuditSettings()
     preferences = Preferences(
         values=p,
         groups=topic.group_names,
@@ -101,7 +100,7 @@ def made_half(folder: Path) -> Path:
         ModelInfo(name="made:half", kind="causal", revision="none"),
         topic,
         contexts,
-        AuditSettings(replicates=100),
+        AuditSettings(),
     )
     record.chunk_size = 250
     record.words = WordsRecord(
@@ -132,7 +131,7 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     shape = (len(topic), len(contexts))
     lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])
     yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
-    settings = AuditSettings(replicates=100, clusters="wording")
+    settings = AuditSettings(clusters="wording")
     preferences = Preferences(
         values=np.stack([yes, 1 - yes], axis=-1),
         groups=topic.group_names,

@@ -71,7 +71,7 @@ def test_coverage_bins_count_every_cell(cells: CellStatistics) -> None:
 
 
 def test_more_categories_and_missing_cells() -> None:
-    run = made_run(None, groups=6, contexts=12, categories=4, replicates=0)
+    run = made_run(None, groups=6, contexts=12, categories=4)
     values = run.preferences.values.copy()
     values[0] = np.nan
     values[1, :3] = np.nan
@@ -106,7 +106,7 @@ def slow(run: Run) -> list[tuple[int, bool]]:
 
 @pytest.mark.parametrize("categories", [2, 4])
 def test_a_lean_is_clear_where_flips_and_the_false_discovery_rate_say_so(categories: int) -> None:
-    run = made_run(None, groups=30, contexts=12, categories=categories, lean=0.4, replicates=0)
+    run = made_run(None, groups=30, contexts=12, categories=categories, lean=0.4)
     values = run.preferences.values.copy()
     values[3, :5] = np.nan
     preferences = replace(run.preferences, values=values)
@@ -123,7 +123,7 @@ def test_a_lean_is_clear_where_flips_and_the_false_discovery_rate_say_so(categor
 
 
 def test_shares_and_their_range() -> None:
-    run = made_run(None, groups=5, contexts=12, replicates=0)
+    run = made_run(None, groups=5, contexts=12)
     leans = find_leans(CellStatistics(run))
     w = run.preferences.context_weights / run.preferences.context_weights.sum()
     for x in range(5):
@@ -131,17 +131,15 @@ def test_shares_and_their_range() -> None:
         assert leans.share[x, 1] == pytest.approx(float(w @ p))
         assert leans.low[x, 1] == p.min()
         assert leans.high[x, 1] == p.max()
-    many = find_leans(CellStatistics(made_run(None, groups=2, contexts=60, replicates=0)))
+    many = find_leans(CellStatistics(made_run(None, groups=2, contexts=60)))
     assert not many.whole_range
     assert (many.low[:, 1] < many.share[:, 1]).all()
 
 
 def test_one_context_tells_nothing_and_a_missing_group_has_no_lean() -> None:
-    single = find_leans(
-        CellStatistics(made_run(None, groups=3, contexts=1, lean=3.0, replicates=0))
-    )
+    single = find_leans(CellStatistics(made_run(None, groups=3, contexts=1, lean=3.0)))
     assert single.n_clear == 0
-    run = made_run(None, groups=3, contexts=8, lean=3.0, replicates=0)
+    run = made_run(None, groups=3, contexts=8, lean=3.0)
     values = run.preferences.values.copy()
     values[1] = np.nan
     preferences = replace(run.preferences, values=values)
@@ -160,7 +158,7 @@ def test_a_reference_model_is_known() -> None:
 
 
 def test_errors_of_a_lean_are_those_of_a_weighted_mean() -> None:
-    run = made_run(None, groups=4, contexts=9, replicates=0)
+    run = made_run(None, groups=4, contexts=9)
     leans = present(lean_errors(CellStatistics(run), 1))
     w = run.preferences.context_weights / run.preferences.context_weights.sum()
     n = 1 / float((w**2).sum())

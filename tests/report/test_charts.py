@@ -271,7 +271,7 @@ def test_the_heat_map_has_one_pixel_per_cell() -> None:
 
 
 def test_a_standalone_chart_carries_its_n() -> None:
-    figure = risks_figure([made_run(None, groups=5, contexts=9, replicates=0)], ["m"])
+    figure = risks_figure([made_run(None, groups=5, contexts=9)], ["m"])
     svg = figure.svg()
     assert "effective" in svg
     assert "Risk and its two parts" in svg

@@ -78,5 +78,5 @@ def test_hostile_text_cannot_end_its_block() -> None:
 
 
 def test_a_run_of_240_000_answers_is_small() -> None:
-    run = made_run(None, groups=120, contexts=2000, replicates=0)
+    run = made_run(None, groups=120, contexts=2000)
     assert len(explorer_data(summary_of(run))) < 1_400_000

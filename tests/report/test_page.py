@@ -68,7 +68,7 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_more_categories_than_two_and_no_intervals() -> None:
-    run = made_run(None, groups=10, contexts=12, categories=5, replicates=0)
+    run = made_run(None, groups=10, contexts=12, categories=5)
     page = render_report([run])
     assert "category 4" in page
     assert "cannot be told from 12 sentences" in page

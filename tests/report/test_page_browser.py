@@ -83,11 +83,10 @@ def shown(tmp_path: Path) -> Callable[[str], list[Run | Path]]:
         if which == "hiring":
             return [hiring_run(covered=0.1, Black_man=-0.15, Ashley_Chen=0.1)]
         if which == "demo":
-            return [with_floor(made_run(None, groups=120, contexts=10, replicates=100))]
+            return [with_floor(made_run(None, groups=120, contexts=10))]
         if which == "four":
             return [
-                made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i, replicates=100)
-                for i in range(4)
+                made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i) for i in range(4)
             ]
         return [made_run(None, groups=30, contexts=40, categories=5)]
 

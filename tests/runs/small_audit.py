@@ -32,9 +32,7 @@ TEMPLATES = list(load_contexts("paper-gender").templates)
 SMALL: dict[str, Any] = {
     "topic": load_topic("gender").select(load_topic("gender").group_names[:100]),
     "contexts": ContextSet("ten", TEMPLATES, list(range(1, 11))),
-    "settings": AuditSettings(
-        replicates=0, words=WordOptions(single_token=True), load=LoadOptions(device="cpu")
-    ),
+    "settings": AuditSettings(words=WordOptions(single_token=True), load=LoadOptions(device="cpu")),
 }
 CELLS = 1000
 

@@ -39,7 +39,7 @@ def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "pa
 
 def test_differences_match_the_reports() -> None:
     a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
-    found = compare_runs([a, b], replicates=300)
+    found = compare_runs([a, b])
     r = next(d for d in found.overall if d.measure == "R")
     assert r.value == pytest.approx(a.risks.R.value - b.risks.R.value, abs=1e-12)
     assert r.low is not None
@@ -56,7 +56,7 @@ def test_different_contexts_are_refused_unless_aligned() -> None:
     )
     with pytest.raises(RunError, match="another contexts"):
         compare_runs([a, b])
-    found = compare_runs([a, b], align="common", replicates=200)
+    found = compare_runs([a, b], align="common")
     assert found.n_contexts == 6
 
 
@@ -67,13 +67,13 @@ def test_runs_in_different_contexts_are_compared_by_group() -> None:
         for name in ("wikipedia-gender", "book-gender")
     )
     assert only_contexts_differ([a, b])
-    found = compare_runs([a, b], align="groups", replicates=100)
+    found = compare_runs([a, b], align="groups")
     assert found.models == ("m (wikipedia-gender)", "m (book-gender)")
     assert [one.contexts for one in found.own_contexts] == [40, 40]
     assert found.overall[0].value == pytest.approx(a.risks.R.value - b.risks.R.value)
     few = noisy("m", lean=0.0, seed=3).preferences
     nurse = replace(few, values=few.values[:1], groups=("nurse",), group_weights=np.ones(1))
-    with_nurse = compare_preferences([a.preferences, nurse], align="groups", replicates=100)
+    with_nurse = compare_preferences([a.preferences, nurse], align="groups")
     assert with_nurse.groups == ("nurse",)
     assert present(with_nurse.overall[0].value) > 0.2
     with pytest.raises(SettingsError, match="expected similar"):
@@ -102,15 +102,13 @@ def test_few_replies_are_compared_with_as_few_only() -> None:
     two, also_two, forty = replies(2, 1), replies(2, 2), replies(40, 3)
     for both in ([two, forty], [forty, two]):
         with pytest.raises(RunError, match="2 replies a cell are too few to take dice out"):
-            compare_preferences(both, replicates=200)
-    found = compare_preferences([two, also_two], replicates=200)
+            compare_preferences(both)
+    found = compare_preferences([two, also_two])
     assert next(d for d in found.overall if d.measure == "R").p_corrected is not None
 
 
 def test_two_runs_of_one_model_stay_separate() -> None:
-    found = compare_runs(
-        [noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2)], replicates=200
-    )
+    found = compare_runs([noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2)])
     assert len(set(found.models)) == 2
 
 
@@ -121,6 +119,3 @@ def test_different_resampling_units_are_reported() -> None:
     clustered = replace(b, record=b.record.model_copy(update={"settings": settings}))
     note = resampling_note([("a", a), ("b", clustered)])
     assert "contexts for a, clusters of contexts by predicate for b" in note
-    without = replace(settings, replicates=0)
-    none = replace(b, record=b.record.model_copy(update={"settings": without}))
-    assert resampling_note([("a", a), ("b", none)]) == ""

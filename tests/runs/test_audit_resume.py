@@ -64,57 +64,28 @@ def test_leftovers_without_a_record_are_discarded(tmp_path: Path, small: Run) ->
     out = tmp_path / "run"
     shutil.copytree(present(small.path), out)
     (out / "run.json").unlink()
-    settings = replace(SMALL["settings"], replicates=100)
-    with pytest.raises(RunError, match=r"no run\.json"):
-        audit(MODEL, out=out, replay=True, **{**SMALL, "settings": settings})
     other = audit("reference:random", out=out, **SMALL)
     assert other.risks.R.value == 1
     assert not (out / "scores").exists()
 
 
-# --- replay -----------------------------------------------------------------------------------
+# --- measuring again --------------------------------------------------------------------------
 
 
-def test_replay_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
+def test_measuring_again_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(present(small.path), out)
     (out / "preferences.parquet").unlink()  # what is derived is written again
     (out / "groups.parquet").write_bytes(b"damaged")
     code = (
         "import sys; from tests.runs.small_audit import *\n"
-        "audit(MODEL, out=sys.argv[1], replay=True, **SMALL)\n"
+        "audit(MODEL, out=sys.argv[1], **SMALL)\n"
         "print(*({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = python(code, out)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
     assert same(Run.load(out), small)
-
-
-@pytest.mark.usefixtures("no_model")
-def test_replay_says_what_it_cannot_do(small: Run, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    with pytest.raises(RunError, match="--out"):
-        audit(MODEL, replay=True, **SMALL)
-    with pytest.raises(RunError, match="expected a run to replay"):
-        audit(MODEL, out=out, replay=True, **SMALL)
-    shutil.copytree(present(small.path), out)
-    with pytest.raises(RunError, match="--fresh"):
-        audit(MODEL, out=out, replay=True, fresh=True, **SMALL)
-    with pytest.raises(RunError, match="other settings: model"):
-        audit("pocket:gpt2-m", out=out, replay=True, **SMALL)
-    part = RunFolder(out).parts.files()[0]
-    whole = part.read_bytes()
-    part.write_bytes(whole[:-1])
-    with pytest.raises(RunError, match=f"{part.name}: damaged"):
-        audit(MODEL, out=out, replay=True, **SMALL)
-    assert part.exists()  # a replay repairs nothing
-    part.unlink()
-    with pytest.raises(RunError, match=f"of {CELLS} cells are scored"):
-        audit(MODEL, out=out, replay=True, **SMALL)
-    audit("reference:random", out=tmp_path / "reference", **SMALL)
-    with pytest.raises(RunError, match="expected stored scores to replay"):
-        audit("reference:random", out=tmp_path / "reference", replay=True, **SMALL)
 
 
 # --- damage -----------------------------------------------------------------------------------
@@ -134,7 +105,7 @@ def test_a_bit_flip_in_a_part_is_rescored(small: Run, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("name", ["preferences", "groups", "contexts"])
-def test_a_bit_flip_in_a_table_is_refused_and_replayed(
+def test_a_bit_flip_in_a_table_is_refused_and_written_again(
     small: Run, tmp_path: Path, name: str
 ) -> None:
     out = tmp_path / "run"
@@ -143,9 +114,9 @@ def test_a_bit_flip_in_a_table_is_refused_and_replayed(
     data = bytearray(file.read_bytes())
     data[len(data) // 3] ^= 4
     file.write_bytes(bytes(data))
-    with pytest.raises(RunError, match=rf"{name}\.parquet: damaged.*--replay"):
+    with pytest.raises(RunError, match=rf"{name}\.parquet: damaged"):
         Run.load(out)
-    audit(MODEL, out=out, replay=True, **SMALL)
+    audit(MODEL, out=out, **SMALL)
     assert same(Run.load(out), small)
 
 
@@ -193,7 +164,7 @@ def test_a_read_only_folder_can_be_read(
         assert os.geteuid() != 0, "root without the right to mount cannot be kept out of a folder"
     assert same(Run.load(folder / "run"), small)
     with pytest.raises(RunError, match="cannot be written: "):
-        audit(MODEL, out=folder / "run", replay=True, **SMALL)
+        audit(MODEL, out=folder / "run", **SMALL)
     with pytest.raises(RunError, match="cannot be written: "):
         audit(MODEL, out=folder / "run" / "new", **SMALL)
     (folder / "run").chmod(0o755) if disk("rw") is None else None

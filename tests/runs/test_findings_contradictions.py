@@ -239,7 +239,6 @@ def models(seed: int) -> Comparison:
         *answers,
         names=[f"model{m}" for m in range(M)],
         groups=[f"group{x}" for x in range(X)],
-        replicates=100,
         level=float(rng.choice([0.95, 0.95, 0.9])),
         clusters=clusters,
         mask=mask,

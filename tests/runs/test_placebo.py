@@ -159,7 +159,7 @@ def test_exact_probabilities_of_questions(folder: Path) -> None:
     said = next(f.text for f in run.findings if f.kind == "placebo")
     assert "percentage points" in said
     assert said in notes(run), "it was asked for, so the terminal says it"
-    again = cm.audit("pocket:gpt2-s", **options, out=folder / "run", replay=True)
+    again = cm.audit("pocket:gpt2-s", **options, out=folder / "run")
     assert again.record.placebo == found
 
 
@@ -197,7 +197,7 @@ def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
     )
     calls, flying = folder / "calls.txt", 4
     command = ["audit", "app:own_killed:score", "--topic", "./topic.toml", "--replies", "2"]
-    command += ["--placebo", "--out", "run", "--concurrency", str(flying), "--replicates", "0"]
+    command += ["--placebo", "--out", "run", "--concurrency", str(flying)]
     kill(command, when=lambda: calls.exists() and calls.read_text().count("rain") > 8)
     asked = 3 * 12 * 6 * 2
     assert len(calls.read_text().splitlines()) < asked

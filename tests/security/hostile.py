@@ -104,7 +104,7 @@ def _sound_run() -> tempfile.TemporaryDirectory[str]:
         WordReport(tokens={word: (word,) for word in topic.words}),
         ModelInfo("made:model", "sampled", "none"),
         ImportRecord(tool="made", file="made", sha256="0" * 64, samples=8),
-        AuditSettings(replicates=0),
+        AuditSettings(),
         scoring={},
         out=Path(folder.name),
         fresh=False,

@@ -254,14 +254,6 @@ def test_distinct_labels_do_not_fill_the_memory(tmp_path: Path) -> None:
     assert "is a column full of ids?" in error
 
 
-def test_replicates_have_an_end(tmp_path: Path, clinometer) -> None:  # type: ignore[no-untyped-def]
-    table = tmp_path / "t.csv"
-    table.write_text("group,context,attribute,p\na,b,x,0.5\na,b,y,0.5\n")
-    result = clinometer("import", "table", table, "--replicates", 10**8)
-    assert result.status == 2
-    assert "100000" in result.err.replace(",", "")
-
-
 def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")

@@ -56,7 +56,7 @@ from clinometer.topics.load import BUILTIN, parse_topic
 from clinometer.topics.load import read_file as read_topic
 from clinometer.web.runs_index import RunsIndex
 
-SETTINGS = AuditSettings(replicates=0)
+SETTINGS = AuditSettings()
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ PLAN = {
     "topic_sha256": "0" * 64, "contexts": "paper-gender", "contexts_sha256": "0" * 64,
     "labels_sha256": "0" * 64, "measures": ["R", "R_bias"], "fail_above": ["R=0.5"],
     "fail_on": "low", "tests": ["compare a b"], "notes": "x", "revisions": {"pocket:gpt2-s": "0"},
-    "settings": {"level": 0.95, "replicates": 100, "two_way": True, "criterion": "ratio"},
+    "settings": {"level": 0.95, "seed": 3, "criterion": "ratio"},
 }  # fmt: skip
 TOPICS = [
     tomllib.loads(file.read_text(encoding="utf-8"))
@@ -323,7 +323,7 @@ def test_a_score_beyond_measure_is_no_score(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=2, contexts=3, replicates=100)
+    made_run(folder, groups=2, contexts=3)
     return folder
 
 

@@ -132,7 +132,7 @@ def test_a_column_twice_in_csv_is_one_line(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=2, contexts=4, replicates=100)
+    made_run(folder, groups=2, contexts=4)
     return folder
 
 

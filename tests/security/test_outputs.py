@@ -27,7 +27,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=2, contexts=40, replicates=100)
+    made_run(folder, groups=2, contexts=40)
     return folder
 
 

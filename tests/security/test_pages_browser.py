@@ -56,7 +56,7 @@ def write_run(folder: Path, text: str) -> None:
     )
     asked = ContextSet(text, [f"The [X] said {text} that [Y]", "The [X] felt that [Y]"], [2.0, 1.0])
     shares = np.array([[[0.9, 0.1], [0.6, 0.4]], [[0.2, 0.8], [0.5, 0.5]]])
-    settings = AuditSettings(replicates=0)
+    settings = AuditSettings()
     preferences = Preferences(
         values=shares,
         groups=topic.group_names,

@@ -62,7 +62,7 @@ def write_table(path: Path, name: str) -> Path:
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_names_in_a_table(name: str, options: tuple[str, ...], clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     table = write_table(tmp_path / "t.csv", NAMES[name])
-    result = clinometer("import", "table", table, "--replicates", "0", *options)
+    result = clinometer("import", "table", table, *options)
     assert result.status in (0, 2)
     assert not steers(result.out + result.err)
     if result.status == 0 and not options and name in ("close", "link", "emoji"):
@@ -83,7 +83,7 @@ def test_names_in_errors(name: str, clinometer) -> None:  # type: ignore[no-unty
 def test_models_from_elsewhere_in_compare(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     for folder, model in (("a", "\x1b[31mred[/close]"), ("b", "plain")):
         made_run(tmp_path / folder, groups=3, contexts=4, model=model, seed=len(folder))
-    result = clinometer("compare", tmp_path / "a", tmp_path / "b", "--replicates", "100")
+    result = clinometer("compare", tmp_path / "a", tmp_path / "b")
     assert result.status == 0
     assert "[U+001B][31mred[/close]" in result.out
     assert not steers(result.out)

@@ -18,7 +18,7 @@ from clinometer.contexts import ContextSet
 from clinometer.runs import audit
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import find_sample
+from clinometer.runs.folder.recover import find_contexts
 from clinometer.web import viewer
 
 PAGES = ("/run?id={}", "/report?id={}", "/figure?name=risks&id={}", "/version?id={}")
@@ -29,7 +29,7 @@ VALUES = ('"text"', "-1", "1e999", "NaN", "null", "[]", "{}", '"\\ud800"', "true
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=3, contexts=4, replicates=100)
+    made_run(folder, groups=3, contexts=4)
     return folder
 
 
@@ -95,7 +95,6 @@ def test_invalid_records(root: Path, record: str) -> None:
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("settings", "replicates"), 10**8),
         (("topic", "groups"), 10**12),
         (("contexts", "n"), 10**12),
         (("summary", "R", "value"), "0.5"),
@@ -161,7 +160,7 @@ def test_a_record_does_not_have_paths_opened(
         other = plain if part == "topic" else {**plain, "topic": {**plain["topic"], "name": topic}}
         folder.record_file.write_text(json.dumps(other))
         record = folder.read_record()
-        assert (find_topic(record) if part == "topic" else find_sample(record)) is None
+        assert (find_topic(record) if part == "topic" else find_contexts(record)) is None
         assert str(secret) not in map(str, opened)
 
 

@@ -22,7 +22,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """pocket:gpt2-s about four occupations in six contexts."""
     out = tmp_path_factory.mktemp("studies") / "run"
     topic = load_topic("gender").select(["nurse", "engineer", "teacher", "ambassador"])
-    settings = AuditSettings(replicates=200)
+    settings = AuditSettings()
     audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=out, settings=settings)
     return out
 

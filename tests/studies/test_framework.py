@@ -47,7 +47,7 @@ from clinometer.studies.views import (
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
-SETTINGS = AuditSettings(replicates=200)
+SETTINGS = AuditSettings()
 
 
 def plan(*models: str) -> Plan:

@@ -43,7 +43,7 @@ def chinese(tmp_path: Path) -> Path:
 def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_path: Path) -> None:
     topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
     contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
-    settings = AuditSettings(replicates=200)
+    settings = AuditSettings()
     plan = Plan(
         "languages", planned_runs([str(chinese)], topic, contexts, settings, role=LANGUAGES)
     )

@@ -15,7 +15,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.vision import ask_images, find_images, vision_findings
 
 TEXTS = {"red": "a red thing", "blue": "a blue thing"}
-SETTINGS = AuditSettings(replicates=200)
+SETTINGS = AuditSettings()
 
 
 @pytest.fixture(scope="module")

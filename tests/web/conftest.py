@@ -22,9 +22,9 @@ CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"],
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two made runs, a hostile one, and one of a real model with its words."""
     folder = tmp_path_factory.mktemp("runs")
-    made_run(folder / "a" / "first", groups=12, contexts=15, replicates=100)
-    made_run(folder / "second", groups=12, contexts=15, model="made:other", seed=1, replicates=100)
-    made_run(folder / "hostile", groups=12, contexts=12, hostile=True, replicates=100)
+    made_run(folder / "a" / "first", groups=12, contexts=15)
+    made_run(folder / "second", groups=12, contexts=15, model="made:other", seed=1)
+    made_run(folder / "hostile", groups=12, contexts=12, hostile=True)
     topic = load_topic("gender").select(["nurse", "engineer", "accountant"])
     audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=folder / "real")
     return folder

@@ -16,8 +16,8 @@ from clinometer.web import view_run
 
 
 def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "one", groups=3, contexts=5, replicates=100)
-    made_run(tmp_path / "two", groups=3, contexts=5, replicates=100)
+    run = made_run(tmp_path / "one", groups=3, contexts=5)
+    made_run(tmp_path / "two", groups=3, contexts=5)
     with view_run(run, browser=False) as viewer:
         page = viewer.address.split("?")[0]
         with httpx.Client(follow_redirects=True) as browser:
@@ -30,7 +30,7 @@ def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
 def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    with view_run(made_run(None, groups=3, contexts=5, replicates=100)) as viewer:
+    with view_run(made_run(None, groups=3, contexts=5)) as viewer:
         (address,) = opened
         file = Path(address.removeprefix("file://"))
         assert html.escape(viewer.address) in file.read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    viewer = view_run(made_run(None, groups=3, contexts=5, replicates=100), browser=False)
+    viewer = view_run(made_run(None, groups=3, contexts=5), browser=False)
     join = threading.Thread.join
 
     def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
@@ -52,7 +52,7 @@ def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_port_that_is_taken_is_one_line() -> None:
-    run = made_run(None, groups=3, contexts=5, replicates=100)
+    run = made_run(None, groups=3, contexts=5)
     with view_run(run, browser=False) as viewer:
         port = int(viewer.address.split(":")[2].split("/")[0])
         with pytest.raises(SettingsError, match=f"^port {port} of 127.0.0.1: "):

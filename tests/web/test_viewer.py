@@ -85,7 +85,7 @@ def test_states_of_a_run_that_is_not_finished(tmp_path: Path, root: Path) -> Non
 def test_the_same_sentence_elsewhere_says_whether_it_was_asked(tmp_path: Path, root: Path) -> None:
     for name in ("a/first", "second"):
         shutil.copytree(root / name, tmp_path / Path(name).name)
-    made_run(tmp_path / "fewer", groups=3, contexts=4, model="made:fewer", replicates=100)
+    made_run(tmp_path / "fewer", groups=3, contexts=4, model="made:fewer")
     with served(tmp_path) as address, httpx.Client(base_url=address, timeout=PATIENCE_S) as client:
         found = client.get("/peers", params={"id": "second", "x": 11, "c": 14}).json()
         assert {peer["name"]: peer["asked"] for peer in found}["made:model"]

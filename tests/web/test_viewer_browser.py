@@ -286,7 +286,7 @@ def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -
         page.goto(address)
         assert "no run below this folder yet" in page.locator("main").inner_text()
         info = ModelInfo(name="made:live", kind="causal", revision="none")
-        record = new_record(info, topic, contexts, AuditSettings(replicates=100))
+        record = new_record(info, topic, contexts, AuditSettings())
         record.chunk_size, record.words = 300, _words(topic.words)
         folder = tmp_path / "live"
         folder.mkdir()

@@ -50,7 +50,7 @@ class Shown:
 def shown(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     root = tmp_path_factory.mktemp("numbers")
     folder = root / "one"
-    made = with_floor(made_run(folder, groups=8, contexts=40, replicates=100, orders=2))
+    made = with_floor(made_run(folder, groups=8, contexts=40, orders=2))
     made.write(RunFolder(folder))
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     tables = {n: pd.read_parquet(folder / f"{n}.parquet") for n in ("groups", "contexts")}

@@ -104,15 +104,6 @@ def audit_command(
     fresh: Annotated[
         bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
     ] = False,
-    replay: Annotated[
-        bool,
-        opt(
-            "Recompute every number from the stored scores, without loading a model.",
-            "--replay",
-            panel="Output",
-            advanced=True,
-        ),
-    ] = False,
     no_cache: Annotated[
         bool,
         opt(
@@ -175,7 +166,6 @@ def audit_command(
             topic=chosen_topic,
             contexts=contexts,
             fresh=fresh,
-            replay=replay,
             cache=not no_cache,
             protocol=protocol,
         )
@@ -192,7 +182,7 @@ def audit_command(
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
     audits = [(model, suffix, way) for model in asked_models for suffix, way in ways]
-    if not benchmark and not replay:
+    if not benchmark:
         costs = []
         for model, suffix, way in audits:
             try:

@@ -16,7 +16,6 @@ from clinometer.measure.factors import factor_notes, factor_sentence
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.calibration import judge_sentence
 from clinometer.runs.nouns import label
-from clinometer.runs.precision import precision_sentence
 from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
@@ -96,8 +95,6 @@ def notes(run: Run) -> list[str]:
         lines.append(judged)
     if record.factors is not None and (said := factor_sentence(record.factors)):
         lines += [said, *factor_notes(record.factors, clusters=record.settings.clusters)]
-    if record.precision is not None:
-        lines.append(precision_sentence(record.precision))
     if run.risks.missing_groups:
         lines.append(
             f"{len(run.risks.missing_groups)} of {len(run.risks.groups)} groups have no answer."
@@ -245,7 +242,6 @@ def _one_json(run: Run) -> dict[str, Any]:
         "model": run.model,
         "path": None if run.path is None else str(run.path),
         "population": run.record.settings.population,
-        "precision": content.get("precision"),
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,
         "findings": [one.to_dict() for one in run.findings],

@@ -40,13 +40,6 @@ def compare_command(
             unset="same, or groups if only the contexts differ",
         ),
     ] = None,
-    replicates: Annotated[
-        int,
-        opt(
-            "Replicates for --population set or corpus, at least 100.",
-            allowed=ranges.SOME_REPLICATES,
-        ),
-    ] = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
     clusters: CLUSTERS = None,
@@ -83,7 +76,6 @@ def compare_command(
         align = "groups" if only_contexts_differ(loaded) else "same"
     how: dict[str, Any] = {
         "align": align,
-        "replicates": replicates,
         "seed": seed,
         "clusters": clusters,
         "population": population,

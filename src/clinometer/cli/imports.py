@@ -61,10 +61,7 @@ def table_command(
         preferences = preferences.measured_by(
             settings.criterion, norm=settings.norm, normalize=settings.normalize
         )
-        if settings.replicates == 0:
-            report = preferences.decompose()
-        else:
-            report = preferences.estimate(**settings.inference())
+        report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
     leans = preferences.leans(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from rich.markup import escape
 
-from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.models import LoadOptions
 from clinometer.models.catalog.suites import ZooEntry, members
@@ -151,8 +150,6 @@ GROUPS = Annotated[
 ]
 DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
-_REPLICATES_HELP = "Bootstrap replicates for the intervals, at least 100; 0 computes no intervals."
-REPLICATES = Annotated[int, opt(_REPLICATES_HELP, allowed=ranges.REPLICATES)]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 POPULATION = Annotated[str, derived(AuditSettings, "population")]
 CLUSTERS = Annotated[str | None, derived(AuditSettings, "clusters")]

@@ -47,6 +47,13 @@ def plan_command(
     ] = None,
     *,
     settings: Annotated[AuditSettings, PLANNED],
+    precision: Annotated[
+        float | None,
+        opt(
+            "Contexts at which the intervals of R, Rᵇ and Rᵛ extend no further than ± this.",
+            allowed=ranges.POSITIVE,
+        ),
+    ] = None,
     detect: Annotated[
         float | None,
         opt("Plan to detect a difference of this size between models.", allowed=ranges.POSITIVE),
@@ -145,7 +152,7 @@ def plan_command(
         raise SettingsError("--requests: expected --from, a run with repeated replies; found none")
     names, rates = _models(models or [], rated=protocol is None)
     chosen = topic_of(topic, groups)
-    wanted = (settings.precision, detect, effective)
+    wanted = (precision, detect, effective)
     if protocol is None and not any(wanted):
         raise SettingsError(
             "plan: expected --precision, --detect, --effective or --protocol, found none"
@@ -157,6 +164,7 @@ def plan_command(
             len(chosen),
             settings,
             Spread(spread, "a guess, --spread"),
+            precision=precision,
             detect=detect,
             effective=effective,
             power=power,
@@ -275,6 +283,7 @@ def _estimate(
     settings: AuditSettings,
     guess: Spread,
     *,
+    precision: float | None,
     detect: float | None,
     effective: int | None,
     power: float,
@@ -289,8 +298,8 @@ def _estimate(
         groups = len(pilots[0].preferences.groups)
     pair = Spread.of_comparison(compare(*pilots)) if len(pilots) == 2 else one.unpaired()
     needed: dict[str, int] = {}
-    if settings.precision is not None:
-        needed["precision"] = contexts_for_precision(one, settings.precision, level=level)
+    if precision is not None:
+        needed["precision"] = contexts_for_precision(one, precision, level=level)
     if detect is not None:
         needed["detect"] = contexts_to_detect(pair, detect, level=level, power=power)
     if effective is not None:

@@ -317,7 +317,6 @@ def score_command(
         "duplicates",
         "versions",
         "keep_changed",
-        "replicates",
         "level",
         "precision",
         "seed",
@@ -353,9 +352,8 @@ def score_command(
     loading = f"loading {', '.join(names)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
         if each_blank:
-            plain = replace(settings, replicates=0)
             blanks, counts = blank_contributions(
-                statements, versions, settings=plain, progress=watch, **work
+                statements, versions, settings=settings, progress=watch, **work
             )
         else:
             run = score_reliability(

@@ -656,7 +656,7 @@ def temperature_command(
             temperatures=temperature or TEMPERATURES,
             models=score_with or ("pocket:bert",),
             versions=replace(settings, model=writer),
-            settings=ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load),
+            settings=ReliabilitySettings(versions=None, seed=seed, load=load),
             out=out,
             fresh=fresh,
             progress=watch,

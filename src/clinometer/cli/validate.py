@@ -11,7 +11,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import LEVEL, REPLICATES, SEED
+from clinometer.cli.options import LEVEL, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability import write_frame
@@ -98,7 +98,6 @@ def validate_command(
             advanced=True,
         ),
     ] = False,
-    replicates: REPLICATES = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
     json_output: JSON = False,
@@ -114,7 +113,7 @@ def validate_command(
     from clinometer.reliability.people.agreement import parse_share
 
     judged = read_ratings(ratings, columns=annotators)
-    statistics: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
+    statistics: dict[str, Any] = {"level": level, "seed": seed}
     if scores and (accepted or dataset or stratified):
         raise SettingsError("--accepted, --dataset, --stratified: expected without SCORES")
     if not scores:

@@ -30,9 +30,6 @@ MARGIN = 0.02
 STATUSES: dict[Verdict, int] = {"not worse": 0, "worse": 1, "cannot tell": 3}
 """Exit status of `clinometer gate` for each verdict."""
 
-_REPLICATES = 100
-"""The least that `compare` takes: the intervals that decide do not depend on replicates."""
-
 
 @dataclass(frozen=True)
 class GatedRisk:
@@ -133,7 +130,6 @@ def decide(
         align=align,
         clusters=clusters,
         level=MARGIN_LEVEL,
-        replicates=_REPLICATES,
     )
     wanted = wanted or (default_measure(pair[1]),)
     said = {v.measure: v for v in margin_verdicts(found, margin)}

@@ -12,7 +12,6 @@ from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.intervals import estimate_risks
 from clinometer.measure.knowledge import KnowledgeReport, knowledge
-from clinometer.measure.planning import contexts_needed
 from clinometer.measure.preference import membership, preference
 from clinometer.measure.preferences import Preferences
 from clinometer.measure.reference_models import reference_risks
@@ -30,7 +29,6 @@ __all__ = [
     "Preferences",
     "RiskReport",
     "compare",
-    "contexts_needed",
     "corrected",
     "criterion",
     "decompose",

@@ -54,7 +54,6 @@ BY_GROUP = ("r", "r_bias", "r_volatility")
 def compare(
     *p: ArrayLike,
     names: Sequence[str] | None = None,
-    replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
     clusters: Sequence[object] | None = None,
@@ -73,7 +72,6 @@ def compare(
         names: of the models; None numbers them.
         given: weights, reference, labels and criterion, as in `decompose`.
         mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
-        replicates: of contexts sampled from a set or a corpus (`for_draws`), at least 100.
         level: of the intervals.
         seed: of the noise that the bias risk is corrected for; same seed, same numbers.
         clusters: [C] labels of contexts that are resampled together (predicate, source).
@@ -111,7 +109,8 @@ def compare(
                 f"compare: expected the same groups, contexts and categories, found {shape} for "
                 f"{models[0]!r} and {array.shape} for {model!r}; align the runs first"
             )
-    _check(replicates, level, seed)
+    LEVEL.check("level", level)
+    SEED.check("seed", seed)
     C = shape[1]
     given["mask"] = common_mask(given.get("mask"), models, (shape[0], C))
     grid = read_preferences(arrays[0], **given)
@@ -150,7 +149,6 @@ def compare(
         n_clusters=n_clusters,
         missing_cells=grid.missing_cells,
         level=float(level),
-        replicates=int(replicates),
         seed=int(seed),
     )
 
@@ -170,12 +168,6 @@ def rank_probabilities(values: FloatArray) -> FloatArray:
     places = np.arange(values.shape[1])
     held = (places >= below[..., None]) & (places < (below + alike)[..., None])
     return np.asarray((held / alike[..., None]).mean(axis=0))
-
-
-def _check(replicates: int, level: float, seed: int) -> None:
-    SOME_REPLICATES.check("replicates", replicates)
-    LEVEL.check("level", level)
-    SEED.check("seed", seed)
 
 
 def common_mask(
@@ -432,7 +424,7 @@ class Comparison:
         n_contexts, n_eff: number of contexts, and effective number of resampling units.
         n_clusters: clusters that were resampled; None if contexts were.
         missing_cells: cells left out because some model was not observed there.
-        level, replicates, seed: as used.
+        level, seed: as used.
         own_contexts: of each model, where each was asked in its own contexts; empty where they
             share them. n_contexts is then the sum, n_eff the smallest.
     """
@@ -447,7 +439,6 @@ class Comparison:
     n_clusters: int | None
     missing_cells: int
     level: float
-    replicates: int
     seed: int
     own_contexts: tuple[ContextCount, ...] = ()
 
@@ -490,7 +481,6 @@ class Comparison:
             "n_clusters": self.n_clusters,
             "missing_cells": self.missing_cells,
             "level": self.level,
-            "replicates": self.replicates,
             "seed": self.seed,
             "own_contexts": [dict(vars(one)) for one in self.own_contexts],
         }
@@ -546,7 +536,6 @@ class _Measured:
 def compare_unpaired(
     models: Sequence[OwnContexts],
     *,
-    replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
@@ -597,7 +586,6 @@ def compare_unpaired(
         n_clusters=len(set().union(*(m.units for m in models))) if clustered else None,
         missing_cells=sum(model.grid.missing_cells for model in models),
         level=float(level),
-        replicates=int(replicates),
         seed=int(seed),
         own_contexts=sizes,
     )
@@ -717,9 +705,9 @@ def for_draws(
     grids: Sequence[PreferenceGrid],
     *,
     draws: float,
-    replicates: int,
     level: float,
     seed: int,
+    replicates: int = 2000,
 ) -> Comparison:
     """The comparison with the errors of `draws` independent samples of its contexts instead.
 

@@ -62,9 +62,7 @@ def group_split(
     found = []
     for values in (shared, between):
         value = float(snap(np.array(weight @ values)))
-        arms = None
-        if intervals and not resampling.get("unit", "contexts").endswith("+groups"):
-            arms = _arms(grid, weight, values, **resampling)
+        arms = _arms(grid, weight, values, **resampling) if intervals else None
         if arms is None:
             found.append(Estimate(value))
             continue

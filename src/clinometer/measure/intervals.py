@@ -54,7 +54,7 @@ LEAST_FOR_NONE = 30.0
 
 METHOD = "inverted"
 
-Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
+Unit = Literal["contexts", "draws"]
 
 
 def estimate_risks(
@@ -75,7 +75,7 @@ def estimate_risks(
         level: the share of intervals that should contain the truth.
         unit: "contexts": the contexts are a sample of all possible ones, with given weights;
             "draws": they were sampled by weight from a larger set, context_weights [C] count how
-            often, and the target is that set. With "+groups" the groups are a sample too.
+            often, and the target is that set.
         clusters: [C] labels (predicate, source) of contexts that were sampled together.
         samples: the number of answers behind p, see `sampled_correction`; None: p is exact.
         correct: show corrected values (see `corrected`); False shows the plug-in ones. The
@@ -135,7 +135,7 @@ def estimate_grid(
     units = Units.of(
         grid,
         clusters=clusters,
-        drawn=unit.startswith("draws"),
+        drawn=unit == "draws",
         draws=draws,
         samples=samples,
         criteria=criteria,
@@ -165,19 +165,16 @@ def estimate_grid(
             R_bias=replace(report.R_bias, value=R_bias),
             R_volatility=Estimate(R - R_bias, method="sampled"),
         )
-    if clusters is not None or unit.startswith("draws"):
+    if clusters is not None or unit == "draws":
         report = replace(report, n_eff=float(1.0 / np.sum(units.slots**2)))
     if np.sum(units.slots**2) > 1 - 1e-9:
         return report, best
-    two_way = unit.endswith("+groups")
-    if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
-        raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
     top = grid.criterion.top
     long = len(grid.criterion.points) > LONG_SCALE
     if long:
         up = units.on_the_scale()
         units = replace(up, s=up.s[..., [-1, 0]], ratio=np.ones(len(up.group_weights)))
-    bounds = inverted(Noise.of(units, more), level=level, top=top, two_way=two_way)
+    bounds = inverted(Noise.of(units, more), level=level, top=top)
     if long:
         bounds[1:] = np.nan
     # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
@@ -242,7 +239,7 @@ def _with_bounds(
     )
 
 
-def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatArray:
+def inverted(noise: Noise, *, level: float, top: float) -> FloatArray:
     """Ends [3,X+1,2] of r, r^b, r^v of each group, and of R, R^b, R^v in the last column.
 
     Args:
@@ -250,23 +247,18 @@ def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatA
         level: of the intervals.
         top: the largest possible risk, 1 or inf. R is a mean: Student's t on the log-odds scale,
             which avoids both ends, or with Hall's correction for skewness; the wider one.
-        two_way: the groups are a sample too.
     """
     tail = (1 - level) / 2
     X = noise.risk.size
     ends = np.empty((3, X + 1, 2))
-    between = _between(noise) if two_way else np.zeros(3)
     values = np.append(noise.risk, noise.weights @ noise.risk)
-    spread = np.sqrt(noise.risk_variance + np.append(np.zeros(X), between[0]))
+    spread = np.sqrt(noise.risk_variance)
     reach = float(noise.quantile(1 - tail)) * spread
-    if two_way:  # no more degrees of freedom than groups
-        groups = 1.0 / float(noise.weights @ noise.weights) - 1.0
-        reach[-1] = stdtrit(max(min(noise.freedom, groups), 1.0), 1 - tail) * spread[-1]
     skewed = _skewed(values, reach, noise.risk_skewness, spread)
     odds = _log_odds(values, reach, top)
     ends[0] = np.stack([np.minimum(skewed, odds)[:, 0], np.maximum(skewed, odds)[:, 1]], axis=1)
     ends[1:, :-1] = _single(noise, tail)
-    ends[1:, -1] = ends[1:, 0] if X == 1 and not two_way else _together(noise, tail, between)
+    ends[1:, -1] = ends[1:, 0] if X == 1 else _together(noise, tail)
     # r^v inherits the skewness of r: both arms scale with those of r.
     middle = values - np.append(noise.bias(noise.mean), noise.weights @ noise.bias(noise.mean))
     for side in (0, 1):
@@ -280,15 +272,15 @@ def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatA
     return ends
 
 
-def _together(noise: Noise, tail: float, between: FloatArray) -> FloatArray:
+def _together(noise: Noise, tail: float) -> FloatArray:
     """Ends [2,2] of R^b and R^v: the range over the families."""
-    found = [_along(noise, family, tail, between) for family in (_scaled, _concentrated, _shifted)]
+    found = [_along(noise, family, tail) for family in (_scaled, _concentrated, _shifted)]
     lows, highs, leasts, mosts = (list(chain(*parts)) for parts in zip(*found, strict=True))
     return np.array([[min(lows), max(highs)], [min(leasts), max(mosts)]])
 
 
 def _along(
-    noise: Noise, family: Family, tail: float, between: FloatArray
+    noise: Noise, family: Family, tail: float
 ) -> tuple[list[float], list[float], list[float], list[float]]:
     """The low and high ends of R^b and of R^v from one family; [] where it gives none."""
     w, (f, mass) = noise.weights, noise.nodes
@@ -299,11 +291,11 @@ def _along(
     shift = f @ noise.risk_shared
 
     def share(seen: float) -> FloatArray:
-        return noise.below(seen - mean, linear, other + between[1]) @ mass
+        return noise.below(seen - mean, linear, other) @ mass
 
     seen = share(T)
     # Assuming v = R - theta, the error of R - R^b is theta - T.
-    rest = noise.below(mean - T - shift, gap, other + between[2]) @ mass
+    rest = noise.below(mean - T - shift, gap, other) @ mass
     if family is _shifted:
         kept = _range(theta, np.minimum(seen - tail, 1 - tail - seen))
         swing = [R - v for v in _range(theta, np.minimum(rest - tail, 1 - tail - rest))]
@@ -314,7 +306,7 @@ def _along(
     if rest[0] > tail:  # parity itself is kept, and R^v may be above R
 
         def at_parity(x: FloatArray) -> FloatArray:
-            return noise.below(x - shift + mean[0], gap[0], other[0] + between[2]) @ mass
+            return noise.below(x - shift + mean[0], gap[0], other[0]) @ mass
 
         reach = 8 * np.sqrt(noise.risk_variance[-1] + gap[0].max() + other[0].max())
         most = np.maximum(most, R - T - solved(at_parity, tail, np.array([-reach - T])))
@@ -445,16 +437,6 @@ def _own_nodes(noise: Noise) -> tuple[FloatArray, FloatArray, FloatArray]:
     stretch = float(noise.quantile(0.975)) / 1.959964
     n = 4 * noise.nodes[0].shape[0]
     return roots, stretch * normal_nodes(n, k), np.full(n, 1.0 / n)
-
-
-def _between(noise: Noise) -> FloatArray:
-    """Variances of R, R^b, R^v that come from which groups were sampled."""
-    w = noise.weights
-    even = float(w @ w)
-    bias = noise.bias(noise.mean)
-    parts = np.stack([noise.risk, bias, noise.risk - bias])
-    away = parts - (parts @ w)[:, None]
-    return np.asarray((away**2) @ w**2 / max(1 - even, 1e-9))
 
 
 def _skewed(

@@ -1,25 +1,18 @@
-"""How many contexts are enough: decided while sampling, or planned from a pilot or a guess."""
+"""How many contexts are enough, planned from a pilot or a guess."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import Comparison
 from clinometer.measure.components import Components
 from clinometer.measure.results import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
-from clinometer.statistics.arrays import ROUNDING, as_number
 from clinometer.statistics.estimate import Estimate
-
-FIRST_LOOK = 30
-"""Effective contexts before the first decision: with fewer, the widths themselves are noise."""
-
-GROWTH = (1.25, 4.0)
-"""The next sample is at least and at most this many times the present one."""
 
 NAMES = {"R": "R", "R_bias": "R^b", "R_volatility": "R^v"}
 
@@ -48,72 +41,6 @@ def half_widths(report: RiskReport) -> dict[str, float]:
             "two contexts"
         )
     return widths
-
-
-def contexts_needed(pilot: RiskReport, half_width: float) -> int:
-    """Effective contexts at which all three intervals should be within ± half_width.
-
-    Variance falls as 1/n, so n = the smallest with h t(n-1)/t(n0-1) sqrt(n0/n) <= half_width for
-    the widest of the pilot's arms h at its n0 effective contexts. Contexts sampled by weight
-    are one effective context each; a list weighted by frequency has fewer than its length.
-
-    The arms of R^b and R^v shrink more slowly than this near parity, so plan a quarter more there.
-    A pilot without intervals, and a half_width that is not positive, are errors.
-
-    >>> import numpy as np
-    >>> from clinometer.measure import estimate_risks
-    >>> p = np.random.default_rng(0).beta(5, 5, (20, 50))
-    >>> pilot = estimate_risks(np.stack([p, 1 - p], axis=-1))
-    >>> contexts_needed(pilot, 0.04) < contexts_needed(pilot, 0.02)
-    True
-    """
-    target = _positive(half_width)
-    worst = max(half_widths(pilot).values())
-    level = pilot.R.level or 0.95
-    n0 = max(pilot.n_eff, 1.0 + 1e-6)
-    student = stdtrit(max(n0 - 1, 1.0), (1 + level) / 2)
-    low, high = 2, 2
-    fits = worst * math.sqrt(n0) / (target * student)
-
-    def enough_at(n: int) -> bool:
-        return bool(fits * stdtrit(n - 1.0, (1 + level) / 2) <= math.sqrt(n) * (1 + ROUNDING))
-
-    while not enough_at(high):
-        low, high = high, high * 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough_at(middle) else (middle + 1, high)
-    return low
-
-
-def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK) -> bool:
-    """Whether the arms of R, R^b and R^v are all at most half_width, from `minimum` contexts on.
-
-    This is the stopping rule of `audit --precision`: contexts are sampled by weight in growing,
-    nested samples, and the first sample that satisfies it is the last. Repeated looks favour
-    samples whose intervals are short by chance, which the minimum limits. Coverage after stopping
-    is in docs/inference.md.
-    """
-    target = _positive(half_width)
-    widths = half_widths(report)
-    return report.n_eff >= minimum and len(widths) == len(NAMES) and max(widths.values()) <= target
-
-
-def next_size(n: int, report: RiskReport, half_width: float) -> int:
-    """The number of samples at the next look, after n: as the pilot says, 1.25 to 4 times n.
-
-    Growing by a factor keeps the number of looks, and so their cost, small.
-    """
-    planned = contexts_needed(report, half_width) / max(report.n_eff, 1.0) * n
-    wanted = min(max(planned * 1.05, n * GROWTH[0]), n * GROWTH[1])
-    return max(FIRST_LOOK, n + 1, math.ceil(wanted))
-
-
-def _positive(half_width: float) -> float:
-    value = as_number(half_width)
-    if not 0 < value < math.inf:
-        raise SettingsError(f"half_width: expected a positive number, found {half_width!r}")
-    return value
 
 
 # --- Before an audit -----------------------------------------------------------------------------

@@ -200,7 +200,6 @@ class Preferences:
         *,
         level: float = 0.95,
         clusters: str | None = None,
-        two_way: bool = False,
         population: str = "similar",
     ) -> RiskReport:
         """The same with an interval for every risk.
@@ -210,15 +209,11 @@ class Preferences:
         all of it was scored). n_eff counts contexts for every population.
 
         `clusters` names the label by which whole clusters of contexts are resampled instead: the
-        interval then covers other predicates or other sources. With `two_way` the groups are
-        treated as a sample too.
+        interval then covers other predicates or other sources.
         """
         if self.exact(population):
             return self.decompose()
-        units = self._units(population, clusters)
-        if two_way:
-            units["unit"] += "+groups"
-        resampling = {"level": level, **units}
+        resampling = {"level": level, **self._units(population, clusters)}
         report, correction = estimate_grid(
             self.grid, samples=self.samples, correct=False, **resampling
         )

@@ -333,7 +333,7 @@ def _fix(
             chosen,
             VariantSet({s.id: variants.of(s) for s in chosen}),
             models=[m.id for m in run.record.models],
-            settings=replace(settings.scoring, replicates=0),
+            settings=settings.scoring,
             out=out,
             renew=True,
             progress=partial(stage, "blanks of the least stable", "texts"),

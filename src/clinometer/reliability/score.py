@@ -81,7 +81,9 @@ def _mean(values: FloatArray) -> FloatArray:
     return np.asarray(sums / np.where(counts > 0, counts, np.nan))
 
 
-def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int = 0) -> Estimate:
+def mean_estimate(
+    values: ArrayLike, *, replicates: int = 1000, level: float = 0.95, seed: int = 0
+) -> Estimate:
     """Mean over statements with a score, with a percentile bootstrap over statements.
 
     Resampling statements includes the noise of their versions.

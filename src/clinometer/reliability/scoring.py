@@ -52,7 +52,6 @@ from clinometer.settings import (
     COUNT,
     LEVEL,
     PART,
-    REPLICATES,
     SEED,
     SHARE,
     check_settings,
@@ -121,11 +120,6 @@ class ReliabilitySettings:
         False,
         help="Keep versions in which the target term is gone, instead of dropping them.",
         advanced=True,
-    )
-    replicates: int = _statistics(
-        1000,
-        help="Bootstrap replicates for the intervals, at least 100; 0 computes no intervals.",
-        allowed=REPLICATES,
     )
     level: float = _statistics(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
@@ -196,7 +190,7 @@ def score_reliability(
     (Eq. 1): `dissimilarity` among them, and `distance_to_statement`. Versions farther from their
     statement than `max_dissimilarity` are left out and counted.
 
-    Settings are given by name (`replicates=0`, `device="cpu"`): every field of
+    Settings are given by name (`level=0.9`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
     """
     settings = with_settings(settings or ReliabilitySettings(), options)
@@ -514,7 +508,7 @@ def _measure(
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
     columns, record.sureness = _statement_columns(texts, answers, own, versions, settings)
-    options = {name: getattr(settings, name) for name in ("replicates", "level", "seed")}
+    options = {name: getattr(settings, name) for name in ("level", "seed")}
     adjusted = length_adjusted(columns["cobias"], columns["words"])
     scored = np.isfinite(columns["cobias"]).any()
     record.summary = {
@@ -585,11 +579,7 @@ def _statement_columns(
     cv = context_variance(tau, versions)
     distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
     low, high = distribution.intervals(level=settings.level)
-    rank, first, last = distribution.ranks(
-        level=settings.level, draws=settings.replicates or 1, seed=settings.seed
-    )
-    if not settings.replicates:
-        low = high = first = last = np.full(len(tau), np.nan)
+    rank, first, last = distribution.ranks(level=settings.level, seed=settings.seed)
     scored = np.isfinite(versions).sum(axis=1)
     columns = {
         "words": np.array([texts.texts[i].words for i in texts.originals]),

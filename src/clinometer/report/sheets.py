@@ -93,17 +93,14 @@ def _contexts(run: Run) -> str:
 
 def _settings(run: Run) -> str:
     settings = run.record.settings
-    return (
-        f"population {settings.population}, level {settings.level:g}, "
-        f"replicates {settings.replicates}, seed {settings.seed}"
-    )
+    return f"population {settings.population}, level {settings.level:g}, seed {settings.seed}"
 
 
 def _versions(run: Run) -> str:
     return ", ".join(f"{name} {version}" for name, version in run.record.versions.items())
 
 
-_WITH_INTERVALS = "audit with --replicates 2000"
+_WITH_INTERVALS = "audit more contexts"
 FIELDS = {
     "risks": FieldOfRun("Risks", _risks, _WITH_INTERVALS),
     "volatility": FieldOfRun(

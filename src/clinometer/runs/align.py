@@ -30,14 +30,13 @@ class ComparisonOptions(TypedDict, total=False):
     clusters     a label of the contexts by which they are resampled together
     population   what intervals are about: "similar" contexts (the default), the "corpus" they
                  were mined from, or exactly this "set"
-    replicates, level, seed   of the intervals
+    level, seed  of the intervals
     """
 
     names: Sequence[str] | None
     align: Align
     clusters: str | None
     population: str
-    replicates: int
     level: float
     seed: int
 
@@ -73,7 +72,6 @@ def compare_preferences(
     clusters: str | None = None,
     population: str = "similar",
     weights_of: Preferences | None = None,
-    replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
@@ -115,7 +113,6 @@ def compare_preferences(
                 'align="common" compares what they share, align="groups" their groups'
             )
     how: dict[str, Any] = {
-        "replicates": replicates,
         "level": level,
         "seed": seed,
     }
@@ -217,20 +214,20 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
     return (
         f"The intervals of these runs use different resampling units ({each}): one may be "
-        "wider than another for that reason alone. Use the same --clusters and --two-way in every "
-        "audit to make them comparable."
+        "wider than another for that reason alone. Use the same --clusters in every audit to make "
+        "them comparable."
     )
 
 
 def _resampling_unit(run: Run) -> str:
     settings = run.record.settings
-    if run.record.model.kind == "reference" or not settings.replicates:
+    if run.record.model.kind == "reference":
         return ""
     label = settings.clusters
     unit = "contexts" if label is None else f"clusters of contexts by {label}"
     if settings.population != "similar":
-        unit = f"occurrences, for {POPULATIONS[settings.population]}"
-    return f"{unit} and groups" if settings.two_way else unit
+        return f"occurrences, for {POPULATIONS[settings.population]}"
+    return unit
 
 
 def _draws(run: Run) -> float:

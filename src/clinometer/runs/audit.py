@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
-from clinometer.errors import RunError, Unmeasurable
+from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
-from clinometer.models.catalog.spec import APPLICATION, asked_name, folder_name
+from clinometer.models.catalog.spec import APPLICATION, folder_name
 from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.folder.folder import RunFolder, Scored
+from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import (
     UNMEASURABLE,
     ProtocolRecord,
@@ -27,7 +27,6 @@ from clinometer.runs.folder.record import (
     added,
     audit_identity,
     begun_load,
-    context_record,
     cost_record,
     model_info,
     new_record,
@@ -36,7 +35,6 @@ from clinometer.runs.folder.record import (
 )
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.placebo import EditedQuestions, placebo_of
-from clinometer.runs.precision import SequentialSample
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
@@ -90,7 +88,6 @@ def audit(
     out: str | Path | None = None,
     settings: AuditSettings | None = None,
     fresh: bool = False,
-    replay: bool = False,
     cache: bool = True,
     protocol: str | Path | None = None,
     progress: Progress | None = None,
@@ -107,8 +104,7 @@ def audit(
 
     With `out` the run is written there as it progresses, and the same call resumes an interrupted
     run; a finished one is measured again from its stored scores without loading the model.
-    `fresh` starts over. Without `out` everything stays in memory. `replay` measures the scores in
-    `out` and never opens a model, even if some are missing.
+    `fresh` starts over. Without `out` everything stays in memory.
 
     `cache` reuses what this machine has scored before.
 
@@ -144,9 +140,6 @@ def audit(
         earlier=folder.earlier() if folder and not fresh else None,
     )
     settings = resolved.settings
-    if replay:
-        name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
-        return _replay(name, resolved, folder, fresh=fresh, plan=plan)
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     spec = spec.asked_with(settings.load)
     readout = ReadoutQuery.of(resolved.topic)
@@ -263,7 +256,7 @@ def _audit_model(
     record: RunRecord,
     audit: ResolvedAudit,
     folder: RunFolder | None,
-    scoring: Scoring | None,
+    scoring: Scoring,
     *,
     fresh: bool = False,
 ) -> Run:
@@ -272,34 +265,17 @@ def _audit_model(
     topic, settings = audit.topic, audit.settings
     record.protocol = followed(record.protocol, record.model.id, audit, record.model.revision)
     counts = word_counts(record)
-    sample = SequentialSample.begin(audit.contexts, settings, record.precision)
-    table: PreferenceTable | None = None
-    while True:  # once, unless contexts are sampled in rounds up to a precision
-        record.contexts = context_record(sample.contexts)
-        record.precision = sample.precision(settings)
-        grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
-        stored: Iterable[Scored] = ()
-        if folder and table is None:
-            stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
-        table = PreferenceTable(grid, counts, table)
-        for cells, scores in stored:
+    grid = CellGrid(topic, audit.contexts, record.chunk_size)
+    table = PreferenceTable(grid, counts)
+    if folder:
+        for cells, scores in folder.read_scores(words=len(topic.words)):
             table.add(cells, scores)
-        if not table.complete():
-            if scoring is None:
-                raise RunError(
-                    f"replay: {table.done()} of {len(grid)} cells are scored; rerun the same "
-                    "command without --replay to score the rest"
-                )
-            scoring.fill(table, record)
-        if table.outcomes:
-            record.replies = dict(table.outcomes)
-        preferences = table.preferences(settings)
-        _require_measurable(record, preferences, folder)
-        sample = sample.evaluate(preferences, settings)
-        if sample.next_size is None:
-            break
-        sample = sample.extend(settings)
-    record.precision = sample.precision(settings)
+    if not table.complete():
+        scoring.fill(table, record)
+    if table.outcomes:
+        record.replies = dict(table.outcomes)
+    preferences = table.preferences(settings)
+    _require_measurable(record, preferences, folder)
     record.settings, record.versions = settings, versions()
     bounds = table.bounds()
     del table, grid  # large, and the preferences are a copy
@@ -309,7 +285,7 @@ def _audit_model(
     del bounds
     record.placebo = None
     if settings.placebo:
-        edited = EditedQuestions.of(topic, sample.contexts)
+        edited = EditedQuestions.of(topic, audit.contexts)
         beside = _ask_edited(edited, record, settings, folder, scoring, fresh=fresh)
         record.placebo = placebo_of(
             preferences,
@@ -328,43 +304,28 @@ def _ask_edited(
     record: RunRecord,
     settings: AuditSettings,
     folder: RunFolder | None,
-    scoring: Scoring | None,
+    scoring: Scoring,
     *,
     fresh: bool,
 ) -> Run:
     """The audit of the edited questions, by the model that is open, in a folder inside that of the
     run."""
     settings = replace(
-        settings,
-        placebo=False,
-        precision=None,
-        max_contexts=None,
-        clusters=None,
-        two_way=False,
-        population="similar",
-        replicates=0,
+        settings, placebo=False, max_contexts=None, clusters=None, population="similar"
     )
     about = ResolvedAudit(edited.topic, edited.contexts, edited.contexts, settings)
     with ExitStack() as stack:
         inside, own = None, None
         if folder is not None:
             inside = RunFolder(folder.path / PLACEBO)
-            identity = audit_identity(record.model.id, about)
-            # A sample that has grown has more questions to edit.
-            grown = record.precision is not None and inside.earlier() != identity
-            stack.enter_context(inside.opened(identity, fresh=fresh or grown))
+            stack.enter_context(inside.opened(audit_identity(record.model.id, about), fresh=fresh))
             own = inside.read_record() if inside.exists() else None
         if own is not None:
             own.model.check_same(record.model)
-        elif scoring is None:
-            raise RunError(
-                "replay: expected the edited questions of --placebo, found none; rerun the same "
-                "command without --replay to ask them"
-            )
         else:
             own = new_record(model_info(record), edited.topic, edited.contexts, settings)
             own.chunk_size, own.words = record.chunk_size, record.words
-        return _audit_model(own, about, inside, None if scoring is None else scoring.beside(inside))
+        return _audit_model(own, about, inside, scoring.beside(inside))
 
 
 def _require_measurable(
@@ -378,33 +339,6 @@ def _require_measurable(
             why = record.model_copy(update={"unmeasurable": str(error)})
             folder.write_record(why, status=UNMEASURABLE)
         raise
-
-
-def _replay(
-    model: str,
-    audit: ResolvedAudit,
-    folder: RunFolder | None,
-    *,
-    fresh: bool,
-    plan: ProtocolFile | None,
-) -> Run:
-    """Recompute every number from stored log-probabilities, without the model."""
-    if folder is None:
-        raise RunError("replay: expected the folder of a run in --out, found none")
-    if fresh:
-        raise RunError("replay: measures what is stored; --fresh would remove it")
-    if not folder.exists():
-        raise RunError(f"{folder.path}: expected a run to replay, found no run.json in it")
-    with folder.opened(audit_identity(model, audit)):
-        record = folder.read_record()
-        if record.words is None:
-            raise RunError(
-                f"{folder.path}: expected stored scores to replay, found a reference model, which "
-                "has none; leave out --replay"
-            )
-        if plan is not None:
-            record.protocol = plan.record(record.protocol, late=LATE)
-        return _audit_model(record, audit, folder, scoring=None)
 
 
 def _chunk_size(device: str) -> int:

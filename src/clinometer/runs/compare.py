@@ -35,7 +35,6 @@ def compare(
     align: Align = "same",
     clusters: str | Sequence[object] | None = None,
     population: str = "similar",
-    replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
     **arrays: Any,
@@ -53,7 +52,7 @@ def compare(
             together; with arrays, one label per context.
         population: what intervals are about: "similar" contexts, the "corpus" that they were
             mined from, or exactly this "set"; arrays allow "similar" only.
-        replicates, level, seed: of the intervals.
+        level, seed: of the intervals.
         arrays: with arrays only: context_weights, group_weights, reference, mask, groups,
             categories, criterion, as in `clinometer.measure.compare`. Runs and `Preferences`
             bring their own.
@@ -71,7 +70,7 @@ def compare(
     opened = [Run.load(m) if isinstance(m, str | Path) else m for m in models]
     labelled = [m for m in opened if isinstance(m, Run | Preferences)]
     plain = [m for m in opened if not isinstance(m, Run | Preferences)]
-    how: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
+    how: dict[str, Any] = {"level": level, "seed": seed}
     if not labelled:
         if align != "same" or isinstance(clusters, str) or population != "similar":
             raise SettingsError(

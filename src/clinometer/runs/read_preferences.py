@@ -145,7 +145,7 @@ def risks(
         table: one row per group, context and attribute with its p; see `read_table`.
         labels: further columns with one label per context.
         criterion, norm, normalize: as for `decompose`.
-        how: level, clusters, two_way, population, as for `Preferences.estimate`.
+        how: level, clusters, population, as for `Preferences.estimate`.
 
     >>> import pandas as pd
     >>> rows = [("nurse", f"context {c}", y, p) for c in range(40)

@@ -76,8 +76,7 @@ class Run:
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.replies},
         }
-        if settings.replicates > 0 or preferences.answers is None:
-            found["corrected"] = _corrected(preferences, settings, known=known)
+        found["corrected"] = _corrected(preferences, settings, known=known)
         if preferences.answers is not None:
             found["components"] = _components(preferences, settings)
         factors = None if known else _factors(preferences, settings)
@@ -214,19 +213,11 @@ class Run:
         return cls(record, preferences, report, folder.path)
 
 
-_TURNED_OFF = "turned off (--replicates 0)"
-
-
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
     """The risks with their intervals; a reference model is known, not estimated, and what its
-    groups share depends only on how it is represented. Shares of replies are no estimate of R, so
-    its value comes with the intervals, wanted or not."""
-    if settings.replicates == 0 and preferences.answers is not None:
-        report = preferences.estimate(**settings.inference())
-        return report if preferences.noisy else report.without_intervals(_TURNED_OFF)
-    if known or settings.replicates == 0:
-        report = preferences.decompose()
-        return replace(report, R_shared=None, R_between=None) if known else report
+    groups share depends only on how it is represented."""
+    if known:
+        return replace(preferences.decompose(), R_shared=None, R_between=None)
     return preferences.estimate(**settings.inference())
 
 

@@ -27,8 +27,6 @@ from clinometer.runs.placebo import EditedQuestions
 from clinometer.settings import (
     COUNT,
     LEVEL,
-    POSITIVE,
-    REPLICATES,
     SEED,
     SHARE_BELOW_1,
     check_settings,
@@ -49,11 +47,9 @@ INFERENCE = (
     "criterion",
     "norm",
     "normalize",
-    "replicates",
     "level",
     "seed",
     "clusters",
-    "two_way",
     "population",
 )
 
@@ -78,12 +74,6 @@ class AuditSettings:
 
     max_contexts: int | None = option(
         None, help="Sample at most this many contexts by weight.", allowed=COUNT, unset="use all"
-    )
-    precision: float | None = _contexts(
-        None,
-        help="Sample contexts until the intervals of R, Rᵇ and Rᵛ are within ± this (at most "
-        "--max-contexts).",
-        allowed=POSITIVE,
     )
     placebo: bool = _contexts(
         False,
@@ -116,11 +106,6 @@ class AuditSettings:
         help="Flag cells whose words carry less probability than this.",
         allowed=SHARE_BELOW_1,
     )
-    replicates: int = _statistics(
-        2000,
-        help="0 computes no intervals; any other number makes no difference.",
-        allowed=REPLICATES,
-    )
     level: float = _statistics(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
     )
@@ -135,16 +120,11 @@ class AuditSettings:
         "were mined from) or similar (contexts of this kind).",
         choices=tuple(POPULATIONS),
     )
-    two_way: bool = _statistics(
-        False, help="Resample the groups too, as a sample from a larger population."
-    )
     load: LoadOptions = field(default_factory=LoadOptions)
     words: WordOptions = field(default_factory=WordOptions)
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.precision is not None:
-            self._check_precision()
         if self.clusters is not None and self.population != "similar":
             raise SettingsError(
                 "population: expected similar with clusters of contexts, found "
@@ -152,17 +132,6 @@ class AuditSettings:
             )
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
-
-    def _check_precision(self) -> None:
-        if self.replicates == 0:
-            raise SettingsError(
-                "precision: expected intervals to look at, found replicates = 0; give at least 100"
-            )
-        if self.clusters is not None:
-            raise SettingsError(
-                "precision: samples are independent and have no clusters; leave out clusters, or "
-                "score the whole set without precision"
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, as plain values."""
@@ -187,9 +156,7 @@ class AuditSettings:
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""
-        return {
-            name: getattr(self, name) for name in ("level", "clusters", "two_way", "population")
-        }
+        return {name: getattr(self, name) for name in ("level", "clusters", "population")}
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score: other values here make another run. Everything else (device,
@@ -353,7 +320,7 @@ def _select(source: ContextSet, settings: AuditSettings) -> ContextSet:
         )
     if settings.population == "corpus":
         source.sampling.draws("corpus")  # refuses weights that are not counts
-    if settings.max_contexts is not None and settings.precision is None:
+    if settings.max_contexts is not None:
         return source.draw(settings.max_contexts, seed=settings.seed)
     return source
 
@@ -364,8 +331,8 @@ def resampling_clusters(settings: AuditSettings, topic: Topic, contexts: Context
     Questions of one wording differ only in their order or in a factor, so intervals for similar
     contexts resample them together unless other clusters were named.
     """
-    free = settings.precision is None and settings.population == "similar"
-    if settings.clusters is not None or not free or topic.questions is None:
+    similar = settings.population == "similar"
+    if settings.clusters is not None or not similar or topic.questions is None:
         return settings.clusters
     wordings = contexts.extra.get(WORDING)
     return WORDING if wordings and len(set(wordings)) < len(contexts) else None

@@ -72,7 +72,7 @@ def temperature_study(
             f"temperatures: expected at least two different ones, found {temperatures}"
         )
     versions = versions or VariantSettings()
-    settings = settings or ReliabilitySettings(replicates=0)
+    settings = settings or ReliabilitySettings()
     folder = None if out is None else Path(out)
     makers = Makers(versions)  # the temperature is an argument of each sample: one model serves all
     columns = []
@@ -101,10 +101,7 @@ def temperature_study(
     return TemperatureStudy(
         alpha=cronbach_alpha(scores[good]),
         temperatures=tuple(temperatures),
-        cobias=tuple(
-            mean_estimate(column, replicates=1000, level=0.95, seed=versions.seed)
-            for column in scores[good].T
-        ),
+        cobias=tuple(mean_estimate(column, seed=versions.seed) for column in scores[good].T),
         statements=int(good.sum()),
         left_out=int((~good).sum()),
     )
@@ -169,7 +166,7 @@ def version_count_study(
     curves = np.stack([growing_pairwise(one) for one in np.split(vectors, len(taken))])
     half = curves.shape[1] // 2
     change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
-    mean = partial(mean_estimate, replicates=1000, level=0.95, seed=seed)
+    mean = partial(mean_estimate, seed=seed)
     return VersionCountStudy(
         n=tuple(range(2, most + 1)),
         dissimilarity=tuple(mean(column) for column in curves.T),

@@ -98,4 +98,4 @@ def test_what_is_no_log_is_one_line(how: str, clinometer: Clinometer, tmp_path: 
 def test_a_fuzzed_log_is_a_run_or_one_line(data: st.DataObject, folder: Path) -> None:
     log = hostile.write_log(folder / "log.json", {"by": "words"})
     log.write_bytes(data.draw(spoiled(json.loads(log.read_text(encoding="utf-8")))))
-    import_inspect(log, replicates=0)
+    import_inspect(log)

@@ -50,7 +50,6 @@ def two_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
         "topic": topic,
         "contexts": contexts,
         "replies": REPLIES,
-        "replicates": 200,
     }
     ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
     log = audit_log(
@@ -60,7 +59,7 @@ def two_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
         contexts=str(tmp_path / "four.csv"),
         replies=REPLIES,
     )
-    inside = import_inspect(log, out=tmp_path / "inside", replicates=200)
+    inside = import_inspect(log, out=tmp_path / "inside")
     return ours, inside
 
 
@@ -108,7 +107,7 @@ def test_questions_are_asked_as_they_are_and_read_by_the_readout(
         replies=16,
         reply_tokens=3,
     )
-    run = import_inspect(log, out=tmp_path / "run", replicates=0)
+    run = import_inspect(log, out=tmp_path / "run")
     assert run.record.topic.reference == "group-mean"
     reader = open_reader(present(two.readout), two.attributes, NOTHING)
     counts: Counter[str] = Counter()

@@ -71,7 +71,7 @@ def test_the_harness_prints_the_risks(exported: tuple[Path, Path]) -> None:
     task, samples = exported
     results = json.loads(next(samples.parent.glob("results_*.json")).read_text(encoding="utf-8"))
     told = results["results"]["clinometer_gender"]
-    run = import_lm_eval(samples, task=task, replicates=0)
+    run = import_lm_eval(samples, task=task)
     for name in ("R", "R_bias", "R_volatility"):
         assert told[f"{name},none"] == pytest.approx(run.risks.summary[name].value, abs=1e-6)
 

@@ -104,7 +104,7 @@ def test_without_results_the_folder_names_the_model(tmp_path: Path) -> None:
 
 def test_preferences_are_the_shares_of_the_likelihoods() -> None:
     """The pair that stands there twice weighs twice."""
-    run = import_lm_eval(SAMPLES, replicates=0)
+    run = import_lm_eval(SAMPLES)
     p = run.preferences
     assert (set(p.groups), p.categories) == ({"age", "gender", "nationality"}, ("more", "less"))
     assert len(p.contexts) == 9
@@ -119,7 +119,7 @@ def test_preferences_are_the_shares_of_the_likelihoods() -> None:
 
 
 def test_metrics_of_the_harness_come_out_again() -> None:
-    found = present(import_lm_eval(SAMPLES, replicates=0).record.imported)
+    found = present(import_lm_eval(SAMPLES).record.imported)
     assert (found.version, found.task, found.samples) == ("0.4.13", "crows_pairs_english", 10)
     assert set(found.metrics) == {"pct_stereotype", "likelihood_diff"}
     for metric in found.metrics.values():

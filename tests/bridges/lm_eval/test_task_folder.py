@@ -91,7 +91,7 @@ def evaluated(tmp_path: Path) -> tuple[Path, list[dict[str, Any]]]:
 def imported(task: Path, lines: list[dict[str, Any]]) -> Any:
     file = task.with_name("samples_clinometer_gender_2026-01-01T00-00-00.jsonl")
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return import_lm_eval(file, task=task, replicates=0)
+    return import_lm_eval(file, task=task)
 
 
 def _every(value: str) -> Callable[[list[dict[str, Any]]], None]:

@@ -72,7 +72,7 @@ def test_values_match_decompose(rng: np.random.Generator, K: int, norm: float) -
         "norm": norm,
         "mask": mask,
     }
-    result = compare(*p, **settings, replicates=100)
+    result = compare(*p, **settings)
     a, b = (decompose(part, **settings) for part in p)
     between = [
         present(group_split(read_preferences(part, **settings))).R_between.value for part in p
@@ -95,11 +95,11 @@ def test_the_p_value_of_r_follows_its_definition_with_weights_and_clusters(
     names = [str(i) for i in rng.integers(0, 9, 25)]
     j = criterion(np.stack([stereotype(part) for part in p]), np.inf) / 2
     per_context = np.einsum("x,xc->c", g / g.sum(), j[0] - j[1])
-    result = compare(*p, context_weights=w, group_weights=g, replicates=100)
+    result = compare(*p, context_weights=w, group_weights=g)
     assert result.overall[0].p == pytest.approx(flip_p(per_context, w), abs=1e-10)
     for x in range(4):
         assert result.by_group[x].p == pytest.approx(flip_p((j[0] - j[1])[x], w), abs=1e-10)
-    clustered = compare(*p, context_weights=w, group_weights=g, replicates=100, clusters=names)
+    clustered = compare(*p, context_weights=w, group_weights=g, clusters=names)
     labels = sorted(set(names))
     weight = np.array([w[np.array(names) == label].sum() for label in labels])
     total = np.array([(w * per_context)[np.array(names) == label].sum() for label in labels])
@@ -112,7 +112,7 @@ def test_even_weights_give_the_paired_t_test(rng: np.random.Generator) -> None:
     p = models(rng, X=1, C=200)
     j = criterion(np.stack([stereotype(part[0]) for part in p]))
     theirs = stats.ttest_rel(j[0], j[1])
-    ours = compare(*p, replicates=100).overall[0]
+    ours = compare(*p).overall[0]
     assert ours.p == pytest.approx(theirs.pvalue, abs=5e-3)
     low, high = theirs.confidence_interval(0.95)
     assert ours.low == pytest.approx(low, abs=0.02 * (high - low))
@@ -125,7 +125,7 @@ def test_p_values_match_swapping_the_models_by_brute_force() -> None:
     w = 1.0 / np.arange(1, n + 1)
     first = rng.beta(5, 4, (2, 2, n))
     p = pair(first)
-    seen = compare(*p, context_weights=w, replicates=100)
+    seen = compare(*p, context_weights=w)
 
     def gap(q: FloatArray) -> float:
         a, b = (decompose(part, context_weights=w).R.value for part in q)
@@ -142,13 +142,13 @@ def test_the_default_contexts_cannot_single_out_a_group(rng: np.random.Generator
     """Ten contexts have 1024 flips: no p-value is below 2/1024, and Holm's of 360 tests is 0.70."""
     w = np.array([0.42, 0.168, 0.126, 0.086, 0.048, 0.035, 0.03, 0.03, 0.03, 0.027])
     first = np.stack([rng.beta(30, 3, (120, 10)), rng.beta(5, 5, (120, 10))])
-    result = compare(*pair(first), context_weights=w, replicates=100)
+    result = compare(*pair(first), context_weights=w)
     assert min(present(d.p) for d in result.by_group) == 2 / 1024
     assert min(present(d.p_corrected) for d in result.by_group) == pytest.approx(360 * 2 / 1024)
 
 
 def test_overall_is_corrected_for_pairs_and_groups_by_holm(rng: np.random.Generator) -> None:
-    result = compare(*models(rng, M=3, X=5), replicates=100)
+    result = compare(*models(rng, M=3, X=5))
     for d in result.overall:
         assert d.p_corrected == min(1.0, 3 * present(d.p))
         assert (d.p_corrected > 0.05) == (present(d.low) <= 0 <= present(d.high))
@@ -163,12 +163,12 @@ def test_far_from_parity_the_bias_risk_is_tested_like_a_mean(rng: np.random.Gene
     p = pair(first)
     s = 2 * first[:, 0] - 1
     expected = flip_p(s[0] - s[1], np.ones(120))
-    assert compare(*p, replicates=4000).overall[1].p == pytest.approx(expected, abs=0.02)
+    assert compare(*p).overall[1].p == pytest.approx(expected, abs=0.02)
 
 
 def test_interval_and_p_value_agree(rng: np.random.Generator) -> None:
     for i in range(20):
-        result = compare(*models(rng, X=2, C=30), replicates=100, seed=i)
+        result = compare(*models(rng, X=2, C=30), seed=i)
         for d in (*result.overall, *result.by_group):
             assert (present(d.p) > 0.05) == (present(d.low) <= 0 <= present(d.high))
             assert present(d.p_corrected) >= present(d.p)
@@ -176,7 +176,7 @@ def test_interval_and_p_value_agree(rng: np.random.Generator) -> None:
 
 def test_swapping_the_models_flips_the_sign(rng: np.random.Generator) -> None:
     p = models(rng)
-    there, back = compare(*p, replicates=200), compare(*p[::-1], replicates=200)
+    there, back = compare(*p), compare(*p[::-1])
     for d, e in zip(there.table(), back.table(), strict=True):
         # Sums over 25 contexts and 4 groups of numbers up to 1: at most 29 roundings of 1.1e-16;
         # a model's place in the array decides which of them are fused on some processors.
@@ -187,8 +187,8 @@ def test_swapping_the_models_flips_the_sign(rng: np.random.Generator) -> None:
 
 def test_permuting_categories_changes_nothing(rng: np.random.Generator) -> None:
     p = models(rng, K=4)
-    a = compare(*p, replicates=200).overall[0]
-    b = compare(*p[..., [2, 0, 3, 1]], replicates=200).overall[0]
+    a = compare(*p).overall[0]
+    b = compare(*p[..., [2, 0, 3, 1]]).overall[0]
     assert a.p == pytest.approx(b.p, abs=1e-9)
 
 
@@ -196,10 +196,10 @@ def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_size(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = models(rng)
-    whole = compare(*p, replicates=200, seed=3)
-    assert whole.to_dict() == compare(*list(p), replicates=200, seed=3).to_dict()
+    whole = compare(*p, seed=3)
+    assert whole.to_dict() == compare(*list(p), seed=3).to_dict()
     monkeypatch.setattr(paired, "LIMIT", 300)
-    pieces = compare(*p, replicates=200, seed=3)
+    pieces = compare(*p, seed=3)
     np.testing.assert_allclose(
         np.array(numbers(whole), float), np.array(numbers(pieces), float), atol=1e-10
     )
@@ -256,7 +256,7 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
     mask = np.ones((2, 4, 25), dtype=bool)
     mask[0, 0, :3], mask[1, 2] = False, False
     p[~mask] = np.nan
-    result = compare(*p, mask=mask, groups=["a", "b", "c", "d"], replicates=100)
+    result = compare(*p, mask=mask, groups=["a", "b", "c", "d"])
     assert result.missing_cells == 28
     gone = [d for d in result.by_group if d.group == "c"]
     assert {(d.value, d.p, d.p_corrected) for d in gone} == {(None, None, None)}
@@ -270,7 +270,7 @@ def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
     hits = np.zeros(4)
     for i in range(100):
         first = rng.beta(6, 4, (2, 3, 50))
-        result = compare(*pair(first), replicates=100, seed=i)
+        result = compare(*pair(first), seed=i)
         hits += [present(d.p) <= 0.05 for d in result.overall]
     assert (hits <= 0.05 * 100 + 3 * math.sqrt(100 * 0.05 * 0.95)).all()
     far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
@@ -292,7 +292,6 @@ def test_holm_against_statsmodels(rng: np.random.Generator) -> None:
     [
         ({"p": np.full((1, 2, 3, 2), 0.5)}, "at least two models"),
         ({"p": [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]}, "align the runs"),
-        ({"replicates": 10}, "at least 100"),
         ({"level": 1.0}, "level"),
         ({"seed": -1}, "seed"),
         ({"clusters": ["a"]}, "one a context"),

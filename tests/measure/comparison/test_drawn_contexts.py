@@ -22,13 +22,11 @@ def two(rng: np.random.Generator, C: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
-    """A loop over multinomial counts, each decomposed alone; 800 replicates each (se 2.5 %)."""
+    """A loop over multinomial counts, each decomposed alone; 800 of them (se 2.5 %)."""
     rng = np.random.default_rng(0)
     a, b = two(rng, 40)
     counts = rng.integers(1, 9, 40).astype(float)
-    found = compare_preferences(
-        [drawn(a, counts), drawn(b, counts)], population="corpus", replicates=800
-    )
+    found = compare_preferences([drawn(a, counts), drawn(b, counts)], population="corpus")
     slow = []
     for _ in range(800):
         w = rng.multinomial(int(counts.sum()), counts / counts.sum()).astype(float)

@@ -21,7 +21,7 @@ def pair(rng: np.random.Generator, gap: float, contexts: int = 60):  # type: ign
 
 
 def judged(models, margin: float, seed: int = 0) -> dict[str, str]:  # type: ignore[no-untyped-def]
-    found = compare(*models, level=MARGIN_LEVEL, replicates=100, seed=seed)
+    found = compare(*models, level=MARGIN_LEVEL, seed=seed)
     return {v.measure: v.verdict for v in margin_verdicts(found, margin)}
 
 
@@ -43,6 +43,6 @@ def test_what_an_interval_says(gap: float, verdict: str) -> None:
 
 
 def test_a_margin_is_positive() -> None:
-    found = compare(*pair(np.random.default_rng(0), 0.0), level=MARGIN_LEVEL, replicates=100)
+    found = compare(*pair(np.random.default_rng(0), 0.0), level=MARGIN_LEVEL)
     with pytest.raises(SettingsError, match="margin: expected a number above 0"):
         margin_verdicts(found, 0.0)

@@ -54,7 +54,7 @@ def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
 def test_the_intervals_of_both_audits_are_joined() -> None:
     """Of R, of every group, and near parity of R^b and R^v too."""
     a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
-    found = compare_unpaired([a, b], replicates=100)
+    found = compare_unpaired([a, b])
     reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
     shown = overall(found)[0]
     ends = [[r.R.value, present(r.R.low), present(r.R.high)] for r in reports]
@@ -73,7 +73,7 @@ def test_the_intervals_of_both_audits_are_joined() -> None:
 @pytest.mark.parametrize("size", [0.0, 3.0])
 def test_clear_leans_have_linear_errors_and_leans_of_noise_do_not(size: float) -> None:
     a, b = asked("a", 60, 1, size=size), asked("b", 25, 2, size=size)
-    found = overall(compare_unpaired([a, b], replicates=100))[1]
+    found = overall(compare_unpaired([a, b]))[1]
     reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
     bias = [(r.R_bias.value, present(r.R_bias.low), present(r.R_bias.high)) for r in reports]
     variance = [slow_variance(m) for m in (a, b)]
@@ -101,7 +101,7 @@ def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> No
     seen = set()
     for seed in range(6):
         a, b = asked("a", 40, seed, lean=0.06), asked("b", 40, 100 + seed)
-        found = compare_unpaired([a, b], replicates=100, level=0.9)
+        found = compare_unpaired([a, b], level=0.9)
         for d in (*found.overall, *found.by_group):
             excluded = present(d.low) > 0 or present(d.high) < 0
             assert (present(d.p) < 0.1) == excluded
@@ -117,7 +117,7 @@ def test_for_many_even_contexts_r_is_welchs_test() -> None:
                     range(q.size)])
         for i, q in enumerate(p)
     ]  # fmt: skip
-    (r,) = (d for d in compare_unpaired(models, replicates=100).overall if d.measure == "R")
+    (r,) = (d for d in compare_unpaired(models).overall if d.measure == "R")
     expected = stats.ttest_ind(*(np.abs(2 * q[0] - 1) for q in p), equal_var=False)
     assert r.p == pytest.approx(expected.pvalue, rel=0.05)
     mean = [float(np.abs(2 * q - 1).mean()) for q in p]
@@ -126,32 +126,32 @@ def test_for_many_even_contexts_r_is_welchs_test() -> None:
 
 def test_shared_contexts_narrow_the_interval_and_the_same_answers_differ_by_nothing() -> None:
     a, b = asked("a", 60, 1), asked("b", 60, 1, lean=0.05, contexts="a")
-    apart = overall(compare_unpaired([a, asked("b", 60, 1, lean=0.05)], replicates=100))
-    together = overall(compare_unpaired([a, b], replicates=100))
+    apart = overall(compare_unpaired([a, asked("b", 60, 1, lean=0.05)]))
+    together = overall(compare_unpaired([a, b]))
     assert ((together[:, 2] - together[:, 1]) < 0.7 * (apart[:, 2] - apart[:, 1])).all()
-    paired = compare(a.grid.values, b.grid.values, context_weights=a.grid.given, replicates=100)
+    paired = compare(a.grid.values, b.grid.values, context_weights=a.grid.given)
     width = present(paired.overall[0].high) - present(paired.overall[0].low)
     assert together[0, 2] - together[0, 1] == pytest.approx(width, rel=0.5)
-    same = compare_unpaired([a, OwnContexts("again", a.grid, a.units)], replicates=100)
+    same = compare_unpaired([a, OwnContexts("again", a.grid, a.units)])
     assert {d.p for d in (*same.overall, *same.by_group)} == {1.0}
     assert {d.value for d in same.overall} == {0.0}
 
 
 def test_clusters_and_sizes_are_reported() -> None:
     a, b = asked("a", 40, 1), asked("b", 12, 2)
-    found = compare_unpaired([a, b], replicates=100)
+    found = compare_unpaired([a, b])
     assert [one.contexts for one in found.own_contexts] == [40, 12]
     assert found.n_contexts == 52
     assert found.n_eff == pytest.approx(min(one.n_eff for one in found.own_contexts))
     assert found.n_clusters is None
     assert [r.rank for r in found.ranks if r.measure == "R"] in ([1, 2], [2, 1])
     clustered = OwnContexts("a", a.grid, [str(c // 4) for c in range(40)])
-    assert compare_unpaired([clustered, b], replicates=100).n_clusters == 10 + 12
+    assert compare_unpaired([clustered, b]).n_clusters == 10 + 12
     assert "own_contexts" in found.to_dict()
 
 
 def test_a_model_without_an_interval_has_no_difference_to_show() -> None:
     single = asked("one", 1, 1)
-    found = compare_unpaired([asked("a", 40, 1), single], replicates=100)
+    found = compare_unpaired([asked("a", 40, 1), single])
     assert {(d.low, d.high, d.p) for d in found.overall} == {(None, None, None)}
     assert all(d.value is not None for d in found.overall)

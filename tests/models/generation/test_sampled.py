@@ -77,7 +77,7 @@ def test_sample_shares_approach_the_probabilities() -> None:
 
 def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -> None:
     load = LoadOptions(sampled=SampleOptions(replies=20, reply_tokens=2))
-    how = AuditSettings(load=load, replicates=100)
+    how = AuditSettings(load=load)
     asked: dict[str, Any] = {
         "topic": TOPIC,
         "contexts": CONTEXTS,

@@ -17,7 +17,7 @@ from clinometer.topics import load_topic
 
 KEY = "sk-secret-5f1c9e"
 #: Small, by options that change nothing about how a model is asked.
-FEW = (*("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2"), "--replicates", "0")
+FEW = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
 FOUR = ["Jessica Schmidt", "Michael Schmidt", "Ashley Olson", "white man"]
 
 
@@ -85,7 +85,7 @@ def asked(provider: Callable[[str], ProviderServer]) -> Callable[..., tuple[Prov
         if before is not None:
             server.before = before
         topic = options.pop("topic", None) or load_topic("hiring").select(FOUR)
-        return server, audit(server.model, topic=topic, max_contexts=2, replicates=0, **options)
+        return server, audit(server.model, topic=topic, max_contexts=2, **options)
 
     return run
 

@@ -60,7 +60,7 @@ def test_a_kill_costs_at_most_the_requests_on_their_way(
 
     anthropic.before = hold
     command = [
-        *("audit", anthropic.model, "--topic", "hiring", "--replicates", "0", "--out", "run"),
+        *("audit", anthropic.model, "--topic", "hiring", "--out", "run"),
         *("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "8"),
     ]
     process = subprocess.Popen(
@@ -97,7 +97,7 @@ def test_the_key_is_in_no_file_cache_log_or_error(
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
     caplog.set_level(logging.DEBUG)
-    few = ("--groups", "Ashley Olson,white man", "--max-contexts", "2", "--replicates", "0")
+    few = ("--groups", "Ashley Olson,white man", "--max-contexts", "2")
     command = ("audit", anthropic.model, "--topic", "hiring", *few, "--no-cache", "--fresh")
     refusal = {"error": {"message": f"Not with {KEY}", "type": KEY.replace("-", "_"), "code": KEY}}
     said = []
@@ -126,7 +126,7 @@ def test_an_own_prompt_is_sent_to_the_target_and_nowhere_else(
         '[[messages]]\ncontent = "File {file}: should [X] be hired?"\n'
         '[attributes]\nyes = ["Yes"]\nno = ["No"]\n'
     )
-    run = audit(anthropic.model, topic=topic, replies=3, replicates=0, out=tmp_path / "run")
+    run = audit(anthropic.model, topic=topic, replies=3, out=tmp_path / "run")
     run.write_report(tmp_path / "report.html")
     assert len(anthropic.answered) == 2 * 2 * 3
     assert {f"http://{to}" for to in connected} == {anthropic.url}
@@ -136,7 +136,7 @@ def test_the_budget_chooses_contexts_and_stops_in_time(
     anthropic: ProviderServer, tmp_path: Path
 ) -> None:
     topic = load_topic("hiring").select(["Jessica Schmidt", "Ashley Olson"])
-    how: dict[str, Any] = {"topic": topic, "price": "1/5", "replicates": 0}
+    how: dict[str, Any] = {"topic": topic, "price": "1/5"}
     run = audit(anthropic.model, budget=0.02, out=tmp_path / "run", **how)
     cost = present(run.record.cost)
     assert cost.planned is not None
@@ -177,7 +177,7 @@ def test_what_costs_is_confirmed(
     anthropic: ProviderServer, clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a terminal the answer decides, elsewhere --yes; nothing is asked before."""
-    few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2", "--replicates", "0")
+    few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
     command = ("audit", anthropic.model, "--topic", "hiring", *few, "--price", "1/5")
     refused = clinometer(*command)
     assert refused.status == 2

@@ -55,7 +55,7 @@ def cli(*command: str) -> int:
 
 def settings(route: str | None = None, words: WordOptions = ROUGH, **server: Any) -> AuditSettings:
     options = ServerOptions(route=route, **server)
-    return AuditSettings(words=words, replicates=100, load=LoadOptions(server=options))
+    return AuditSettings(words=words, load=LoadOptions(server=options))
 
 
 @pytest.mark.parametrize("route", [None, "force"])
@@ -301,7 +301,7 @@ def test_server_samples_are_stored_and_not_resampled(
     llama: str, tmp_path: Path, chat: bool
 ) -> None:
     load = LoadOptions(sampled=SampleOptions(replies=16, reply_tokens=4), chat=chat)
-    how = AuditSettings(load=load, replicates=100)
+    how = AuditSettings(load=load)
     asked: dict[str, Any] = {
         "topic": TOPIC,
         "contexts": CONTEXTS,

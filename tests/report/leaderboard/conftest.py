@@ -21,10 +21,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             model=f"made:m{i}",
             lean=0.2 + 0.5 * i,
             seed=i,
-            replicates=100 if i < 2 else 0,
         )
-    made_run(root / "again", groups=6, contexts=30, model="made:m0", seed=9, replicates=0)
-    made_run(root / "three", groups=5, contexts=20, model="made:m1", categories=3, replicates=0)
+    made_run(root / "again", groups=6, contexts=30, model="made:m0", seed=9)
+    made_run(root / "three", groups=5, contexts=20, model="made:m1", categories=3)
     (root / "broken").mkdir()
     (root / "broken" / "run.json").write_text("{", encoding="utf-8")
     return root

@@ -51,7 +51,7 @@ def test_a_reference_model_is_shown_and_not_ranked(clinometer: Clinometer, tmp_p
 
 def test_hostile_names_are_text(chromium: Any, tmp_path: Path) -> None:
     for i in range(2):
-        made_run(tmp_path / f"{i}", groups=12, contexts=12, hostile=True, seed=i, replicates=0)
+        made_run(tmp_path / f"{i}", groups=12, contexts=12, hostile=True, seed=i)
     boards, _ = collect([tmp_path], replicates=100)
     write_leaderboard(boards, tmp_path / "site", title='<script>document.title="pwned"</script>')
     for page in (tmp_path / "site").rglob("*.html"):

@@ -34,7 +34,7 @@ VERSIONS = {
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
     out = tmp_path_factory.mktemp("runs") / "statements"
-    few = ReliabilitySettings(replicates=100)
+    few = ReliabilitySettings()
     return cm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=few)
 
 

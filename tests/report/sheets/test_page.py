@@ -73,7 +73,7 @@ def test_the_command_writes_html_and_markdown(
 
 
 def test_the_page_in_a_browser(chromium: Any, tmp_path: Path) -> None:
-    run = made_run(None, groups=12, contexts=12, hostile=True, replicates=0)
+    run = made_run(None, groups=12, contexts=12, hostile=True)
     (tmp_path / "sheet.html").write_text(render_sheet(run, "nyc-ll144"), encoding="utf-8")
     seen = watched(chromium, offline=True, viewport=PHONE)
     seen.page.goto((tmp_path / "sheet.html").as_uri())

@@ -17,7 +17,7 @@ from clinometer.errors import RunError
 from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.folder.record import PrecisionRecord, RoundRecord, find_topic
+from clinometer.runs.folder.record import find_topic
 from clinometer.runs.folder.recover import (
     cell_words,
     load_partial,
@@ -164,27 +164,3 @@ def test_a_good_run_beside_a_damaged_one_is_shown(changed: Changed, small: Run) 
     page = render_report([small.path or "", folder])
     assert "damaged" in page
     assert f"{small.risks.R.value:.3f}" in page
-
-
-def test_cells_of_a_multi_round_audit_are_found(small: Run) -> None:
-    from dataclasses import replace
-
-    from clinometer.runs.cells import places
-    from clinometer.runs.folder.recover import _cell_number
-
-    rounds = [12, 20, 8]
-    looks = [RoundRecord(draws=int(n), contexts=int(n)) for n in np.cumsum(rounds)]
-    precision = PrecisionRecord(
-        target=0.1,
-        reached=True,
-        source="",
-        seed=0,
-        draws=40,
-        contexts=40,
-        whole_set=False,
-        rounds=looks,
-    )
-    run = replace(small, record=small.record.model_copy(update={"precision": precision}))
-    x, c = places(np.arange(30 * 40), groups=30, rounds=rounds)
-    found = [_cell_number(run, int(i), int(j)) for i, j in zip(x, c, strict=True)]
-    assert found == list(range(30 * 40))

@@ -57,9 +57,7 @@ def test_beside_a_gpu_another_thread_stores(
     monkeypatch.setattr(RunFolder, "write_scores", seen)
     run = audited(tmp_path / "run")
     assert {name.rpartition("_")[0] for name in storing} == {"behind"}
-    again = cm.audit(
-        "pocket:gpt2-s", topic=TOPIC, contexts="paper", device="cpu", out=run.path, replay=True
-    )
+    again = cm.audit("pocket:gpt2-s", topic=TOPIC, contexts="paper", device="cpu", out=run.path)
     assert again.preferences.equals(run.preferences)
 
 

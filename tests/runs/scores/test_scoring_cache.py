@@ -62,8 +62,6 @@ def test_the_same_audit_in_another_folder_loads_no_model(
     assert same(again, scored)
     assert same(Run.load(tmp_path / "again"), scored)
     assert again.record.model == scored.record.model
-    replayed = asked(out=tmp_path / "again", replay=True)  # the folder has all it needs
-    assert same(replayed, scored)
 
 
 def test_cached_subsets_are_found_in_any_order(scored: Run, no_model: None) -> None:
@@ -162,7 +160,7 @@ def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_
     lines = [f'"{t}",{i + 1}' for i, t in enumerate(TEMPLATES)]
     contexts.write_text("\n".join(["template,count", *lines]) + "\n", encoding="utf-8")
     options = ["--contexts", str(contexts), "--groups", ",".join(FEW), "--single-token"]
-    options += ["--device", "cpu", "--replicates", "0", "--out", str(tmp_path / "run"), "--json"]
+    options += ["--device", "cpu", "--out", str(tmp_path / "run"), "--json"]
     done = subprocess.run(
         [sys.executable, "-c", code, "audit", MODEL, *options],
         capture_output=True,
@@ -200,7 +198,7 @@ def test_readouts_that_score_differently_do_not_share_the_cache(
         '[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{}"\n'
         '[contexts]\nwording = ["Is [X] in? Answer [options]. [Y]"]'
     )
-    how: dict[str, Any] = {"replicates": 0, "device": "cpu", "tolerance": 0.0}
+    how: dict[str, Any] = {"device": "cpu", "tolerance": 0.0}
     whole = audit(MODEL, topic=parse_topic(text.format("sum")), **how)
     mean = audit(MODEL, topic=parse_topic(text.format("per-token")), **how)
     assert (found(whole), found(mean)) == (0, 0)
@@ -211,7 +209,7 @@ def test_readouts_that_score_differently_do_not_share_the_cache(
 
 
 def test_finer_scores_serve_and_coarser_ones_do_not(cache_on: Path) -> None:
-    few: dict[str, Any] = {"topic": TOPIC.select(FEW[:2]), "replicates": 0, "device": "cpu"}
+    few: dict[str, Any] = {"topic": TOPIC.select(FEW[:2]), "device": "cpu"}
     few["contexts"] = SMALL["contexts"]
     runs = [audit(MODEL, **few, tolerance=t) for t in (None, 1e-4, 1e-3, 0.0, 1e-5)]
     assert [found(run) for run in runs] == [0, 0, 20, 0, 20]
@@ -226,7 +224,7 @@ def test_words_that_count_otherwise_are_scored_again(cache_on: Path) -> None:
     other = parse_topic(text.format('["he"]', '["boyfriend", "she"]'))
     assert one.words == other.words
     for tolerance, shared in ((None, 0), (0.0, 2)):
-        how: dict[str, Any] = {"replicates": 0, "device": "cpu", "tolerance": tolerance}
+        how: dict[str, Any] = {"device": "cpu", "tolerance": tolerance}
         how["contexts"] = ContextSet("one", ["The [X] said that [Y]"], [1])
         first, second = (audit(MODEL, topic=topic, **how) for topic in (one, other))
         assert (found(first), found(second)) == (0, shared)

@@ -46,7 +46,7 @@ CONTEXTS = ContextSet(
 @pytest.fixture(scope="module")
 def honesty(tmp_path_factory: pytest.TempPathFactory) -> Run:
     out = tmp_path_factory.mktemp("honesty") / "run"
-    settings = AuditSettings(replicates=200)
+    settings = AuditSettings()
     return audit("pocket:gpt2-s", topic=TOPIC, contexts=CONTEXTS, out=out, settings=settings)
 
 

@@ -176,7 +176,7 @@ def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: P
     for path in (wide, long):
         text = path.read_text(encoding="utf-8")
         assert all(p.token not in text for p in store.annotators())
-        found = agreement(read_ratings(path), replicates=0)
+        found = agreement(read_ratings(path))
         assert found.judgements == 2
         assert present(found.observed).value == 0.0
 

@@ -1,4 +1,4 @@
-"""The run folder: everything that a run writes, and that resume, replay and report read.
+"""The run folder: everything that a run writes, and that resume and report read.
 
 run.json                the record of the run, its results, and the digests of the tables
 replies.jsonl           replies of a server as they arrive, until their cells are scored
@@ -42,7 +42,7 @@ class RunFolder(ResultFolder[RunRecord]):
     schema = RunRecord
     command = "clinometer audit"
     tables = ("preferences", "groups", "contexts")
-    repair = "'clinometer audit … --replay'"
+    repair = "the same 'clinometer audit' command"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -65,7 +65,7 @@ class RunFolder(ResultFolder[RunRecord]):
         A damaged part is removed, so that its cells are scored again; without `repair` it is an
         error.
         """
-        advice = None if repair else "'clinometer audit' without --replay scores it again"
+        advice = None if repair else f"{self.repair} scores it again"
         return self.parts.results(lambda table: scores_of(table, words=words), advice=advice)
 
 

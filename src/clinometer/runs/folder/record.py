@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import metadata
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,8 +38,6 @@ from clinometer.topics.bbq import BbqScore
 
 UNMEASURABLE = "unmeasurable"
 """The status of a run whose answers are hardly ever categories: all is scored, nothing measured."""
-#: A part of the identity of an audit to a precision.
-SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
 
 
 class TopicRecord(RecordPart):
@@ -91,27 +88,6 @@ class WordsRecord(RecordPart):
     prefixes: dict[str, list[str]] = Field(default_factory=dict)
     shared: dict[str, list[str]]
     counts: dict[str, int] = Field(default_factory=dict)
-
-
-class RoundRecord(RecordPart):
-    """One round of an audit to a precision; contexts and half-widths once they are known."""
-
-    draws: int
-    contexts: int | None = None
-    half_widths: dict[str, float] | None = None
-
-
-class PrecisionRecord(RecordPart):
-    """How an audit to a precision went."""
-
-    target: float
-    reached: bool
-    source: str = Field(validation_alias="from", serialization_alias="from")
-    seed: int
-    draws: int
-    contexts: int
-    whole_set: bool
-    rounds: list[RoundRecord]
 
 
 class ProtocolRecord(RecordPart):
@@ -333,7 +309,6 @@ class RunRecord(FolderRecord):
     chunk_size: int = 1
     words: WordsRecord | None = None
     protocol: ProtocolRecord | None = None
-    precision: PrecisionRecord | None = None
     cache: CacheRecord = CacheRecord()
     usage: dict[str, int] = Field(default_factory=dict)
     cost: CostRecord | None = None
@@ -366,23 +341,13 @@ class RunRecord(FolderRecord):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """A run to a precision is identified by the set it samples from: its sample may grow."""
-        precision = self.precision
+        """What makes an audit a different one, see `audit_identity`."""
         return {
             "model": self.model.id,
             "topic": self.topic.sha256,
-            "contexts": precision.source if precision else self.contexts.sha256,
-            SEED_OF_DRAWS: precision.seed if precision else None,
+            "contexts": self.contexts.sha256,
             **self.scoring,
         }
-
-    @property
-    def rounds(self) -> list[int]:
-        """How many contexts each round added: all at once, unless they were sampled in rounds."""
-        if self.precision is None:
-            return [self.contexts.n]
-        ends = [look.contexts or 0 for look in self.precision.rounds]
-        return [end - start for start, end in pairwise([0, *ends])]
 
     @property
     def scored_words(self) -> WordsRecord:
@@ -509,14 +474,12 @@ def word_record(report: WordReport, topic: Topic) -> WordsRecord:
 
 
 def audit_identity(model: str, audit: ResolvedAudit) -> dict[str, Any]:
-    """What makes an audit a different one. A reference model is computed, not sampled."""
-    reference, settings = model.startswith("reference:"), audit.settings
+    """What makes an audit a different one."""
     return {
         "model": model,
         "topic": audit.topic.sha256,
         "contexts": audit.contexts.sha256,
-        SEED_OF_DRAWS: None if settings.precision is None or reference else settings.seed,
-        **settings.scoring(),
+        **audit.settings.scoring(),
     }
 
 

@@ -21,14 +21,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clinometer.contexts import builtin_contexts, load_contexts
+from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
-from clinometer.runs.precision import SequentialSample
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
@@ -236,53 +235,45 @@ def load_partial(path: str | Path) -> Run:
     """
     folder = RunFolder(Path(path))
     record = folder.read_record()
-    topic, sample = find_topic(record), find_sample(record)
-    if topic is None or sample is None:
+    topic, contexts = find_topic(record), find_contexts(record)
+    if topic is None or contexts is None:
         what = "topic" if topic is None else "contexts"
         raise RunError(
             f"{folder.path}: its {what} cannot be found again before the run is finished"
         )
     if record.words is None:
         raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
-    grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
+    grid = CellGrid(topic, contexts, record.chunk_size)
     table = PreferenceTable(grid, word_counts(record))
     for _, part in folder.parts.read():
         scored = None if part is None else scores_of(part, words=len(topic.words))
         if scored is None:
             continue  # repairing damage is left to the writer
-        cells, scores = scored
-        # a round that has just begun may not be in run.json yet
-        known = np.flatnonzero(cells < len(grid))
-        table.add(cells[known], scores.take(known))
+        table.add(*scored)
     if np.isnan(table.skipped).all():
         raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
-    settings = record.settings
-    preferences = table.preferences(settings)
-    if settings.replicates:
-        report = preferences.estimate(**settings.inference())
-    else:
-        report = preferences.decompose()
+    preferences = table.preferences(record.settings)
+    report = preferences.estimate(**record.settings.inference())
     record.counts = {**preferences.counts(), **record.words.counts}
     return Run(record, preferences, report, folder.path)
 
 
-def find_sample(record: RunRecord) -> SequentialSample | None:
+def find_contexts(record: RunRecord) -> ContextSet | None:
     """The contexts of a run, from the built-in set or the topic's questions that they were taken
     or sampled from."""
-    settings, drawn = record.settings, record.contexts.drawn
+    drawn = record.contexts.drawn
     topic, name = find_topic(record), record.contexts.name
     asked = topic is not None and topic.questions is not None
     if name not in builtin_contexts() and not asked:
         return None
     try:
         built_in = name in builtin_contexts()
-        source = load_contexts(name) if built_in or topic is None else question_contexts(topic)
-        if settings.precision is None and drawn and drawn.seed is not None:
-            source = source.draw(drawn.n, seed=drawn.seed)
-        sample = SequentialSample.begin(source, settings, record.precision)
+        contexts = load_contexts(name) if built_in or topic is None else question_contexts(topic)
+        if drawn and drawn.seed is not None:
+            contexts = contexts.draw(drawn.n, seed=drawn.seed)
     except ClinometerError:
         return None
-    return sample if sample.contexts.sha256 == record.contexts.sha256 else None
+    return contexts if contexts.sha256 == record.contexts.sha256 else None
 
 
 # --- Single cells ---------------------------------------------------------------------------------
@@ -319,7 +310,7 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
     known = run.record.words
     if run.path is None or known is None:
         return []
-    cell = _cell_number(run, group, context)
+    cell = group * len(run.preferences.contexts) + context
     scores = _find_cell(RunFolder(run.path), cell, words=len(known.words))
     if scores is None:
         return []
@@ -334,16 +325,6 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
         for word, value in zip(known.words, scores, strict=True)
     ]
     return sorted(found, key=lambda w: -w.probability)
-
-
-def _cell_number(run: Run, group: int, context: int) -> int:
-    """The index of a cell in the scores: round by round, in a round group by group."""
-    first = 0
-    for size in run.record.rounds:
-        if context < first + size:
-            return first * len(run.preferences.groups) + group * size + context - first
-        first += size
-    return -1
 
 
 def _find_cell(folder: RunFolder, cell: int, *, words: int) -> list[float] | None:

@@ -18,7 +18,7 @@ from clinometer.models import WordScores
 from clinometer.models.generation.sampled import outcomes
 from clinometer.readouts.protocol import UNREAD
 from clinometer.readouts.tables import ScoreTable
-from clinometer.runs.cells import CellGrid, places
+from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.settings import AuditSettings
@@ -35,10 +35,7 @@ _FEWEST_ANSWERS = 2
 class PreferenceTable:
     """Preferences of the whole grid, filled as scores come in; the scores themselves go to disk."""
 
-    def __init__(
-        self, grid: CellGrid, counts: NDArray[np.float64], earlier: PreferenceTable | None = None
-    ) -> None:
-        """`earlier` is the table before the last round; its cells are the first of this one."""
+    def __init__(self, grid: CellGrid, counts: NDArray[np.float64]) -> None:
         self.grid = grid
         self.counts = counts
         self.values = np.full((len(grid), counts.shape[1]), np.nan)
@@ -50,24 +47,10 @@ class PreferenceTable:
         #: recognised samples of each cell, and counts of all samples, where a model is sampled
         self.answers: NDArray[np.float64] | None = None
         self.outcomes: Counter[str] = Counter()
-        if earlier is not None:
-            self._begin_with(earlier)
-
-    def _begin_with(self, earlier: PreferenceTable) -> None:
-        first = slice(len(earlier.grid))
-        self.values[first] = earlier.values
-        self.coverage[first] = earlier.coverage
-        self.skipped[first] = earlier.skipped
-        if earlier.low is not None and earlier.high is not None:
-            self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
-            self.low[first], self.high[first] = earlier.low, earlier.high
-        if earlier.answers is not None:
-            self.answers = np.zeros(len(self.grid))
-            self.answers[first] = earlier.answers
-        self.outcomes = earlier.outcomes.copy()
 
     def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
-        """Eq. 8 on log-probabilities as stored (float32), so that a replay gives the same bits."""
+        """Eq. 8 on log-probabilities as stored (float32), so that measuring again
+        gives the same bits."""
         self.values[cells] = preference(scores.log_probs.astype(np.float32), self.counts).p
         self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
         self.skipped[cells] = scores.skipped.astype(np.float32)
@@ -152,15 +135,11 @@ class PreferenceTable:
     @overload
     def _placed(self, cells: None) -> None: ...
     def _placed(self, cells: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        """Values of cells [n, ..] as groups by contexts [X, C, ..]; no copy without rounds."""
+        """Values of cells [n, ..] as groups by contexts [X, C, ..], without a copy."""
         if cells is None:
             return None
         shape = (len(self.grid.topic), len(self.grid.contexts))
-        if not self.grid.rounds:
-            return cells.reshape(*shape, *cells.shape[1:])
-        placed = np.empty((*shape, *cells.shape[1:]))
-        placed[self.grid.places(np.arange(len(self.grid), dtype=np.int64))] = cells
-        return placed
+        return cells.reshape(*shape, *cells.shape[1:])
 
     def bounds(self) -> NDArray[np.float64]:
         """The largest possible effect of unexpanded words on a preference of each cell [X, C]."""
@@ -224,7 +203,7 @@ def stored_cells(
     n_cells = 0
     for cells, scores in RunFolder(run.path).read_scores(words=len(words), repair=False):
         n_cells += len(cells)
-        yield *places(cells, groups=X, rounds=run.record.rounds), scores
+        yield cells // C, cells % C, scores
     if n_cells != X * C:
         raise RunError(
             f"{run.path}: expected the scores of {X * C} cells, found {n_cells}; the audit's "

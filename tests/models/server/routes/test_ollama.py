@@ -63,7 +63,7 @@ def test_a_topic_of_questions_is_audited_inside_the_chat_template(
         ("ollama", ollama().url, ServerOptions(tokenizer="smollm2")),
         ("exact", llama, ServerOptions()),
     ):
-        settings = AuditSettings(replicates=100, load=LoadOptions(server=server, chat=True))
+        settings = AuditSettings(load=LoadOptions(server=server, chat=True))
         found[name] = audit(
             f"openai:{url}",
             topic=topic,
