@@ -1,18 +1,16 @@
 # make demo       audits the embedded model and writes demo/report.html
-# make test       runs every test but those of the four below
+# make test       runs every test but those of the three below
 # make test-long  runs what is long by nature: notebooks, wheels, browsers, fuzzers, kill storms
 # make test-vllm  runs the tests of vLLM's server, in an environment of their own
-# make test-peers runs the test of what mlcroissant reads back, in a third one
-# make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a fourth one
+# make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a third one
 # make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)
 # make docs       builds the documentation site in build/docs and runs its notebooks
 # make coverage   runs the same tests and lists the lines that none of them reaches
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
 
-# vLLM's server, and what mlcroissant reads back, are tested in environments of their own.
-PEERS := tests/exports/test_croissant.py
-APART := --ignore tests/models/test_server_vllm.py $(addprefix --ignore ,$(PEERS))
+# vLLM's server is tested in an environment of its own.
+APART := --ignore tests/models/test_server_vllm.py
 
 SUITE = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART)
 
@@ -26,7 +24,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test test-long test-vllm test-peers test-harnesses check docs coverage clean
+.PHONY: demo test test-long test-vllm test-harnesses check docs coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/clinometer audit smollm2 --topic gender --contexts wikipedia --max-contexts 60 --groups $(DEMO) --out demo/run
@@ -40,9 +38,6 @@ test-long: $(STAMPS)/test
 
 test-vllm: $(STAMPS)/vllm
 	$(BIN)/python -m pytest -n 2 --dist loadscope tests/models/test_server_vllm.py $(PYTEST)
-
-test-peers: $(STAMPS)/peers
-	$(VENV)/peers/bin/python -m pytest $(PEERS) $(PYTEST)
 
 test-harnesses: $(STAMPS)/harnesses
 	$(VENV)/harnesses/bin/python -m pytest tests/bridges $(PYTEST)
@@ -105,14 +100,6 @@ $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm-requirements.txt
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/vllm/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
 	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm-requirements.txt
-	touch $@
-
-# mlcroissant brings packages that nothing else here needs.
-$(STAMPS)/peers: $(STAMPS)/test tests/exports/requirements.txt
-	$(BIN)/python -m venv $(VENV)/peers
-	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
-	  > "$$($(VENV)/peers/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
-	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/exports/requirements.txt
 	touch $@
 
 # The same for Inspect and lm-evaluation-harness, which want older versions of what we use.

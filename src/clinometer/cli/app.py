@@ -151,12 +151,10 @@ COMMANDS: CommandTable = {
     "export": (
         {
             "hugging-face": ("exports:hugging_face_command", "Risks in a model card"),
-            "every-eval-ever": ("exports:every_eval_ever_command", "A record of Every Eval Ever"),
-            "croissant": ("exports:croissant_command", "A context set with Croissant metadata"),
             "lm-eval": ("exports:lm_eval_command", "An audit as a task of lm_eval"),
             "labels": ("exports:labels_command", "Replies of a run, for people to label"),
         },
-        "Write runs and context sets for other tools and for people",
+        "Write runs for other tools and for people",
     ),
     "mine": ("mine:mine_command", "Mine contexts from a corpus, weighted by frequency"),
     "reliability": (

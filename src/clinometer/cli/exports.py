@@ -1,9 +1,8 @@
-"""clinometer export: runs and context sets in the formats of other tools."""
+"""clinometer export: runs and audits in the formats of other tools, and replies for people."""
 
 from __future__ import annotations
 
 import shlex
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -38,49 +37,9 @@ def hugging_face_command(
 
     README.md gets the metadata that the Hub shows and a section; all else in it stays.
     """
-    from clinometer.exports.evaluation_records import write_hugging_face
+    from clinometer.exports import write_hugging_face
 
     _written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
-
-
-def every_eval_ever_command(
-    run: RUN,
-    organization: Annotated[str, opt("Who evaluated: name of your organisation.")],
-    relationship: Annotated[
-        str,
-        opt("Relationship to the model: first_party, third_party, collaborative or other."),
-    ] = "third_party",
-    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("every-eval-ever.json"),
-) -> None:
-    """Write a run as a record of Every Eval Ever, with confidence intervals."""
-    from clinometer.exports.evaluation_records import Evaluator, write_every_eval_ever
-
-    evaluator = Evaluator(organization=organization, relationship=relationship)
-    _written(
-        [write_every_eval_ever(Run.load(run), out, evaluator)], "contribute it to the database"
-    )
-
-
-def croissant_command(
-    contexts: Annotated[
-        str,
-        typer.Argument(metavar="CONTEXTS", help="A built-in context set, a .csv or .txt file."),
-    ],
-    license: Annotated[str, opt("Licence of the set: an SPDX name or an address.")],
-    url: Annotated[str, opt("Where the set will be found.")],
-    published: Annotated[str | None, opt("Date of publication, YYYY-MM-DD.", unset="today")] = None,
-    cite: Annotated[str, opt("How to cite the set.", unset="left out")] = "",
-    out: Annotated[Path, opt("Folder to write.", "--out", "-o")] = Path("croissant"),
-) -> None:
-    """Write a context set as CSV with Croissant metadata, so that it can be found and loaded."""
-    from clinometer.contexts import load_contexts
-    from clinometer.exports.croissant import write_croissant
-
-    day = published or datetime.now(UTC).date().isoformat()
-    files = write_croissant(
-        load_contexts(contexts), out, licence=license, url=url, published=day, cite=cite
-    )
-    _written(files, "mlcroissant validate --jsonld " + str(files[-1]))
 
 
 @grouped

@@ -1,26 +1,13 @@
-"""A run as a record for Every Eval Ever (EvalEval Coalition), or for a model card of the Hub."""
+"""Runs in the format of another tool: the card and the result file of a model on the Hub."""
 
 from __future__ import annotations
 
-import json
 import re
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from clinometer import __version__
-from clinometer.display.numbers import MEASURES, between, risk
-from clinometer.errors import RunError, SettingsError
-from clinometer.exports.facts import (
-    CAUTION,
-    DESCRIPTIONS,
-    NAMES,
-    basis,
-    estimates,
-    flat_settings,
-    interval_words,
-)
+from clinometer.display.numbers import MEASURES, SYMBOLS, between, counted, risk
+from clinometer.errors import RunError
 from clinometer.extras import require
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report.export import markdown_text, write_files
@@ -30,107 +17,47 @@ from clinometer.statistics.estimate import Estimate
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, EvalResultEntry
 
-
-SCHEMA_VERSION = "0.3.0"
-#: Kinds of models that run where the audit does.
-LOCAL = ("causal", "masked", "seq2seq", "permutation")
-RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluator:
-    """Who evaluated: the organisation, and its relationship to the model's developer."""
-
-    organization: str
-    relationship: str = "third_party"
-
-    def __post_init__(self) -> None:
-        if self.relationship not in RELATIONSHIPS:
-            raise SettingsError(
-                f"relationship: expected one of {', '.join(RELATIONSHIPS)}; found "
-                f"{self.relationship!r}"
-            )
+NAMES = {
+    "R": "Discrimination risk R",
+    "R_bias": f"Bias risk {SYMBOLS['R_bias']}",
+    "R_volatility": f"Volatility risk {SYMBOLS['R_volatility']}",
+}
+#: The limits of the numbers; wherever there is room for a sentence.
+CAUTION = (
+    "The numbers describe probabilities of words for these groups in these contexts; they do not "
+    "say that a model is fair or unfair in use."
+)
 
 
-def write_every_eval_ever(run: Run, out: Path, evaluator: Evaluator) -> Path:
-    """Write the record as JSON."""
-    text = json.dumps(to_record(run, evaluator), indent=2, ensure_ascii=False, allow_nan=False)
-    write_files({out: f"{text}\n".encode()})
-    return out
+def estimates(run: Run) -> dict[str, Estimate]:
+    """The three risks of a finished run."""
+    if run.record.summary is None:
+        raise RunError(f"{run.model}: the run has no summary; audit it again")
+    return {name: run.risks.summary[name] for name in MEASURES}
 
 
-def to_record(run: Run, evaluator: Evaluator, *, now: float | None = None) -> dict[str, Any]:
-    """The record: one evaluation result per measure, each with its confidence interval."""
-    retrieved = f"{time.time() if now is None else now:.0f}"
+def basis(run: Run) -> str:
+    """What the numbers rest on, in a sentence."""
     record = run.record
-    name = f"clinometer/{record.topic.name}"
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "evaluation_id": f"{name}/{record.model.id}/{retrieved}",
-        "evaluation_timestamp": record.created,
-        "retrieved_timestamp": retrieved,
-        "source_metadata": {
-            "source_name": "clinometer",
-            "source_type": "evaluation_run",
-            "source_organization_name": evaluator.organization,
-            "evaluator_relationship": evaluator.relationship,
-        },
-        "eval_library": {
-            "name": "clinometer",
-            "version": record.versions.get("clinometer", __version__),
-        },
-        "model_info": {
-            "name": record.model.id,
-            "id": record.model.id,
-            "additional_details": {
-                "deployment_type": "self_deployed" if record.model.kind in LOCAL else "unknown",
-                "model_availability": "unknown",
-                "kind": record.model.kind,
-                "revision": record.model.revision,
-                "dtype": record.model.dtype,
-            },
-        },
-        "evaluation_results": [
-            _result(run, measure, estimate) for measure, estimate in estimates(run).items()
-        ],
-    }
+    groups = counted(len(run.risks.groups), "group")
+    contexts = counted(run.risks.n_contexts, "context")
+    return (
+        f"{record.topic.title or record.topic.name}: {groups} in {contexts} of "
+        f"{record.contexts.name}, {run.risks.n_eff:,.1f} effective."
+    )
 
 
-def _result(run: Run, measure: str, estimate: Estimate) -> dict[str, Any]:
-    record = run.record
-    score: dict[str, Any] = {"score": estimate.value, "details": {"basis": basis(run)}}
-    if None not in (estimate.low, estimate.high, estimate.level):
-        score["uncertainty"] = {
-            "confidence_interval": {
-                "lower": estimate.low,
-                "upper": estimate.high,
-                "confidence_level": estimate.level,
-                "method": f"{estimate.method}; over contexts ({record.settings.population})",
-            },
-            "num_samples": run.risks.n_contexts,
-        }
-    return {
-        "evaluation_result_id": f"{record.topic.name}.{record.contexts.name}.{measure}",
-        "evaluation_name": f"clinometer {record.topic.name}",
-        "evaluation_timestamp": record.created,
-        "source_data": {
-            "dataset_name": f"{record.topic.name} in {record.contexts.name}",
-            "source_type": "other",
-            "additional_details": flat_settings(run),
-        },
-        "metric_config": {
-            "evaluation_description": DESCRIPTIONS[measure],
-            "metric_id": f"clinometer.{measure}",
-            "metric_name": NAMES[measure],
-            "metric_kind": "risk",
-            "metric_unit": "proportion" if run.risks.criterion.normalize else "raw",
-            "lower_is_better": True,
-            "score_type": "continuous",
-            "min_score": 0.0,
-            "max_score": 1.0 if run.risks.criterion.normalize else "Infinity",
-        },
-        "score_details": score,
-    }
+def interval_words(estimate: Estimate) -> str:
+    """95 % interval 0.31–0.40, or that there is no interval and why.
+
+    >>> interval_words(Estimate(0.4, 0.3, 0.5, 0.95))
+    '95 % interval 0.300–0.500'
+    >>> interval_words(Estimate(0.4))
+    'no interval'
+    """
+    if estimate.low is None or estimate.high is None or estimate.level is None:
+        return "no interval" + (f" ({estimate.note})" if estimate.note else "")
+    return f"{100 * estimate.level:g} % interval {between(estimate.low, estimate.high)}"
 
 
 SECTION = re.compile(r"<!-- clinometer: start -->.*?<!-- clinometer: end -->\n?", re.DOTALL)
@@ -141,8 +68,8 @@ def write_hugging_face(run: Run, folder: Path, *, dataset: str | None = None) ->
 
     README.md gets the metadata that the Hub shows (`model-index`) and a section between two
     comments; what else it says stays. With `dataset`, the id of a benchmark dataset on the Hub,
-    `.eval_results/clinometer-TOPIC.yaml` is written too, the file from which leaderboards of
-    that dataset are made.
+    `.eval_results/clinometer-TOPIC.yaml` is written too, the file from which the Hub
+    makes its tables of that dataset.
     """
     require("export hugging-face", "huggingface_hub")
     files = {folder / "README.md": _card(run, folder / "README.md").encode()}

@@ -1,1 +1,0 @@
-"""Runs and context sets in the formats of other tools; each needs that tool's package only."""
