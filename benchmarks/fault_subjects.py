@@ -113,7 +113,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
         ),
         "report": Subject(
             lambda out: [
-                "report", str(run), "--format", "csv", "--out", str(out),
+                "report", str(run), "--out", str(out / "run.csv"),
             ],
             lambda out: sorted((file.name, file.read_bytes()) for file in out.iterdir()),
         ),

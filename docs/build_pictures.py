@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 1280, 800
 
 def main(run: str) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page_file = cm.Run.load(run).write_report(Path(folder) / "report.html")
+        (page_file,) = cm.Run.load(run).write_report(Path(folder) / "report.html")
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         for scheme, name in (("light", "report.png"), ("dark", "report-dark.png")):
             page = browser.new_page(

@@ -108,7 +108,8 @@ def test_preferences_and_arrays_give_the_same_comparison(run: cm.Run, other: cm.
 
 
 def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_path: Path) -> None:
-    page = run.write_report(tmp_path / "r.html").read_text(encoding="utf-8")
+    (file,) = run.write_report(tmp_path / "r.html")
+    page = file.read_text(encoding="utf-8")
     assert f"{run.risks.R.value:.3f}" in page
     cm.write_report([run, str(run.path)], str(tmp_path / "both.html"))
     for shown in (run, made_run(None, groups=3, contexts=5)):

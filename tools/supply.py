@@ -58,7 +58,7 @@ SMOKE = (
         "--out",
         "run",
     ),
-    ("report", "run", "--format", "md"),
+    ("report", "run", "--out", "report.md"),
 )
 
 

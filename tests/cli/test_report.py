@@ -51,24 +51,30 @@ def test_a_factor_without_a_chart_is_named(
 
 
 @pytest.mark.parametrize(
-    ("form", "place", "holds"),
-    [("md", "t.md", "| model |"), ("tex", "t.tex", "longtable"), ("csv", "t/groups.csv", "r_bias")],
+    ("out", "file", "holds"),
+    [
+        ("t.md", "t.md", "| model |"),
+        ("t.TEX", "t.TEX", "longtable"),
+        ("t.json", "t.json", '"r_bias"'),
+        ("t.csv", "t-groups.csv", "r_bias"),
+    ],
 )
-def test_tables_are_exported(
-    clinometer: Callable[..., Any], run: Run, tmp_path: Path, form: str, place: str, holds: str
+def test_the_ending_says_the_format(
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path, out: str, file: str, holds: str
 ) -> None:
-    out = tmp_path / place.split("/")[0]
-    assert clinometer("report", run.path, "--format", form, "--out", out).status == 0
-    assert holds in (tmp_path / place).read_text(encoding="utf-8")
+    assert clinometer("report", run.path, "--out", tmp_path / out).status == 0
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    assert holds in text
+    assert "<html" not in text
 
 
 def test_charts_are_exported_as_files(clinometer: Callable[..., Any], tmp_path: Path) -> None:
     made_run(tmp_path / "run", groups=6, contexts=12)
-    done = clinometer("report", tmp_path / "run", "--format", "svg", "--out", tmp_path / "svg")
+    done = clinometer("report", tmp_path / "run", "--out", tmp_path / "svg" / "x.svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
-    assert {"risks", "groups", "heat", "coverage"} <= files
-    assert "effective" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
+    assert {"x-risks", "x-groups", "x-heat", "x-coverage"} <= files
+    assert "effective" in (tmp_path / "svg" / "x-heat.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -93,12 +99,18 @@ def test_a_damaged_run_is_reported_in_one_line(
 def test_wrong_options_are_one_line(
     clinometer: Callable[..., Any], run: Run, tmp_path: Path
 ) -> None:
-    done = clinometer("report", run.path, "--format", "pdf")
-    assert done.status == 2
-    assert "expected html, md" in done.err
-    done = clinometer("report", tmp_path / "nothing")
-    assert done.status == 2
-    assert "no such run folder" in done.err
+    for wrong, said in (
+        ((run.path, "--out", "x.pdf"), ".html, .md"),
+        ((run.path, "--out", "x"), "no ending"),
+        ((run.path, "--out", "x.md", "--interactive"), "interactive"),
+        ((run.path, "--sheet", "gdpr"), "nyc-ll144"),
+        ((run.path, run.path, "--sheet", "nyc-ll144"), "one run"),
+        ((run.path, "--sheet", "nyc-ll144", "--out", "x.html"), ".md"),
+        ((tmp_path / "nothing",), "no such run folder"),
+    ):
+        done = clinometer("report", *wrong)
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert said in done.err
     assert clinometer("view", tmp_path / "nothing").status == 2
 
 
@@ -147,9 +159,9 @@ def test_a_report_says_that_intervals_rest_on_different_units(
     said = "contexts for plain, clusters of contexts by predicate for clustered"
     assert said in done.err
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
-    clinometer("report", *mixed, "--format", "md", "--out", tmp_path / "page.md")
+    clinometer("report", *mixed, "--out", tmp_path / "page.md")
     assert said in (tmp_path / "page.md").read_text(encoding="utf-8")
-    alone = clinometer("report", mixed[0], "--format", "md", "--out", tmp_path / "one.md")
+    alone = clinometer("report", mixed[0], "--out", tmp_path / "one.md")
     assert alone.err == ""
 
 

@@ -1,9 +1,10 @@
-"""Tables as files: Markdown, LaTeX, CSV."""
+"""Reports as files: every ending, and tables that hold what others wrote."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -11,34 +12,39 @@ import pytest
 from tests.report.made import HOSTILE
 
 from clinometer.display.table import Table
-from clinometer.report.export import to_latex, to_markdown, write_csv
-from clinometer.report.page import report_tables
+from clinometer.errors import SettingsError
+from clinometer.report import write_report
+from clinometer.report.export import FORMATS, to_csv, to_latex, to_markdown
 from clinometer.report.tables import groups_table
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import LoadedRun
 
 
-def opened(run: Run) -> LoadedRun:
-    return LoadedRun(
-        run.path or Path("x"), run.model, "finished", run=run, content=run.record.to_dict()
-    )
-
-
-def test_every_table_is_exported_to_csv_in_full(small: Run, tmp_path: Path) -> None:
-    tables = report_tables([opened(small)])
-    files = write_csv(tables, tmp_path / "csv")
-    names = {f.stem for f in files}
-    assert {"risks", "groups", "contexts", "cells", "flags", "settings"} <= names
-    groups = pd.read_csv(tmp_path / "csv" / "groups.csv")
+def test_csv_and_json_hold_every_table_in_full(small: Run, tmp_path: Path) -> None:
+    files = {f.stem.removeprefix("x-"): f for f in write_report([small], tmp_path / "x.csv")}
+    (file,) = write_report([small], tmp_path / "x.json")
+    tables = json.loads(file.read_text(encoding="utf-8"))
+    assert {"risks", "groups", "contexts", "cells", "flags", "settings"} <= set(files)
+    assert set(files) == set(tables)
     expected = {r["group"]: r["r"] for r in small.risks.groups_table()}
+    assert {r["group"]: r["r"] for r in tables["groups"]["rows"]} == expected
+    groups = pd.read_csv(files["groups"])
     assert dict(zip(groups["group"], groups["r"], strict=True)) == pytest.approx(expected)
-    assert len(pd.read_csv(tmp_path / "csv" / "contexts.csv")) == 40
+    assert len(pd.read_csv(files["contexts"])) == len(tables["contexts"]["rows"]) == 40
 
 
-def test_formulas_are_escaped_for_spreadsheets(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x", "x.pdf", "x.html.gz"])
+def test_an_ending_that_names_no_format_is_refused_with_the_list(
+    small: Run, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        small.write_report(tmp_path / name)
+    assert all(f".{form}" in str(refused.value) for form in FORMATS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_formulas_are_escaped_for_spreadsheets() -> None:
     frame = pd.DataFrame({"group": [HOSTILE[7], "-1", "+x", "plain"]})
-    (file,) = write_csv([Table("t", "t", frame)], tmp_path)
-    rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8"))))
+    rows = list(csv.reader(io.StringIO(to_csv(Table("t", "t", frame)).decode())))
     assert [r[0] for r in rows] == ["group", "'" + HOSTILE[7], "-1", "'+x", "plain"]
 
 

@@ -133,9 +133,9 @@ def test_every_group(shown: Shown, tmp_path: Path, clinometer: Callable[..., Any
     }
     assert set(labels) == set(shown.groups.index)
     table = {cells[0][0]: cells for cells in rows(shown.report, "Groups")}
-    done = clinometer("report", shown.folder, "--format", "csv", "--out", tmp_path / "csv")
+    done = clinometer("report", shown.folder, "--out", tmp_path / "run.csv")
     assert done.status == 0, done.err
-    csv = pd.read_csv(tmp_path / "csv" / "groups.csv").set_index("group")
+    csv = pd.read_csv(tmp_path / "run-groups.csv").set_index("group")
     stated = {g["group"]: g for g in as_json([Run.load(shown.folder)], [])["runs"][0]["groups"]}
     address = shown.report.locator("#first-1-groups .tools a[download]").get_attribute("href")
     content = base64.b64decode(address.partition("base64,")[2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,26 +9,12 @@ import typer
 
 from clinometer.cli.help import PORT, opt
 from clinometer.cli.printing import console, say
+from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:
-    from clinometer.display.table import Table
     from clinometer.report import Extra, Figure
-    from clinometer.report.cards import Card
     from clinometer.runs.folder.recover import LoadedRun
-
-
-#: format -> default of --out
-FORMATS = {
-    "html": "report.html",
-    "md": "report.md",
-    "tex": "report.tex",
-    "csv": "report-csv",
-    "svg": "report-svg",
-    "png": "report-png",
-    "cards": "report-cards",
-    "slide": "slide.png",
-}
 
 
 def report_command(
@@ -37,26 +22,20 @@ def report_command(
     out: Annotated[
         Path | None,
         opt(
-            "File to write; a folder with csv, svg, png and cards.",
+            "File to write; its ending says what: .html one page; .md, .tex, .json its tables in "
+            "one file; .csv one file per table and .svg, .png one per chart, named after it "
+            "(x.csv: x-groups.csv and others).",
             "--out",
             "-o",
-            unset="report.FORMAT, or report-FORMAT for a folder",
+            unset="report.html",
         ),
     ] = None,
-    form: Annotated[
-        str,
-        opt(
-            "html: one page; md, tex: its tables in one file; csv: one file per table; svg, "
-            "png: one file per chart; cards: a picture of each finding to share (1200 × 630); "
-            "slide: one of all (1920 × 1080).",
-            "--format",
-        ),
-    ] = "html",
     sheet: Annotated[
         str | None,
         opt(
-            "Write an evidence sheet about one run instead: nist-ai-rmf, eu-ai-act, iso-42001 or "
-            "nyc-ll144 (html or md).",
+            "Write only this table about one run: nyc-ll144, the arithmetic of New York City's "
+            "Local Law 144 on word preferences.",
+            unset="the whole report",
         ),
     ] = None,
     interactive: Annotated[
@@ -66,42 +45,24 @@ def report_command(
             "--interactive",
         ),
     ] = False,
-    leaderboard: Annotated[
-        bool,
-        opt(
-            "Write static pages that rank models instead, one table per topic and context set; "
-            "RUN may be a folder with runs below it.",
-            "--leaderboard",
-        ),
-    ] = False,
-    title: Annotated[str, opt("Title of --leaderboard.", unset="made from the runs")] = "",
 ) -> None:
     """Write one HTML page about one or several runs, or its tables and charts as files.
 
-    An unfinished or damaged run is marked as such and shown as far as possible; --leaderboard
-    names it and leaves it out.
+    An unfinished or damaged run is marked as such and shown as far as possible.
     """
     from clinometer.report import open_runs, write_report
-    from clinometer.report.cards import finding_cards
-    from clinometer.report.export import write_files
-    from clinometer.report.page import report_figures, report_tables, run_summaries
+    from clinometer.report.export import format_of
     from clinometer.report.reliability import is_reliability_run
     from clinometer.runs.align import resampling_note
     from clinometer.runs.folder.recover import require_some
 
-    if form not in FORMATS:
-        raise SettingsError(f"--format: expected {', '.join(FORMATS)}; found {form!r}")
-    if interactive and form != "html":
-        raise SettingsError(f"--interactive: expected --format html, found {form}")
-    if leaderboard:
-        _write_leaderboard(runs, out or Path("leaderboard"), title)
-        return
     if sheet is not None:
-        _write_sheet(runs, sheet, out, form)
+        _write_sheet(runs, sheet, out)
         return
-    target = out or Path(FORMATS[form])
+    target = out or Path("report.html")
+    form = format_of(target)  # refused before a run is read
     if any(is_reliability_run(path) for path in runs):
-        _write_reliability(runs, target, form)
+        _write_reliability(runs, target)
         return
     opened = open_runs(runs)
     require_some(opened)
@@ -109,77 +70,32 @@ def report_command(
     for line in (*(one.notice for one in opened), resampling_note(loaded)):
         if line:
             say(line)
-    written = str(target)
-    if form in ("cards", "slide"):
-        summaries = list(run_summaries(opened).values())
-        if not summaries:
-            raise SettingsError(f"--format {form}: expected a run that can be measured, found none")
-        written = _write_pictures(finding_cards(summaries), target, form)
-    elif form == "html":
-        write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
-    elif form in ("svg", "png"):
-        extras = factor_extras(opened, risks=True)
-        figures = report_figures(opened, extras)
-        files = {target / f"{f.key}.{form}": _drawing(f, form) for f in figures}
-        write_files(files)
-        written = f"{len(files)} charts in {target}"
-    else:
-        written = _write_tables(form, report_tables(opened), target)
-    _say(written, runs[0])
+    extras: list[Extra] = []
+    if form in ("html", "svg", "png"):
+        extras = factor_extras(opened, risks=form != "html")
+    _say(write_report(opened, target, extras=extras, interactive=interactive), target, runs[0])
 
 
-def _write_pictures(cards: Sequence[Card], target: Path, form: str) -> str:
-    from clinometer.report.cards import slide
-    from clinometer.report.export import write_files
-
-    if form == "slide":
-        write_files({target: slide(cards)})
-        return str(target)
-    write_files({target / f"{card.key}.png": card.png() for card in cards})
-    return f"{len(cards)} pictures in {target}"
-
-
-def _drawing(figure: Figure, form: str) -> bytes:
-    return figure.svg().encode() if form == "svg" else figure.png()
-
-
-def _write_sheet(runs: list[Path], sheet: str, out: Path | None, form: str) -> None:
-    from clinometer.report.sheets import load_sheet, write_sheet
+def _write_sheet(runs: list[Path], sheet: str, out: Path | None) -> None:
+    from clinometer.report.export import format_of, write_as
+    from clinometer.report.tables import SHEETS
     from clinometer.runs import Run
 
-    load_sheet(sheet)  # an unknown name is refused before the run is read
+    if sheet not in SHEETS:
+        raise SettingsError(f"--sheet: expected {', '.join(SHEETS)}; found {sheet!r}")
     if len(runs) != 1:
         raise SettingsError(f"--sheet: expected one run, found {len(runs)}; write a sheet of each")
-    target = out or Path(f"{sheet}.{form}")
-    _say(str(write_sheet(Run.load(runs[0]), sheet, target, form=form)), runs[0])
+    target = out or Path(f"{sheet}.md")
+    if format_of(target) in ("html", "svg", "png"):
+        raise SettingsError(f"--sheet: expected .md, .tex, .json or .csv, found {target}")
+    table = SHEETS[sheet](Run.load(runs[0]))
+    _say(write_as(target, page=str, tables=lambda: [table], figures=list), target, runs[0])
 
 
-def _write_leaderboard(runs: list[Path], folder: Path, title: str) -> None:
-    from clinometer.report.leaderboard import collect, write_leaderboard
-
-    boards, unread = collect(runs)
-    for line in unread:
-        say(line)
-    notices = [f"{len(unread)} runs could not be read and are left out."] if unread else []
-    files = write_leaderboard(boards, folder, title=title, notices=notices)
-    console().print(
-        f"Wrote {len(files)} files. Next: open {folder / 'index.html'} in a browser, or put the "
-        "folder on any web server",
-        soft_wrap=True,
-    )
-
-
-def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
+def _write_reliability(runs: list[Path], target: Path) -> None:
     from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.benchmark_table import NOT_COMPARABLE, scored_alike
-    from clinometer.report.cards import reliability_cards
-    from clinometer.report.export import write_files
-    from clinometer.report.reliability import (
-        is_reliability_run,
-        reliability_story,
-        reliability_tables,
-        write_reliability_report,
-    )
+    from clinometer.report.reliability import is_reliability_run, write_reliability_report
 
     others = [path for path in runs if not is_reliability_run(path)]
     if others:
@@ -189,36 +105,18 @@ def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
     loaded = [ReliabilityRun.load(path) for path in runs]
     if not scored_alike(loaded):
         say(NOT_COMPARABLE)
-    written = str(target)
-    story = reliability_story(loaded) if form in ("svg", "png", "cards", "slide") else None
-    if form == "html":
-        write_reliability_report(loaded, target)
-    elif story is not None and form in ("cards", "slide"):
-        written = _write_pictures(reliability_cards(story), target, form)
-    elif story is not None:
-        figures = [] if story.picture is None else [story.picture]
-        write_files({target / f"{f.key}.{form}": _drawing(f, form) for f in figures})
-        written = f"{len(figures)} charts in {target}"
-    else:
-        written = _write_tables(form, reliability_tables(loaded), target)
-    _say(written, runs[0])
+    _say(write_reliability_report(loaded, target), target, runs[0])
 
 
-def _say(written: str, run: Path) -> None:
+def _say(files: list[Path], target: Path, run: Path) -> None:
     """Where the result is, and what comes next."""
-    text = f"Wrote {written}. Next: open it in a browser, or clinometer view {run.parent}"
+    written = str(target)
+    if files != [target]:
+        every = target.with_name(f"{target.stem}-*{target.suffix}")
+        written = f"{counted(len(files), 'file')}, {every}"
+    browser = "open it in a browser, or " if target.suffix.lower() == ".html" else ""
+    text = f"Wrote {written}. Next: {browser}clinometer view {run.parent}"
     console().print(text, markup=False, soft_wrap=True)
-
-
-def _write_tables(form: str, tables: Sequence[Table], target: Path) -> str:
-    from clinometer.report.export import to_latex, to_markdown, write_csv, write_files
-
-    if form == "csv":
-        return f"{len(write_csv(tables, target))} tables in {target}"
-    write = to_markdown if form == "md" else to_latex
-    text = "\n".join(write(table) for table in tables if len(table.frame) <= 2000)
-    write_files({target: text.encode()})
-    return str(target)
 
 
 def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra]:

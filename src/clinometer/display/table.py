@@ -35,6 +35,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     **_risks("r", "r_bias", "r_volatility"),
     "leaning": ("leans to", "text"),
     "rate": ("favourable", "share"),
+    "scoring_rate": ("scoring rate", "risk"),
     "impact_ratio": ("impact ratio", "risk"),
     "rating": ("mean rating", "risk"),
     "other": ("other", "share"),

@@ -1,8 +1,8 @@
 """Do models differ? Differences of the risks, with intervals, p-values and ranks.
 
 `compare` takes models asked in the same contexts, `compare_unpaired` models asked in their own,
-`for_draws` adapts a comparison to a set or a corpus, `rank_models` ranks many models without
-testing each pair, and `margin_verdicts` says whether one is worse by more than a margin.
+`for_draws` adapts a comparison to a set or a corpus, and `margin_verdicts` says whether one is
+worse by more than a margin.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from clinometer.measure.group_split import context_means
 from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.results import RiskReport
 from clinometer.measure.risk import decompose_grid
-from clinometer.settings import LEVEL, POSITIVE, SEED, SOME_REPLICATES
+from clinometer.settings import LEVEL, POSITIVE, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,
     BoolArray,
@@ -383,7 +383,7 @@ class Rank:
         model, measure: which.
         value: plug-in risk.
         rank: of the plug-in value; tied models share the lower rank.
-        probability: of rank 1, 2, .. in the bootstrap of `rank_models`; sums to one. Ties are
+        probability: of rank 1, 2, .. in the bootstrap of `compare`; sums to one. Ties are
             split evenly.
         low, high: ranks that the tests of `compare` leave open.
     """
@@ -781,93 +781,6 @@ def _risks(units: Units, multipliers: FloatArray) -> FloatArray:
     parts = np.where((units.weight.sum(axis=0) > 0)[:, None], parts, np.nan)
     whole = np.nansum(units.group_weights[:, None] * parts, axis=1, keepdims=True)
     return np.concatenate([whole, parts], axis=1)
-
-
-# --- Ranks without tests -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """What `rank_models` returns.
-
-    Attributes:
-        models: their names.
-        ranks: of each model in each measure, as in `compare`.
-        lower: [3,M,M], how often in the bootstrap model i has the lower R, R^b, R^v than model j;
-            a tie counts half, so `lower` and its transpose add up to one.
-        n_contexts, n_eff: contexts, and how many even ones they are worth.
-        missing_cells: cells left out because some model was not observed there.
-        replicates: as used.
-    """
-
-    models: tuple[str, ...]
-    ranks: tuple[Rank, ...]
-    lower: FloatArray
-    n_contexts: int
-    n_eff: float
-    missing_cells: int
-    replicates: int
-
-
-def rank_models(
-    *p: ArrayLike,
-    names: Sequence[str] | None = None,
-    replicates: int = 400,
-    seed: int = 0,
-    samples: Sequence[ArrayLike | None] | None = None,
-    **given: Unpack[PreferenceArguments],
-) -> Ranking:
-    """Ranks of models asked about the same groups in the same contexts, with their probabilities.
-
-    The ranks are those of `compare`, by the same paired bootstrap over contexts; the tests of
-    the pairs, which grow with the square of the models, are left out.
-
-    Args:
-        p: [X,C,Y] of each model; a single one has rank 1.
-        names, samples, mask and others: as in `compare`.
-        replicates: at least 100. A probability has a standard error of at most
-            0.5 / sqrt(replicates).
-
-    >>> rng = np.random.default_rng(0)
-    >>> lean, less = rng.beta(8, 2, (5, 80)), rng.beta(6, 4, (5, 80))
-    >>> found = rank_models(*(np.stack([a, 1 - a], -1) for a in (lean, less)), names=["A", "B"])
-    >>> [(r.model, r.rank, r.probability) for r in found.ranks if r.measure == "R"]
-    [('A', 2, (0.0, 1.0)), ('B', 1, (1.0, 0.0))]
-    """
-    arrays = [as_cells(one) for one in p]
-    if not arrays or any(array.shape != arrays[0].shape for array in arrays):
-        raise SettingsError(
-            f"rank_models: expected models over the same groups, contexts and categories, found "
-            f"{', '.join(str(array.shape) for array in arrays) or 'none'}"
-        )
-    models = as_labels(names, len(arrays), name="names")
-    SOME_REPLICATES.check("replicates", replicates)
-    SEED.check("seed", seed)
-    X, C = arrays[0].shape[:2]
-    given["mask"] = common_mask(given.get("mask"), models, (X, C))
-    grid = read_preferences(arrays[0], **given)
-    draws = paired_draws(
-        [grid, *(grid.holding(array) for array in arrays[1:])],
-        units=np.arange(C, dtype=np.intp),
-        pairs=[],
-        replicates=replicates,
-        level=0.95,  # of the pairs, of which there are none
-        overall_level=0.95,
-        seed=seed,
-        samples=samples,
-    )
-    drawn = draws.corrected - draws.errors
-    gap = drawn[:, :, None] - drawn[:, None]
-    lower = (gap < -ROUNDING).mean(axis=0) + 0.5 * (np.abs(gap) <= ROUNDING).mean(axis=0)
-    return Ranking(
-        models=models,
-        ranks=tuple(ranked(draws.overall, draws.corrected, draws.errors, models)),
-        lower=np.moveaxis(lower, -1, 0),
-        n_contexts=C,
-        n_eff=draws.n_eff,
-        missing_cells=grid.missing_cells,
-        replicates=drawn.shape[0],
-    )
 
 
 # --- Margins: non-inferiority and equivalence ----------------------------------------------------

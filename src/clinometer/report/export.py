@@ -1,16 +1,33 @@
-"""Tables as Markdown, LaTeX and CSV."""
+"""A report as files: the ending of a file's name says in which format."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clinometer.display.table import Cell, Table
-from clinometer.display.text import visible
-from clinometer.errors import RunError
+from clinometer.display.text import plain_records, visible
+from clinometer.errors import RunError, SettingsError
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
+
+if TYPE_CHECKING:
+    from clinometer.report.figure import Figure
+
+#: Endings of --out, and what each gives.
+FORMATS = {
+    "html": "one page",
+    "md": "its tables",
+    "tex": "its tables",
+    "json": "its tables",
+    "csv": "a file for each table",
+    "svg": "a file for each chart",
+    "png": "a file for each chart",
+}
+_LONGEST = 2000  # rows of a table for people; csv and json have all tables
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -113,14 +130,68 @@ def tex_text(text: object) -> str:
     return _TEX_SIGN.sub(lambda m: _TEX[m[0]], line)
 
 
-def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """One file per table, with full precision; returns the files."""
-    files = {
-        folder / f"{t.key}.csv": t.frame.map(no_formula).to_csv(index=False).encode("utf-8")
-        for t in tables
+def format_of(out: Path) -> str:
+    """The format that the ending of a name asks for.
+
+    >>> format_of(Path("tables/run.CSV"))
+    'csv'
+    """
+    form = out.suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise SettingsError(
+            f"{out}: expected a name that ends in .{', .'.join(FORMATS)}; found "
+            f"{out.suffix or 'no ending'}"
+        )
+    return form
+
+
+def write_as(
+    out: Path,
+    *,
+    page: Callable[[], str],
+    tables: Callable[[], Sequence[Table]],
+    figures: Callable[[], Sequence[Figure]],
+) -> list[Path]:
+    """Write a report in the format that the ending of `out` names; returns the files.
+
+    Of csv, svg and png there are several, named after `out` and the table or chart: `x.csv` gives
+    `x-groups.csv` and others. Only what the format needs is made.
+    """
+    form = format_of(out)
+    contents: dict[Path, bytes]
+    if form == "html":
+        contents = {out: page().encode()}
+    elif form in ("svg", "png"):
+        contents = {
+            _named(out, f.key): f.svg().encode() if form == "svg" else f.png() for f in figures()
+        }
+    elif form == "csv":
+        contents = {_named(out, t.key): to_csv(t) for t in tables()}
+    elif form == "json":
+        contents = {out: to_json(tables()).encode()}
+    else:
+        written = to_markdown if form == "md" else to_latex
+        short = [written(t) for t in tables() if len(t.frame) <= _LONGEST]
+        contents = {out: "\n".join(short).encode()}
+    write_files(contents)
+    return list(contents)
+
+
+def _named(out: Path, key: str) -> Path:
+    return out.with_name(f"{out.stem}-{key}{out.suffix}")
+
+
+def to_csv(table: Table) -> bytes:
+    """A table with full precision, as a spreadsheet may read it."""
+    return table.frame.map(no_formula).to_csv(index=False).encode("utf-8")
+
+
+def to_json(tables: Sequence[Table]) -> str:
+    """Tables by key with full precision: title, note and rows."""
+    content = {
+        t.key: {"title": t.title, "note": t.note, "rows": plain_records(t.frame)} for t in tables
     }
-    write_files(files)
-    return list(files)
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:

@@ -87,11 +87,6 @@ class Figure:
         with _drawing():
             return to_svg(self.chart(width))
 
-    def svg_alone(self, width: int = WIDE) -> str:
-        """The drawing without title and caption, to put into another one."""
-        with _drawing():
-            return to_svg(self.draw(width))
-
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
         return self.svg()
@@ -139,12 +134,7 @@ def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
     """A chart as a PNG, on white."""
     spec = chart.to_dict(validate=False)
     spec.setdefault("config", {})["background"] = "white"
-    return svg_to_png(_svg_of(spec), scale=scale)
-
-
-def svg_to_png(svg: str, *, scale: float = 1.0) -> bytes:
-    """An SVG file as a PNG."""
-    return bytes(_converter().svg_to_png(svg, scale=scale))
+    return bytes(_converter().svg_to_png(_svg_of(spec), scale=scale))
 
 
 def _svg_of(spec: dict[str, Any]) -> str:

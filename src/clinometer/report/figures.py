@@ -33,7 +33,6 @@ from clinometer.report.figure import Figure
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.findings import kinds_shown
-from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.nouns import (
     asks,
     context_noun,
@@ -715,25 +714,38 @@ def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
 def ranking_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     """Models by R, the highest first, each with its number and colour on the page."""
     rows = [
-        {**row, **chance(run.record), "number": i + 1, "ink": ink}
+        {**row, **_chance(run), "number": i + 1, "ink": ink}
         for i, (row, run, ink) in enumerate(
             zip(risk_rows(runs, names), runs, model_colours(len(runs)), strict=True)
         )
     ]
-    behind = " Grey: the same words, shuffled." if any(chance(run.record) for run in runs) else ""
-    return ranked_points(
-        sorted(rows, key=lambda r: -r["R"]),
+    rows.sort(key=lambda r: -r["R"])
+    table = pd.DataFrame(rows)
+    numbered = [
+        f"{n} {name}" for n, name in zip(table["number"], distinct(table["name"], 44), strict=True)
+    ]
+    behind = " Grey: the same words, shuffled." if any(map(_chance, runs)) else ""
+    said = "; ".join(
+        f"{r['name']}: R {risk(r['R'])}, bias {risk(r['R_bias'])}, volatility "
+        f"{risk(r['R_volatility'])}"
+        for r in rows
+    )
+    return Figure(
+        key="ranking",
         title="Risk of each model",
         caption=(
             f"Dot: R. Thick: its interval.{behind} Swing: the part that changes with the wording. "
             f"{'; '.join(dict.fromkeys(basis(run) for run in runs))}."
         ),
+        alt=f"Points with intervals. {said}.",
+        draw=lambda width: charts.ranked(table.assign(name=numbered), width=width),
+        table=table.drop(columns=["muted", "number", "ink"], errors="ignore"),
     )
 
 
-def chance(record: RunRecord) -> dict[str, Any]:
+def _chance(run: Run) -> dict[str, Any]:
     """The range of R with shuffled words."""
-    floor = record.floor
+    floor = run.record.floor
     return {} if floor is None else {"chance_low": floor.R.low, "chance_high": floor.R.high}
 
 
@@ -782,30 +794,6 @@ def components_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | Non
         alt=f"Bars in three parts. {said}.",
         draw=lambda width: charts.components(table, unit=unit, width=width),
         table=table,
-    )
-
-
-def ranked_points(
-    rows: Sequence[dict[str, Any]], *, title: str, caption: str, key: str = "ranking"
-) -> Figure:
-    """Rows of `risk_rows` in their order, each with `number` and `ink`."""
-    table = pd.DataFrame(rows)
-    names = [
-        f"{n} {name}".strip()
-        for n, name in zip(table["number"], distinct(table["name"], 44), strict=True)
-    ]
-    said = "; ".join(
-        f"{r['name']}: R {risk(r['R'])}, bias {risk(r['R_bias'])}, volatility "
-        f"{risk(r['R_volatility'])}"
-        for r in rows
-    )
-    return Figure(
-        key=key,
-        title=title,
-        caption=caption,
-        alt=f"Points with intervals. {said}.",
-        draw=lambda width: charts.ranked(table.assign(name=names), width=width),
-        table=table.drop(columns=["muted", "number", "ink"], errors="ignore"),
     )
 
 

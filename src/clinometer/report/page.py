@@ -20,7 +20,7 @@ from clinometer.report.cell_statistics import drawn
 from clinometer.report.document import asset, render_document
 from clinometer.report.examples import Example, top_examples
 from clinometer.report.explorer import explorer_data
-from clinometer.report.export import write_files
+from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
 from clinometer.report.sentences import factor_sentences, limits, sentences, swing_sentences
 from clinometer.report.summary import RunSummary, Screen, first_screen
@@ -54,15 +54,24 @@ def write_report(
     *,
     extras: Sequence[Extra] = (),
     interactive: bool = False,
-) -> list[LoadedRun]:
-    """Write the page; it appears whole or not at all. Returns the runs as they were opened.
+) -> list[Path]:
+    """Write a report in the format that the ending of `out` names; returns the files.
 
-    `interactive` puts the viewer's page of the run, with its data, into the same file; it takes a
-    single run that can be measured.
+    `.html` is the page; `.md`, `.tex` and `.json` are its tables in one file; `.csv` is a file for
+    each table, `.svg` and `.png` are one for each chart: `x.csv` gives `x-groups.csv` and others.
+    `interactive` puts the viewer's page of the run, with its data, into the page; it takes a single
+    run that can be measured.
     """
+    form = format_of(Path(out))
+    if interactive and form != "html":
+        raise SettingsError(f"interactive: expected a name that ends in .html, found {out}")
     opened = _opened(runs)
-    write_files({Path(out): _render(opened, extras, interactive=interactive).encode("utf-8")})
-    return opened
+    return write_as(
+        Path(out),
+        page=lambda: _render(opened, extras, interactive=interactive),
+        tables=lambda: report_tables(opened),
+        figures=lambda: report_figures(opened, extras),
+    )
 
 
 def render_report(
@@ -73,7 +82,7 @@ def render_report(
 
 
 def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) -> list[Figure]:
-    """Every figure of a page, with unique keys: what --format svg and png write."""
+    """Every figure of a page, with unique keys: what .svg and .png hold."""
     summaries = run_summaries(opened)
     sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
     shared = [f for s in first_screens(list(summaries.values())) for f in s.pictures]
@@ -92,7 +101,7 @@ def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) ->
 
 
 def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
-    """Every table of a page, with unique keys: what --format csv, md and tex write."""
+    """Every table of a page, with unique keys: what .csv, .json, .md and .tex hold."""
     every = [tables.risks_table(opened)]
     compared = _comparison(opened)
     every += compared["tables"] if compared else []
@@ -299,7 +308,7 @@ def _parts(summary: RunSummary) -> list[Part]:
 
 
 def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
-    """Every table of a run: what --format csv, md and tex write."""
+    """Every table of a run: what .csv, .json, .md and .tex hold."""
     if summary is None:
         stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
         return [*stored, *([tables.settings_table(one.content)] if one.content else [])]

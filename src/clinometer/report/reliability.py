@@ -20,7 +20,7 @@ from clinometer.reliability.run import ReliabilityRun, reading_notes
 from clinometer.reliability.validation_status import validation_status
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
-from clinometer.report.export import write_files
+from clinometer.report.export import write_as
 from clinometer.report.figure import Figure
 from clinometer.report.summary import Chip, Strip
 from clinometer.report.tables import settings_table
@@ -334,6 +334,16 @@ def render_reliability(runs: Sequence[ReliabilityRun]) -> str:
     return render_document("reliability.html", scripts=[asset("page.js")], story=story)
 
 
-def write_reliability_report(runs: Sequence[ReliabilityRun], out: Path) -> None:
-    """Write the page; it appears whole or not at all."""
-    write_files({out: render_reliability(runs).encode("utf-8")})
+def write_reliability_report(runs: Sequence[ReliabilityRun], out: Path) -> list[Path]:
+    """Write the page, its tables or its chart, as the ending of `out` says; returns the files."""
+
+    def figures() -> list[Figure]:
+        picture = reliability_story(runs).picture
+        return [] if picture is None else [picture]
+
+    return write_as(
+        out,
+        page=lambda: render_reliability(runs),
+        tables=lambda: reliability_tables(runs),
+        figures=figures,
+    )

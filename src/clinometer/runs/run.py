@@ -155,12 +155,12 @@ class Run:
         opened = [other if isinstance(other, Run) else Run.load(other) for other in others]
         return compare_runs([self, *opened], **how)
 
-    def write_report(self, path: str | Path) -> Path:
-        """Write the report of this run, one HTML file that works offline."""
+    def write_report(self, path: str | Path) -> list[Path]:
+        """Write the report of this run as the ending of `path` says (`.html`: one file that works
+        offline); returns the files."""
         from clinometer.report import write_report
 
-        write_report([self], Path(path))
-        return Path(path)
+        return write_report([self], path)
 
     def view(self, *, port: int = 0, browser: bool = True) -> ViewerServer:
         """Explore this run in a browser, down to single words.

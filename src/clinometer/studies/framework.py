@@ -42,7 +42,7 @@ from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.spec import folder_name
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Extra, Figure, Table, charts, write_report
-from clinometer.report.export import write_csv, write_files
+from clinometer.report.export import to_csv, write_files
 from clinometer.report.figures import basis, risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit, compare
 from clinometer.storage.atomic import only_writer
@@ -280,7 +280,7 @@ class Findings:
             for folder in (out, out / "tables", out / "charts"):
                 for stale in folder.glob(".*.tmp"):  # of a writer that was killed
                     stale.unlink(missing_ok=True)
-            write_csv(self.tables, out / "tables")
+            write_files({out / "tables" / f"{t.key}.csv": to_csv(t) for t in self.tables})
             if not missing:
                 charts = {out / "charts" / f"{f.key}.svg": f.svg().encode() for f in self.figures}
                 charts |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}

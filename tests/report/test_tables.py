@@ -1,13 +1,18 @@
-"""Scoring rates and impact ratios against a count by hand and a plain loop."""
+"""Scoring rates and impact ratios against a count by hand and a plain loop, and as a file."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
+from tests.command import Clinometer
 from tests.preferences import labelled
 
 from clinometer.measure import Preferences
-from clinometer.report.sheets import impact_ratios
+from clinometer.report.tables import impact_ratios
+from clinometer.runs import Run
 
 
 def of(p: np.ndarray, weights: np.ndarray, groups: np.ndarray) -> Preferences:
@@ -42,3 +47,12 @@ def test_cells_that_are_missing_do_not_count_and_ties_give_nothing() -> None:
     p = np.array([[[0.6, 0.4], [np.nan, np.nan]]])
     assert [r.scoring_rate for r in impact_ratios(of(p, np.ones(2), np.ones(1)))] == [1.0, 0.0]
     assert impact_ratios(of(np.full((1, 3, 2), 0.5), np.ones(3), np.ones(1))) == []
+
+
+def test_the_sheet_is_one_table(clinometer: Clinometer, small: Run, tmp_path: Path) -> None:
+    for name in ("x.csv", "x.md"):
+        done = clinometer("report", small.path, "--sheet", "nyc-ll144", "--out", tmp_path / name)
+        assert done.status == 0, done.err
+    table = pd.read_csv(tmp_path / "x-nyc-ll144.csv")
+    assert list(table["impact_ratio"]) == [r.ratio for r in impact_ratios(small.preferences)]
+    assert "no bias audit" in (tmp_path / "x.md").read_text(encoding="utf-8")
