@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from tests.processes import PATIENCE_S
 from tests.report.made import made_run
 
-from clinometer.runs import Run
+from clinometer.runs import Run, RunFolder
 from clinometer.studies.factors import builtin_factors
 
 
@@ -139,15 +140,13 @@ def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> list[Path]:
-    """Two runs of the same questions, one of them with intervals by clusters. Nothing here measures
-    it again, so the label need not be there."""
+    """Two runs of the same questions, one of them with intervals by clusters."""
     folders = [tmp_path / "plain", tmp_path / "clustered"]
     for seed, folder in enumerate(folders):
-        made_run(folder, groups=6, contexts=12, model=folder.name, seed=seed)
-    file = folders[1] / "run.json"
-    record = json.loads(file.read_text(encoding="utf-8"))
-    record["settings"]["clusters"] = "predicate"
-    file.write_text(json.dumps(record), encoding="utf-8")
+        run = made_run(folder, groups=6, contexts=12, model=folder.name, seed=seed, orders=2)
+    settings = replace(run.record.settings, clusters="wording")
+    record = run.record.model_copy(update={"settings": settings})
+    Run.measured(record, run.preferences, settings, folder=RunFolder(folders[1]))
     return folders
 
 
@@ -156,7 +155,7 @@ def test_a_report_says_that_intervals_rest_on_different_units(
     clinometer: Callable[..., Any], mixed: list[Path], tmp_path: Path
 ) -> None:
     done = clinometer("report", *mixed, "--out", tmp_path / "page.html")
-    said = "contexts for plain, clusters of contexts by predicate for clustered"
+    said = "contexts for plain, clusters of contexts by wording for clustered"
     assert said in done.err
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
     clinometer("report", *mixed, "--out", tmp_path / "page.md")
@@ -167,11 +166,11 @@ def test_a_report_says_that_intervals_rest_on_different_units(
 
 def test_a_comparison_says_so_too(clinometer: Callable[..., Any], mixed: list[Path]) -> None:
     shown = clinometer("compare", *mixed).out
-    assert "by predicate for clustered" in shown
+    assert "by wording for clustered" in shown
     assert "This comparison resamples contexts for all of them." in shown
     found = json.loads(clinometer("compare", *mixed, "--json").out)
-    assert "by predicate for clustered" in found["notes"][0]
+    assert "by wording for clustered" in found["notes"][0]
     file = mixed[1] / "run.json"
-    alike = file.read_text(encoding="utf-8").replace('"clusters": "predicate"', '"clusters": null')
+    alike = file.read_text(encoding="utf-8").replace('"clusters": "wording"', '"clusters": null')
     file.write_text(alike, encoding="utf-8")
     assert json.loads(clinometer("compare", *mixed, "--json").out)["notes"] == []

@@ -137,6 +137,12 @@ def test_settings_are_keywords_too() -> None:
         audit("reference:random", temperature=0.5)
 
 
+def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
+    names = ["reference:random", "reference:unbiased", "reference:stereotyped"]
+    runs = audit(names, topic=TOPIC, contexts=CONTEXTS, out=tmp_path)
+    assert [run.path for run in runs] == [tmp_path / name.replace(":", "-") for name in names]
+
+
 @pytest.mark.usefixtures("no_model")
 def test_a_finished_run_is_not_rescored(run: Run) -> None:
     again = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path)

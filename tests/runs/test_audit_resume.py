@@ -7,9 +7,11 @@ import random
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tests.processes import python, until
 from tests.runs.small_audit import CELLS, MODEL, SMALL, Started, finish, same
 
 from clinometer.errors import RunError
+from clinometer.measure import Preferences
 from clinometer.report import write_report
 from clinometer.runs import Run, RunFolder, audit
 from clinometer.storage.result_folder import _LOOKS_S
@@ -86,6 +89,46 @@ def test_measuring_again_needs_no_model_and_no_torch(small: Run, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
     assert same(Run.load(out), small)
+
+
+@pytest.mark.usefixtures("no_model")
+def test_a_resume_reads_its_record_once_and_measures_once(
+    small: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a finished run is loaded as it was measured."""
+    calls: Counter[str] = Counter()
+
+    def counting(kind: type, name: str) -> None:
+        method = getattr(kind, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return method(*args, **options)
+
+        monkeypatch.setattr(kind, name, counted)
+
+    out = tmp_path / "run"
+    shutil.copytree(present(small.path), out)
+    counting(RunFolder, "read_record")
+    counting(Preferences, "estimate")
+    audit(MODEL, out=out, **SMALL)
+    assert calls == {"read_record": 1, "estimate": 1}
+    calls.clear()
+    loaded = Run.load(out)
+    assert calls == {"read_record": 1}
+    assert same(loaded, small)
+    assert loaded.risks.to_dict() == small.risks.to_dict()
+    again = loaded.preferences.estimate(**loaded.record.settings.inference())
+    assert again.to_dict() == loaded.risks.to_dict()
+
+
+def test_fresh_starts_over_where_the_record_is_damaged(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    audit("reference:random", out=out, **SMALL)
+    (out / "run.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunError, match="damaged"):
+        audit("reference:random", out=out, **SMALL)
+    assert audit("reference:random", out=out, fresh=True, **SMALL).risks.R.value == 1
 
 
 # --- damage -----------------------------------------------------------------------------------

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
-from clinometer.errors import Unmeasurable
+from clinometer.errors import RunError, Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
@@ -67,12 +67,12 @@ def _of_each(audit_one: Callable[Concatenate[str | ModelSpec, P], Run]) -> Audit
     def audit(model: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
         if isinstance(model, str | ModelSpec):
             return audit_one(model, *args, **kwargs)
+        out: Any = kwargs.pop("out", None)
         runs = []
-        for one in model:
-            if (out := kwargs.get("out")) is not None:
-                name = one.name if isinstance(one, ModelSpec) else one
-                kwargs = {**kwargs, "out": Path(str(out)) / folder_name(name)}  # type: ignore[assignment]
-            runs.append(audit_one(one, *args, **kwargs))
+        for each in model:
+            name = each.name if isinstance(each, ModelSpec) else each
+            place: Any = {} if out is None else {"out": Path(out) / folder_name(name)}
+            runs.append(audit_one(each, *args, **kwargs, **place))
         return runs
 
     return audit
@@ -123,30 +123,33 @@ def audit(
         topic = plan.protocol.load_topic() if topic is None else topic
         contexts = plan.protocol.contexts if contexts is None else contexts
     folder = None if out is None else RunFolder(Path(out))
-    held = folder.read_record() if folder and folder.exists() else None
-    begun = None if held is None or fresh else held.protocol  # which a later plan cannot replace
-    planned = None
-    if begun is not None:
-        planned = planned_settings(begun)
-    elif plan is not None:
-        planned = plan.protocol.settings
-    resolved = resolve(
-        options,
-        topic if isinstance(topic, Topic) else load_topic(topic or "gender"),
-        contexts,
-        settings=settings,
-        model=model,
-        planned=planned,
-        earlier=folder.earlier() if folder and not fresh else None,
-    )
-    settings = resolved.settings
-    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-    spec = spec.asked_with(settings.load)
-    readout = ReadoutQuery.of(resolved.topic)
     with ExitStack() as stack:
+        held = None
         if folder:
-            stack.enter_context(folder.opened(audit_identity(spec.name, resolved), fresh=fresh))
-        record = folder.read_record() if folder and folder.exists() else None
+            stack.enter_context(folder.locked())
+            held = _read_before(folder, fresh=fresh)
+        record = None if fresh else held
+        begun = None if record is None else record.protocol  # which a later plan cannot replace
+        planned = None
+        if begun is not None:
+            planned = planned_settings(begun)
+        elif plan is not None:
+            planned = plan.protocol.settings
+        resolved = resolve(
+            options,
+            topic if isinstance(topic, Topic) else load_topic(topic or "gender"),
+            contexts,
+            settings=settings,
+            model=model,
+            planned=planned,
+            earlier=None if record is None else record.identity,
+        )
+        settings = resolved.settings
+        spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+        spec = spec.asked_with(settings.load)
+        readout = ReadoutQuery.of(resolved.topic)
+        if folder:
+            _resume(folder, audit_identity(spec.name, resolved), record, fresh=fresh)
         if spec.place is ModelSource.REFERENCE:
             known = None if plan is None else plan.record(begun, late=None)
             return _audit_reference(spec, resolved, folder, known or begun)
@@ -228,6 +231,26 @@ def _audit_reference(
 
 
 # --- models that are scored -------------------------------------------------------------------
+
+
+def _read_before(folder: RunFolder, *, fresh: bool) -> RunRecord | None:
+    """The record of an earlier attempt, read once, under the lock; one that cannot be read does not
+    keep `fresh` from starting over."""
+    try:
+        return folder.read_record() if folder.exists() else None
+    except RunError:
+        if fresh:
+            return None
+        raise
+
+
+def _resume(
+    folder: RunFolder, identity: Mapping[str, Any], record: RunRecord | None, *, fresh: bool
+) -> None:
+    """Begin, or go on with the record's run where that is of the same identity."""
+    if fresh:
+        folder.clear()
+    folder.resume(identity, None if record is None else record.identity)
 
 
 def _same_weights(begun: ModelRecord, revision: str | None) -> None:
@@ -318,8 +341,9 @@ def _ask_edited(
         inside, own = None, None
         if folder is not None:
             inside = RunFolder(folder.path / PLACEBO)
-            stack.enter_context(inside.opened(audit_identity(record.model.id, about), fresh=fresh))
-            own = inside.read_record() if inside.exists() else None
+            stack.enter_context(inside.locked())
+            own = None if fresh else _read_before(inside, fresh=False)
+            _resume(inside, audit_identity(record.model.id, about), own, fresh=fresh)
         if own is not None:
             own.model.check_same(record.model)
         else:

@@ -22,6 +22,8 @@ from clinometer.runs.folder.folder import (
     RunFolder,
     preference_rows,
     stored_preferences,
+    stored_report,
+    with_report,
 )
 from clinometer.runs.folder.record import (
     BoundsRecord,
@@ -185,7 +187,7 @@ class Run:
         """Write everything of a finished run except its scores."""
         tables: dict[str, pa.Table | Iterable[pa.Table]] = {
             "preferences": preference_rows(self.preferences),
-            "groups": pa.Table.from_pylist(answered_groups(self)),
+            "groups": with_report(pa.Table.from_pylist(answered_groups(self)), self.risks),
             "contexts": self._contexts_table(),
         }
         folder.write_finished(self.record, tables)
@@ -205,12 +207,11 @@ class Run:
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """Read a finished run; its risks are measured again from its preferences."""
+        """Read a finished run as it was measured; nothing is measured again."""
         folder = RunFolder(Path(path))
         record, tables = folder.read_finished()
         preferences = stored_preferences(record, tables)
-        report = _report(preferences, record.settings, known=record.model.kind == "reference")
-        return cls(record, preferences, report, folder.path)
+        return cls(record, preferences, stored_report(record, tables, preferences), folder.path)
 
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:

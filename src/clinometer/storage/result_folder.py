@@ -64,8 +64,8 @@ class ResultFolder(Resumable, Generic[Record]):
         self.clear_scores()
 
     @contextmanager
-    def opened(self, identity: Identity, *, fresh: bool = False) -> Iterator[None]:
-        with super().opened(identity, fresh=fresh):
+    def locked(self) -> Iterator[None]:
+        with super().locked():
             for stale in self.path.rglob(".*.tmp"):  # of a writer that was killed
                 stale.unlink(missing_ok=True)
             yield

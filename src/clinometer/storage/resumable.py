@@ -50,20 +50,29 @@ class Resumable(ABC):
         """Remove what earlier attempts stored, and nothing else."""
 
     @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep every other process from writing."""
+        with only_writer(self.path, self.lock_file, error=self.error):
+            yield
+
+    @contextmanager
     def opened(self, identity: Identity, *, fresh: bool = False) -> Iterator[None]:
         """Begin, or resume what was begun with the same identity; `fresh` starts over."""
-        with only_writer(self.path, self.lock_file, error=self.error):
+        with self.locked():
             if fresh:
                 self.clear()
-            before = self.earlier()
-            if before is None:
-                self.begin(identity)
-            elif changed := differences(before, identity):
-                raise self.error(
-                    f"{self.path}: was begun with other settings: {', '.join(changed)}; choose "
-                    "another --out, or --fresh to start over"
-                )
+            self.resume(identity, self.earlier())
             yield
+
+    def resume(self, identity: Identity, before: Identity | None) -> None:
+        """Begin where there is nothing from before, and refuse to go on with another identity."""
+        if before is None:
+            self.begin(identity)
+        elif changed := differences(before, identity):
+            raise self.error(
+                f"{self.path}: was begun with other settings: {', '.join(changed)}; choose "
+                "another --out, or --fresh to start over"
+            )
 
 
 def recorded_settings(file: Path) -> Identity | None:

@@ -12,6 +12,7 @@ placebo/                the run of irrelevant edits of its questions (--placebo)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,12 @@ from numpy.typing import NDArray
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
 from clinometer.measure.correction import Sampling
+from clinometer.measure.intervals import METHOD
 from clinometer.measure.preferences import as_reference
+from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.models import WordScores
 from clinometer.runs.folder.record import RunRecord
+from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.parquet_parts import Parts
 from clinometer.storage.result_folder import ResultFolder
 
@@ -131,17 +135,24 @@ def preference_rows(preferences: Preferences) -> Iterator[pa.Table]:
         yield pa.Table.from_pandas(frame, preserve_index=False)
 
 
-def stored_preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
-    """The preferences of a finished run, from what `read_finished` gives of its folder."""
+@contextmanager
+def _fitting(record: RunRecord) -> Iterator[None]:
+    """Say so where a record has the tables of another run."""
     try:
-        return _preferences(record, tables)
+        yield
     except ClinometerError:
         raise
-    except (KeyError, TypeError, ValueError) as error:  # a record with the tables of another
+    except (KeyError, TypeError, ValueError) as error:
         raise RunError(
             f"run of {record.model.id!r}: run.json and its tables do not fit together; "
             f"{RunFolder.repair} writes the tables again from the scores"
         ) from error
+
+
+def stored_preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
+    """The preferences of a finished run, from what `read_finished` gives of its folder."""
+    with _fitting(record):
+        return _preferences(record, tables)
 
 
 def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
@@ -190,3 +201,65 @@ def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
     if name not in table.columns:
         return None
     return table[name].to_numpy(dtype=float).reshape(shape)
+
+
+# --- The risks of a run, as they were measured ----------------------------------------------------
+
+
+#: What a report holds of each group beside the columns that `RiskReport.groups_table` shows.
+NOT_SHOWN = _EFFECTIVE, _MEAN = "n_eff", "mean_stereotype"
+_RISKS = ("r", "r_bias", "r_volatility")
+
+
+def with_report(groups: pa.Table, report: RiskReport) -> pa.Table:
+    """groups.parquet: with what `stored_report` needs beside the columns that people read."""
+    means = pa.array(report.mean_stereotype.reshape(-1), from_pandas=True)
+    size = len(report.categories)
+    groups = groups.append_column(_EFFECTIVE, pa.array(report.n_eff_by_group, from_pandas=True))
+    return groups.append_column(_MEAN, pa.FixedSizeListArray.from_arrays(means, size))
+
+
+def stored_report(
+    record: RunRecord, tables: Mapping[str, pa.Table], preferences: Preferences
+) -> RiskReport:
+    """The risks that `write` stored, from run.json and groups.parquet."""
+    with _fitting(record):
+        return _report(record, tables["groups"], preferences)
+
+
+def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> RiskReport:
+    if record.summary is None or record.n_eff is None:
+        raise RunError(f"run of {record.model.id!r}: expected a summary in run.json, found none")
+    grid, summary = preferences.grid, record.summary
+    r, r_bias, r_volatility = (_numbers(groups, name) for name in _RISKS)
+    ends = [
+        np.stack([_numbers(groups, f"{name}_low"), _numbers(groups, f"{name}_high")], axis=1)
+        for name in _RISKS
+    ]
+    without = all(np.isnan(pair).all() for pair in ends)
+    return RiskReport(
+        groups=preferences.groups,
+        categories=preferences.categories,
+        r=r,
+        r_bias=r_bias,
+        r_volatility=r_volatility,
+        mean_stereotype=groups[_MEAN].combine_chunks().flatten().to_numpy().reshape(len(r), -1),
+        group_weights=grid.group_weights,
+        R=summary.R,
+        R_bias=summary.R_bias,
+        R_volatility=summary.R_volatility,
+        n_contexts=grid.contexts_asked,
+        n_eff=record.n_eff,
+        n_eff_by_group=_numbers(groups, _EFFECTIVE),
+        missing_cells=grid.missing_cells,
+        missing_groups=tuple(g for g, risk in zip(grid.groups, r, strict=True) if np.isnan(risk)),
+        criterion=grid.criterion,
+        intervals=None if without else GroupIntervals(*ends, record.settings.level, METHOD),
+        R_shared=summary.R_shared,
+        R_between=summary.R_between,
+    )
+
+
+def _numbers(table: pa.Table, name: str) -> FloatArray:
+    """A column of numbers; NaN where there is none."""
+    return np.array(table[name].to_numpy(), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 `open_run` says which it is and reads what can be shown, at one of three depths:
 
-    run       everything, measured again from the preferences
+    run       everything, as it was measured
     stored    the risks as the folder's own groups.parquet and run.json have them
     nothing   a line that says why, and what to do
 
@@ -26,7 +26,7 @@ from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.folder.folder import RunFolder, scores_of
+from clinometer.runs.folder.folder import NOT_SHOWN, RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
@@ -57,7 +57,7 @@ class LoadedRun:
     run       the whole run, or None
     content   run.json as stored, of any schema; {} if it cannot be read
     topic     the title of its topic
-    groups    groups.parquet as stored, for a run that cannot be measured again
+    groups    groups.parquet as stored, for a run that cannot be loaded
     done, total   cells scored of a half-finished run
     """
 
@@ -172,6 +172,7 @@ def _groups(path: Path) -> pd.DataFrame | None:
 
     try:
         frame = read_parquet(path / "groups.parquet").to_pandas()
+        frame = frame.drop(columns=list(NOT_SHOWN), errors="ignore")
     except (OSError, ValueError):
         return None
     if any(c not in frame.columns for c in _NEEDED) or frame.empty:
