@@ -95,7 +95,7 @@ def one_audit(arguments: list[str], started: float) -> None:
     stages = Stages()
     from clinometer.cli import audit as command
     from clinometer.cli import main as clinometer_main
-    from clinometer.models.tokens import slot_prompts
+    from clinometer.models import tokens
     from clinometer.runs.cells import CellGrid
     from clinometer.runs.folder.folder import RunFolder
     from clinometer.runs.run import Run
@@ -150,7 +150,7 @@ def one_audit(arguments: list[str], started: float) -> None:
         return scorer
 
     ModelQuery.open = opening  # type: ignore[method-assign]
-    stages.wrap("tokenise", slot_prompts, "_around_marker")
+    stages.wrap("tokenise", tokens, "_around_marker")
     stages.wrap("find", Scoring, "_fill_from_cache")
     stages.wrap("prompts", CellGrid, "prompts")
     stages.wrap("store", RunFolder, "write_scores")

@@ -60,10 +60,10 @@ VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_page
 TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
 
 NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
-IDENTITY, PLANS = "tests/models/catalog/test_identity.py", "tests/runs/test_protocol.py"
+IDENTITY, PLANS = "tests/models/catalog/test_weights_revision.py", "tests/runs/test_protocol.py"
 GATE, HARNESS = "tests/gate/test_decision.py", "tests/bridges/lm_eval/test_task_folder.py"
 INPUTS, OUTPUTS = "tests/security/test_inputs.py", "tests/security/test_outputs.py"
-LOADER, WEIGHTS = "models/catalog/pretrained.py", "models/catalog/identity.py"
+LOADER, WEIGHTS = "models/catalog/pretrained.py", "models/catalog/weights.py"
 PLAN, VERDICT, LOG = "runs/protocol.py", "gate/decision.py", "bridges/lm_eval.py"
 
 MUTATIONS = (
@@ -106,7 +106,7 @@ MUTATIONS = (
     # servers that lie
     Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "together"),
     Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
-    Mutation("possible", "models/server/reply.py", "or number > 1e-3", "", SERVERS, "single_probability"),
+    Mutation("possible", "models/server/routes.py", "or number > 1e-3", "", SERVERS, "single_probability"),
     # servers that flood
     Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
@@ -158,7 +158,7 @@ MUTATIONS = (
     # what has no end, and what is paid for
     Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
     Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
-    Mutation("endless", "models/server/reply.py", "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
+    Mutation("endless", "models/server/routes.py", "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
     Mutation("paid", CLIENT, "isinstance(v, int) and 0 <= v", "isinstance(v, int) and v", INPUTS, "count_of_tokens"),
     Mutation("paid", "storage/reply_log.py", "self.used[name] = max(n, self.used.get(name, 0))", "pass", "tests/storage/test_reply_log.py"),

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from clinometer.models import ModelSpec, open_model
-from clinometer.models.local.slot_logits import light_kernels
+from clinometer.models.local.batches import light_kernels
 from clinometer.models.texts.likelihood import score_texts
 from clinometer.models.texts.types import MASKING, MarkedText, TextOptions
 

@@ -44,7 +44,7 @@ INSIDE = {
         "cli/printing.py",
         "models/catalog/pretrained.py",
         "models/local/seq2seq.py",
-        "models/local/slot_logits.py",
+        "models/local/batches.py",
         "models/scoring/chain_rule.py",
         "storage/untrusted.py",
     },

@@ -18,8 +18,8 @@ from tests.models.server.proxy import Proxy
 from tests.processes import free_port, model_server
 
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
-from clinometer.models.catalog.open import open_writer
 from clinometer.models.catalog.weights import embedded_gguf, folder_of_gguf
+from clinometer.models.open import open_writer
 from clinometer.runs import Run
 from clinometer.runs.answers import answered_groups
 from clinometer.topics import Prompt

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import TopicError
-from clinometer.models.generation.replies import open_reader, read_replies
+from clinometer.models.replies import open_reader, read_replies
 from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
 from clinometer.readouts.score import ScoreReader
 from clinometer.readouts.tables import ScoreTable, parse_readout

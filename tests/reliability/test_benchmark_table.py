@@ -86,7 +86,7 @@ def test_the_preferred_side_matches_a_computation_by_hand() -> None:
     """By hand: words both sentences share, the differing ones visible; and the other way round."""
     import torch
 
-    from clinometer.models.local.slot_logits import light_kernels
+    from clinometer.models.local.batches import light_kernels
 
     bert: Any = open_model("pocket:bert")
     pair = ("The nurse said she left.", "The nurse said he left.")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.models import ModelInfo
-from clinometer.models.generation.writer import Turn
+from clinometer.models.protocol import Turn
 from clinometer.reliability import Statement, load_statements
 from clinometer.reliability.blanks import (
     PointSettings,

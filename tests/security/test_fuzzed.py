@@ -36,16 +36,15 @@ from clinometer.bridges.lm_eval import import_lm_eval
 from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError
-from clinometer.models import open_model
+from clinometer.models import open_model, tokens
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_of_gguf
-from clinometer.models.generation import chat
-from clinometer.models.generation.chat import in_template
-from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.models.options import LoadOptions, SampleOptions
+from clinometer.models.replies import ReadoutQuery
 from clinometer.models.server import client as client_module
-from clinometer.models.server import reply as reply_module
+from clinometer.models.server import routes
 from clinometer.models.server.client import _code_of, _tokens_of
+from clinometer.models.tokens import in_template
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.recover import open_run
@@ -210,7 +209,7 @@ def test_chat_templates(data: st.DataObject, folder: Path) -> None:
     pieces = st.lists(st.sampled_from(TEMPLATE_PIECES) | st.text(max_size=8), max_size=12)
     template = "".join(data.draw(pieces)) + " "
     with pytest.MonkeyPatch.context() as patch:  # twenty seconds of each loop are too many
-        patch.setattr(chat, "limited", partial(limited, seconds=2))
+        patch.setattr(tokens, "limited", partial(limited, seconds=2))
         in_template(Templated(template), [{"role": "user", "content": "Hi"}])
 
 
@@ -366,11 +365,11 @@ def test_a_record_with_the_tables_of_another_is_one_line(finished: Path, tmp_pat
 
 #: How each reader is called, and the abilities of a server whose reply it reads.
 READERS = {
-    "list": (reply_module.first_place, ("logprobs",)),
-    "ids": (reply_module.first_place, ("logprobs", "names-ids")),
-    "echo": (lambda reply: reply_module.echoed(reply, 3), ("logprobs", "echo")),
-    "prompt": (lambda reply: reply_module.of_prompt(reply, (1, 2, 3)), ("prompt-logprobs",)),
-    "texts": (lambda reply: reply_module.texts(reply, 4, 8), ("logprobs",)),
+    "list": (routes.first_place, ("logprobs",)),
+    "ids": (routes.first_place, ("logprobs", "names-ids")),
+    "echo": (lambda reply: routes.echoed(reply, 3), ("logprobs", "echo")),
+    "prompt": (lambda reply: routes.of_prompt(reply, (1, 2, 3)), ("prompt-logprobs",)),
+    "texts": (lambda reply: routes.texts(reply, 4, 8), ("logprobs",)),
 }
 
 
@@ -407,7 +406,7 @@ def test_replies(reader: str, data: st.DataObject) -> None:
         numbers = read(reply)
     except Exception:  # as in the client
         return
-    if isinstance(numbers, reply_module.Listed):
+    if isinstance(numbers, routes.Listed):
         numbers = [*numbers.by_id.values(), *numbers.by_text.values(), numbers.written[1]]
     assert all(value <= 0.0 for value in numbers if isinstance(value, float))
 

@@ -22,11 +22,10 @@ from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.generation.chat import in_template
 from clinometer.models.options import ServerOptions
-from clinometer.models.server import reply as reply_module
+from clinometer.models.server import routes
 from clinometer.models.server.client import Address, Client, WrongReply, _Failed, _tokens_of
-from clinometer.models.tokens.local_tokenizer import check_tokenizer_words
+from clinometer.models.tokens import check_tokenizer_words, in_template
 from clinometer.runs import Run, read_table
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.recover import open_run
@@ -203,9 +202,9 @@ def test_a_reply_is_no_longer_than_its_tokens() -> None:
     def reply(length: int) -> dict[str, Any]:
         return {"choices": [{"text": "x" * length}]}
 
-    assert reply_module.texts(reply(2000), 1, 8) == ["x" * 2000]
+    assert routes.texts(reply(2000), 1, 8) == ["x" * 2000]
     with pytest.raises(WrongReply, match="more text"):
-        reply_module.texts(reply(2_000_000), 1, 8)
+        routes.texts(reply(2_000_000), 1, 8)
 
 
 @pytest.mark.parametrize(
@@ -337,10 +336,7 @@ class Templated:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("generation.chat", "tokens.local_tokenizer"):
-        monkeypatch.setattr(
-            f"clinometer.models.{module}.limited", lambda work: limited(work, seconds=1)
-        )
+    monkeypatch.setattr("clinometer.models.tokens.limited", lambda work: limited(work, seconds=1))
 
 
 @pytest.mark.usefixtures("impatient")

@@ -17,7 +17,7 @@ from tests.report.made import HOSTILE, made_run
 from tests.web.conftest import served
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.models.server.providers import is_loopback
+from clinometer.models.providers import is_loopback
 from clinometer.storage.atomic import only_writer
 from clinometer.web import viewer
 from clinometer.web.app import new_app

@@ -32,10 +32,10 @@ from clinometer.extras import require
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo
-from clinometer.models.generation.replies import open_reader, read_replies
-from clinometer.models.generation.sampled import Recogniser, counted, word_report
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import WordReport
+from clinometer.models.replies import open_reader, read_replies
+from clinometer.models.sampled import Recogniser, counted, word_report
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.cells import CellGrid

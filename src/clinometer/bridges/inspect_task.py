@@ -15,10 +15,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
 from clinometer.display.numbers import MEASURES
-from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import SampleOptions
-from clinometer.models.server.accepted import NO_CUTS
-from clinometer.models.server.chat import INSTRUCTION
+from clinometer.models.sampled import seed_for
+from clinometer.models.server.chat import INSTRUCTION, NO_CUTS
 from clinometer.runs import AuditSettings
 from clinometer.runs.settings import select_contexts
 from clinometer.topics import load_topic, parse_topic

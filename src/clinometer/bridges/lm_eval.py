@@ -38,8 +38,7 @@ from clinometer.errors import (
 )
 from clinometer.measure import decompose, membership, preference
 from clinometer.models import LoadOptions, ModelInfo, WordReport, WordScores
-from clinometer.models.tokens.local_tokenizer import local_tokenizer
-from clinometer.models.tokens.word_tokens import WordList
+from clinometer.models.tokens import WordList, local_tokenizer
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord, MetricRecord

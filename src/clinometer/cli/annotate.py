@@ -69,7 +69,7 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
-    from clinometer.models.server.providers import is_loopback
+    from clinometer.models.providers import is_loopback
     from clinometer.web.annotation import Store, annotation, read_task
     from clinometer.web.annotation.pages import read_guidelines
     from clinometer.web.annotation.store import write_export

@@ -11,7 +11,7 @@ from clinometer.cli.printing import say
 from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
 from clinometer.models import ModelSpec
-from clinometer.models.server.providers import is_paid
+from clinometer.models.providers import is_paid
 from clinometer.runs.cost import Cost
 
 

@@ -27,7 +27,7 @@ from clinometer.measure.planning import (
     half_width,
     plan_replies,
 )
-from clinometer.models.server.providers import hosted
+from clinometer.models.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol

@@ -32,9 +32,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from clinometer.errors import ModelError, ModelNotFound, SettingsError, first_problem
 from clinometer.extras import require
 from clinometer.models.catalog.spec import APPLICATION, ModelSource, ModelSpec
-from clinometer.models.generation.asking import AskingSampler
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
+from clinometer.models.providers import is_loopback
+from clinometer.models.sampled import AskingSampler
 from clinometer.models.server.client import (
     NO_ACCESS,
     Address,
@@ -42,7 +43,6 @@ from clinometer.models.server.client import (
     Key,
     RequestRefused,
 )
-from clinometer.models.server.providers import is_loopback
 from clinometer.storage.untrusted import MOST_RECORD, parse_json, parse_toml, read_bytes
 from clinometer.topics.conversation import messages_of, record_of
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.models.server.providers import given_price
+from clinometer.models.providers import given_price
 from clinometer.settings import (
     COUNT,
     POSITIVE,

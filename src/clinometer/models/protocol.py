@@ -1,4 +1,7 @@
-"""What every kind of model promises: prompts and words in, log-probabilities out."""
+"""What every kind of model promises: prompts and words in, log-probabilities out.
+
+A scorer rates given words; a writer chooses its own.
+"""
 
 from __future__ import annotations
 
@@ -145,3 +148,27 @@ class Scorer(Protocol):
 
     def close(self) -> None:
         """Release resources: connections, or an engine's processes."""
+
+
+#: (role, what was said); roles are user and assistant in turn, after system if there is one.
+Turn = tuple[str, str]
+
+
+class Writer(Protocol):
+    """Protocol for models that reply to a conversation."""
+
+    info: ModelInfo
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        """n one-line replies of at most `length` tokens; temperature 0 decodes greedily.
+
+        Everything after the first line that contains a word is dropped.
+        """

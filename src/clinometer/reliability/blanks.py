@@ -17,8 +17,9 @@ import numpy as np
 from clinometer.display.text import Plain, to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions
-from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.writer import Turn, Writer, seed_for
+from clinometer.models.open import open_writer
+from clinometer.models.protocol import Turn, Writer
+from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import statement_row
 from clinometer.reliability.pair_merge import Merged, merge
 from clinometer.reliability.parsing import DEFAULT_PARSER, parse

@@ -16,7 +16,7 @@ from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
 from clinometer.models.catalog.spec import APPLICATION, folder_name
-from clinometer.models.generation.replies import ReadoutQuery
+from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder

@@ -12,7 +12,7 @@ import numpy as np
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import RiskReport
 from clinometer.measure.judge import Confusion, calibrated_risks, unlike
-from clinometer.models.generation.replies import open_reader
+from clinometer.models.replies import open_reader
 from clinometer.readouts.protocol import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.folder.folder import RunFolder

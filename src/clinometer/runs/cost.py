@@ -15,8 +15,8 @@ from clinometer.errors import SettingsError
 from clinometer.measure.planning import contexts_and_replies
 from clinometer.models import LoadOptions, ModelSource, ModelSpec
 from clinometer.models.options import QUESTION
+from clinometer.models.providers import Price, price_of
 from clinometer.models.server.chat import INSTRUCTION
-from clinometer.models.server.providers import Price, price_of
 from clinometer.topics import Topic
 
 _BYTES, _AROUND = 3.6, 8

@@ -28,7 +28,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clinometer.errors import SettingsError
-from clinometer.models.server.providers import is_loopback
+from clinometer.models.providers import is_loopback
 from clinometer.report.document import asset, environment, stylesheet
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from clinometer.models.generation.writer import seed_for
+from clinometer.models.sampled import seed_for
 from clinometer.models.server.chat import INSTRUCTION
 
 REPLIES = (" he left", "She said", "I'm sorry, but", " they", "her hands", " the man")

@@ -14,7 +14,7 @@ from tests.command import Clinometer
 
 from clinometer.bridges.inspect import import_inspect
 from clinometer.errors import SettingsError, TableError
-from clinometer.models.generation.sampled import Recogniser
+from clinometer.models.sampled import Recogniser
 from clinometer.models.server.chat import INSTRUCTION
 from clinometer.runs import Run
 from clinometer.topics import load_topic

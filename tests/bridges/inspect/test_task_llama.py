@@ -15,7 +15,7 @@ from clinometer import audit
 from clinometer.bridges.inspect import import_inspect
 from clinometer.contexts import load_contexts
 from clinometer.contexts.load import default_contexts
-from clinometer.models.generation.replies import open_reader
+from clinometer.models.replies import open_reader
 from clinometer.runs import Run, RunFolder
 from clinometer.storage.untrusted import NOTHING
 from clinometer.topics import load_topic

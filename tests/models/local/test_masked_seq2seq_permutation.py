@@ -13,9 +13,9 @@ import transformers
 from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.local.batches import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
-from clinometer.models.local.slot_logits import light_kernels, read_log_probs
-from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
+from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
 
 CPU = LoadOptions(device="cpu")
@@ -137,7 +137,7 @@ def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.Monkey
     for family in ("bert", "t5"):
         scorer = opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
-        monkeypatch.setattr("clinometer.models.tokens.slot_prompts._SLICE", 2)
+        monkeypatch.setattr("clinometer.models.tokens._SLICE", 2)
         monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
         monkeypatch.setitem(
             __import__("clinometer.models.local.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import MOST_MASS, WordQuery, expand, scattered
-from clinometer.models.tokens.word_tokens import Tokens, Trie
+from clinometer.models.tokens import Tokens, Trie
 from clinometer.statistics.arrays import FloatArray
 
 HER, S, HIM = 1, 2, 3

@@ -16,8 +16,8 @@ import torch
 
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, ModelSpec, open_model
+from clinometer.models.local.batches import light_kernels
 from clinometer.models.local.causal import CausalScorer
-from clinometer.models.local.slot_logits import light_kernels
 from clinometer.models.texts.likelihood import (
     encode_texts,
     masked_copies,

@@ -14,8 +14,8 @@ import pytest
 import clinometer as cm
 from clinometer.errors import RunError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions
-from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.models.local.causal import CausalScorer
+from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
 from clinometer.runs.scores.scoring import AuditedModel, CellBlock, ModelQuery

@@ -12,7 +12,7 @@ from pathlib import Path
 from clinometer.errors import ModelNotFound
 from clinometer.extras import models_package
 from clinometer.models.options import LoadOptions
-from clinometer.models.server.providers import hosted
+from clinometer.models.providers import hosted
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"

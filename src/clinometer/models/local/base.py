@@ -12,12 +12,17 @@ import numpy as np
 import torch
 
 from clinometer.errors import ModelError
-from clinometer.models.local.batches import Batch, BatchSize, to_device
-from clinometer.models.local.slot_logits import SlotProjection, read_log_probs
+from clinometer.models.local.batches import (
+    Batch,
+    BatchSize,
+    SlotProjection,
+    read_log_probs,
+    to_device,
+)
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.scoring.word_scorer import WordScorer, shorten
-from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
+from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.catalog.hub import cached, hub_reachable
-from clinometer.models.catalog.identity import folder_revision, unchanged
 from clinometer.models.catalog.pretrained import (
     ADAPTER,
     adapter_base,
@@ -18,16 +17,17 @@ from clinometer.models.catalog.pretrained import (
     pretrained,
 )
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.generation.chat import chat_opening
-from clinometer.models.generation.local import CausalSampler
+from clinometer.models.catalog.weights import folder_revision, unchanged
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import collector_off
 from clinometer.models.local.causal import CausalScorer
+from clinometer.models.local.generate import CausalSampler
 from clinometer.models.local.masked import MaskedScorer, PermutationScorer
 from clinometer.models.local.seq2seq import Seq2SeqScorer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
-from clinometer.models.tokens.local_tokenizer import (
+from clinometer.models.tokens import (
+    chat_opening,
     check_tokenizer_files,
     check_tokenizer_words,
     has_tokenizer,

@@ -3,28 +3,98 @@
 A word of k tokens is read from left to right: its first token at the first of k masks, the next one
 with the first filled in and k - 1 masks left, and so on. The number of masks is part of the query,
 so each word length has its own tree, and "her" (one mask) is not a prefix of "her|s" (two).
+
+A GPU computes attention in blocks of 64 places, so a row of ten leaves most of a block empty. Rows
+of one length fit side by side in a tile, with a mask that keeps them apart. Nothing but PyTorch's
+own attention is called, and the model's modules stay as they are: transformers looks up the
+function by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, answer_queries, fetch, overlapped, run, to_device
-from clinometer.models.local.tiles import attend_in_tiles, whole_tiles
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
-from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
-from clinometer.models.tokens.word_tokens import Trie, WordList
+from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, slot_groups
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
+
+NAME = "clinometer_tiles"
+#: Places in a block of PyTorch's attention.
+_PLACES = 64
+
+
+def attend_in_tiles(model: Any) -> bool:
+    """Have a bidirectional model attend in tiles where its rows are short, if it lets others
+    attend for it."""
+    if model.config._attn_implementation != "sdpa" or not model._supports_attention_backend:
+        return False
+    AttentionInterface.register(NAME, tile_attention)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+    model.set_attn_implementation(NAME)
+    return True
+
+
+def whole_tiles(tokens: IntArray) -> IntArray:
+    """Rows [n, L] with some of them repeated at the end, so that they fill whole tiles.
+
+    >>> whole_tiles(np.zeros((28, 10), dtype=np.int64)).shape  # six rows of ten fill a tile
+    (30, 10)
+    """
+    n, length = tokens.shape
+    missing = -n % rows_in_a_tile(length)
+    return np.concatenate([tokens, np.resize(tokens, (missing, length))])
+
+
+def rows_in_a_tile(length: int) -> int:
+    return max(1, _PLACES // max(length, 1))
+
+
+def tile_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """What transformers' attention returns [B, L, H, D]; rows without a mask stand in tiles if they
+    fill whole ones."""
+    n, heads, length, size = query.shape
+    rows = rows_in_a_tile(length)
+    alike = query.shape == key.shape == value.shape and not module.is_causal
+    if attention_mask is not None or not alike or rows == 1 or n % rows:
+        found = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **more
+        )
+        return found[0], None
+
+    def tiled(x: Tensor) -> Tensor:
+        return x.transpose(1, 2).reshape(n // rows, rows * length, heads, size).transpose(1, 2)
+
+    row = torch.arange(rows * length, device=query.device) // length
+    apart = torch.where(row[:, None] == row, 0.0, -torch.inf).to(query.dtype)
+    found = torch.nn.functional.scaled_dot_product_attention(
+        tiled(query), tiled(key), tiled(value), attn_mask=apart, scale=scaling
+    )
+    return found.transpose(1, 2).reshape(n, length, heads, size), None
+
 
 #: Prompts of one length that are scored together.
 _CHUNK = 4_096

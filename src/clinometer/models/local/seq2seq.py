@@ -16,13 +16,27 @@ from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, Forward, answer_queries, run, to_device, to_numpy
-from clinometer.models.local.slot_logits import light_kernels
+from clinometer.models.local.batches import (
+    Batch,
+    Forward,
+    answer_queries,
+    light_kernels,
+    run,
+    to_device,
+    to_numpy,
+)
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
-from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
-from clinometer.models.tokens.word_tokens import END_OF_WORD, Trie, WordList, encode_all
+from clinometer.models.tokens import (
+    END_OF_WORD,
+    Marker,
+    SlotGroup,
+    Trie,
+    WordList,
+    encode_all,
+    slot_groups,
+)
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 

@@ -22,7 +22,7 @@ from clinometer.models.scoring.continuations import (
     Heads,
 )
 from clinometer.models.scoring.word_scorer import ChosenPrompts, WordScorer
-from clinometer.models.tokens.word_tokens import END_OF_WORD, Tokens, Trie, WordList
+from clinometer.models.tokens import END_OF_WORD, Tokens, Trie, WordList
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 

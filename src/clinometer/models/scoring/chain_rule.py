@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.models.protocol import WordScores
-from clinometer.models.tokens.word_tokens import ROOT, Trie
+from clinometer.models.tokens import ROOT, Trie
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
 #: Most mass of unexpanded words, in multiples of the tolerance times the finished mass: single

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from clinometer.models.tokens.word_tokens import ROOT, Tokens, Trie
+from clinometer.models.tokens import ROOT, Tokens, Trie
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
 #: Padding in the table of heads, past the end of a sequence.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
-from clinometer.models.tokens.word_tokens import (
+from clinometer.models.tokens import (
     Tokens,
     WordList,
     continuation_tokens,

@@ -11,33 +11,296 @@ boost-plain      the same where log-probabilities are always those after the bia
 force            a bias makes the server write one token, with its own log-probability
 top-k            only the most probable tokens: bounds for all others
 ollama           the same by Ollama's own endpoint, which takes text
+
+The log-probabilities in a reply have five forms: lists of objects with `id` (llama.cpp), mappings
+from a token's text or from "token_id:N" to its log-probability (OpenAI's first API, vLLM),
+prompt_logprobs (vLLM), output_token_ids_logprobs (SGLang), and logprobs beside the response
+(Ollama). The tokens are the server's own: llama.cpp and vLLM both answer at /tokenize, with
+different names for the same things.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from clinometer.errors import ModelNotFound
 from clinometer.models.background import together
-from clinometer.models.server.client import Client, Missing, WrongReply
-from clinometer.models.server.reply import (
-    Listed,
-    echoed,
-    first_place,
-    of_ollama,
-    of_prompt,
-    of_token_ids,
-)
-from clinometer.models.server.tokenizer import Names, ServerTokenizer
-from clinometer.models.tokens.word_tokens import Tokens
+from clinometer.models.server.client import Client, Missing, RequestRefused, Unsupported, WrongReply
+from clinometer.models.tokens import Tokens
 from clinometer.statistics.arrays import FloatArray
 
+#: Characters of a token: the longest in common vocabularies are lines of 128 signs or spaces.
+LONGEST_TOKEN = 256
+_BY_ID = "token_id:"
+_SILENT = -1e4  # servers write minus infinity as a large number, as JSON has none
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The most probable tokens at one position with their log-probabilities, and the one written.
+
+    Tokens are identified by id where the server returns ids, else by text.
+    """
+
+    by_id: dict[int, float]
+    by_text: dict[str, float]
+    written: tuple[int | str, float]
+
+    def get(self, token: int, text: str | None) -> float | None:
+        name, value = self.written
+        if name in (token, text):
+            return value
+        return self.by_id.get(token) if text is None else self.by_text.get(text)
+
+    def values(self) -> list[float]:
+        """All of them, the most probable first."""
+        return sorted((self.by_text or self.by_id).values(), reverse=True)
+
+
+def first_place(reply: Any) -> Listed:
+    """The reply's content for the first generated token."""
+    log_probs = _choice(reply).get("logprobs")
+    if not log_probs:
+        raise Missing("no log-probabilities")
+    if "content" in log_probs:
+        place = log_probs["content"][0]
+        top = place.get("top_logprobs", place.get("top_probs"))
+        return _listed(map(_entry, top), written=_entry(place))
+    if not log_probs.get("top_logprobs"):
+        raise Missing("no list of probable tokens")
+    own = (log_probs["tokens"][0], log_probs["token_logprobs"][0])
+    return _listed(log_probs["top_logprobs"][0].items(), written=own)
+
+
+def echoed(reply: Any, length: int) -> list[float | None]:
+    """Log-probabilities of the `length` tokens of the prompt; the first has none."""
+    log_probs = _choice(reply).get("logprobs") or {}
+    values = log_probs.get("token_logprobs", ())
+    if len(values) < length:
+        raise Missing("the prompt was not echoed")
+    return [None if v is None else _log_prob(v) for v in values[:length]]
+
+
+def of_prompt(reply: Any, tokens: tuple[int, ...]) -> list[float | None]:
+    """The same from vLLM's prompt_logprobs, where each position names its tokens."""
+    places = _choice(reply).get("prompt_logprobs")
+    if places is None or len(places) != len(tokens):
+        raise Missing("no log-probabilities of the prompt")
+    return [
+        None if place is None else _log_prob(place[str(token)]["logprob"])
+        for token, place in zip(tokens, places, strict=True)
+    ]
+
+
+def of_token_ids(reply: Any) -> dict[int, float]:
+    """Log-probabilities of chosen tokens at the first generated position, as SGLang returns them:
+    (log-probability, id, text) each."""
+    positions = (reply.get("meta_info") or {}).get("output_token_ids_logprobs")
+    if not positions or not positions[0]:
+        raise Missing("no log-probabilities of chosen tokens")
+    return {int(entry[1]): _log_prob(entry[0]) for entry in positions[0]}
+
+
+def of_ollama(reply: Any) -> Listed | None:
+    """The content of Ollama's /api/generate for the first generated token; None where the reply
+    ended with it: then Ollama lists nothing."""
+    places = reply.get("logprobs")
+    if not places:
+        if reply.get("done") is True and reply.get("response") == "":
+            return None
+        raise Missing("no log-probabilities")
+    if not places[0].get("top_logprobs"):
+        raise Missing("no list of probable tokens")
+    return _listed(map(_entry, places[0]["top_logprobs"]), written=_entry(places[0]))
+
+
+def texts(reply: Any, expected: int, tokens: int) -> list[str]:
+    """The texts of all choices, at least one and at most as many as requested, of a length that
+    `tokens` of them can have."""
+    choices = reply["choices"]
+    if not 1 <= len(choices) <= expected:
+        raise WrongReply("not as many choices as asked for")
+    found = [c["text"] for c in choices]
+    if not all(isinstance(t, str) for t in found):
+        raise WrongReply("a choice without text")
+    if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):
+        raise WrongReply("more text than its tokens can have")
+    return found
+
+
+def _choice(reply: Any) -> dict[str, Any]:
+    """The first choice of a valid completion; anything else is an invalid reply."""
+    choice = reply["choices"][0]
+    if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
+        raise WrongReply("not a completion")
+    return choice
+
+
+def _entry(place: Any) -> tuple[str, float]:
+    """A token as llama.cpp lists it: `logprob`, or after sampling `prob`."""
+    name = f"{_BY_ID}{int(place['id'])}" if "id" in place else place["token"]
+    if "logprob" in place:
+        return name, place["logprob"]
+    return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
+
+
+def _log_prob(value: Any) -> float:
+    number = float(value)
+    if math.isnan(number) or number > 1e-3:
+        raise WrongReply("not a log-probability")
+    return -math.inf if number <= _SILENT else min(number, 0.0)
+
+
+def _listed(entries: Iterable[tuple[str, Any]], *, written: tuple[str, Any]) -> Listed:
+    by_id: dict[int, float] = {}
+    by_text: dict[str, float] = {}
+    for name, value in entries:
+        if name.startswith(_BY_ID):
+            by_id[int(name.removeprefix(_BY_ID))] = _log_prob(value)
+        else:
+            by_text[name] = _log_prob(value)
+    name, value = written
+    token = int(name.removeprefix(_BY_ID)) if name.startswith(_BY_ID) else name
+    return Listed(by_id, by_text, (token, _log_prob(value)))
+
+
+# --- The server's own tokenizer, asked over HTTP and cached, behind our tokenizer interface -------
+
+
+class ServerTokenizer:
+    """The part of a tokenizer that `WordList` and `head_tokens` use.
+
+    A server reports no unknown token, so every word can be encoded: such tokenizers fall back to
+    bytes.
+    """
+
+    unk_token_id = None
+    eos_token_id = None
+    sep_token_id = None
+
+    def __init__(self, client: Client, model: str) -> None:
+        self.client, self.model = client, model
+        self._tokens: dict[tuple[str, bool], list[int]] = {}
+        self._texts: dict[tuple[int, ...], str] = {}
+        #: what the server adds before every text; an empty text shows it alone
+        opening = self.encode_all([""], special=True)[0]
+        self.bos_token_id = opening[0] if len(opening) == 1 else None
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        return self.encode_all([text], special=add_special_tokens)[0]
+
+    def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, Any]:
+        return {"input_ids": self.encode_all(texts, special=add_special_tokens)}
+
+    def encode_all(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+        new = [t for t in dict.fromkeys(texts) if (t, special) not in self._tokens]
+        if new:
+            work = [self.tokens_of(text, special=special) for text in new]
+            for text, ids in zip(new, self.client.run(together(work)), strict=True):
+                self._tokens[text, special] = ids
+        return [list(self._tokens[t, special]) for t in texts]
+
+    async def tokens_of(self, text: str, *, special: bool) -> list[int]:
+        body = {
+            "model": self.model,
+            "content": text,  # llama.cpp
+            "add_special": special,
+            "prompt": text,  # vLLM
+            "add_special_tokens": special,
+        }
+        return await self.client.post(f"{self.client.address.root}/tokenize", body, _ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        key = tuple(ids)
+        if key not in self._texts:
+            self._texts[key] = self.client.run(self.text_of(ids))
+        return self._texts[key]
+
+    async def text_of(self, ids: Sequence[int]) -> str:
+        body = {"model": self.model, "tokens": list(ids)}
+        return await self.client.post(f"{self.client.address.root}/detokenize", body, _text)
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
+        return [self.decode([i]) for i in ids]
+
+
+def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
+    """The server's tokenizer, or an error that names the alternative."""
+    try:
+        return ServerTokenizer(client, model)
+    except (RequestRefused, ModelNotFound) as error:
+        status = error.status if isinstance(error, RequestRefused) else 404
+        raise Unsupported(
+            f"model {name!r}: its server has no /tokenize (status {status}); name its "
+            "tokenizer with --tokenizer, a folder, a .gguf file or a Hugging Face id"
+        ) from error
+
+
+def _ids(reply: Any) -> list[int]:
+    ids = reply["tokens"]
+    if not all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 31 for i in ids):
+        raise WrongReply("not token numbers")
+    return list(ids)
+
+
+def _text(reply: Any) -> str:
+    text = reply.get("content", reply.get("prompt"))
+    if not isinstance(text, str):
+        raise WrongReply("not a text")
+    return text
+
+
+class Names:
+    """The texts of tokens. They are looked up before a reply arrives, once it is known that the
+    server names tokens by text."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.needed = False
+        self._texts: dict[int, str] = {}
+        self._numbers: dict[str, int | None] = {}
+
+    async def load(self, tokens: Sequence[int]) -> None:
+        new = [t for t in tokens if t not in self._texts] if self.needed else []
+        self._texts.update(zip(new, await together([self._text(t) for t in new]), strict=True))
+
+    def text(self, token: int) -> str | None:
+        return self._texts.get(token)
+
+    async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
+        """The ids of those texts that are single tokens."""
+        new = [t for t in texts if t not in self._numbers]
+        found = await together([self._number(t) for t in new])
+        self._numbers.update(zip(new, found, strict=True))
+        known = {t: self._numbers[t] for t in texts}
+        return {text: number for text, number in known.items() if number is not None}
+
+    async def _text(self, token: int) -> str:
+        if isinstance(self.tokenizer, ServerTokenizer):
+            return await self.tokenizer.text_of([token])
+        text = str(self.tokenizer.decode([token]))
+        (name,) = self.tokenizer.convert_ids_to_tokens([token])
+        # SentencePiece drops the leading space when a token is decoded alone.
+        return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
+
+    async def _number(self, text: str) -> int | None:
+        if isinstance(self.tokenizer, ServerTokenizer):
+            ids = await self.tokenizer.tokens_of(text, special=False)
+        else:
+            ids = self.tokenizer.encode(text, add_special_tokens=False)
+        return ids[0] if len(ids) == 1 else None
+
+
 T = TypeVar("T")
+# --- Routes ---------------------------------------------------------------------------------------
+
+
 Question = tuple[Tokens, Tokens]
 
 #: Nothing but the model's own distribution: every cut and penalty off.

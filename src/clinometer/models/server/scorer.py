@@ -1,7 +1,8 @@
-"""Words at the slot, scored by a server like any other causal model.
+"""A model behind a server: words at the slot like any other causal model, or sampled text.
 
 Opening finds the model, its tokenizer and what the server supports: the first route whose answers
-are right is used.
+are right is used. Samples and replies to a conversation use completions, or the chat endpoint where
+a model supports nothing else.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from clinometer.errors import ModelError, ModelNotFound, SettingsError
+from clinometer.models.background import together
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.generation.chat import chat_opening
 from clinometer.models.options import QUESTION, LoadOptions, SampleOptions, WordOptions
-from clinometer.models.protocol import ModelInfo, Scorer, WordScores
+from clinometer.models.protocol import ModelInfo, Scorer, Turn, WordScores
+from clinometer.models.providers import hosted, price_of
+from clinometer.models.sampled import IN_TEMPLATE, AskingSampler, first_line, seed_for
 from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.server.chat import ChatEndpoint, ChatTokenScorer
+from clinometer.models.server.chat import NO_CUTS, PLAIN, ChatEndpoint, ChatTokenScorer, asked
 from clinometer.models.server.client import (
     NO_ACCESS,
     Address,
@@ -31,23 +34,151 @@ from clinometer.models.server.client import (
     digest,
     served_model,
 )
-from clinometer.models.server.providers import price_of
-from clinometer.models.server.reply import Listed
 from clinometer.models.server.routes import (
     ROUTES,
     Bounds,
     Endpoint,
+    Listed,
+    Names,
     Ollama,
     OllamaEndpoint,
     Question,
     Route,
+    server_tokenizer,
+    texts,
 )
-from clinometer.models.server.sampler import ServerSampler
-from clinometer.models.server.tokenizer import Names, server_tokenizer
-from clinometer.models.tokens.local_tokenizer import local_tokenizer
-from clinometer.models.tokens.word_tokens import Tokens, WordList
+from clinometer.models.tokens import Tokens, WordList, in_opening, in_template, local_tokenizer
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
+from clinometer.topics.conversation import is_conversation
+
+#: For fewer samples in a request it is not worth giving up that each has its own seed.
+_FEWEST = 16
+
+
+class ServerSampler(AskingSampler):
+    """Generates with a server. Parameters that it refuses are left out."""
+
+    def __init__(
+        self,
+        endpoint: ChatEndpoint,
+        info: ModelInfo,
+        load: LoadOptions,
+        options: SampleOptions,
+        *,
+        chat: bool,
+    ) -> None:
+        client = endpoint.client
+        self.client, self.endpoint, self.chat = client, endpoint, chat
+        self.question = load.chat_request == QUESTION
+        self.opening = None
+        if options.effort is not None and endpoint.wire == "anthropic":
+            raise SettingsError(
+                f"--effort: {client.place} takes none; its models reason only on request, and "
+                "none is made"
+            )
+        # Only the chat endpoint of a server takes an effort.
+        if chat and client.address.provider is None and options.effort is None:
+            named = load.server.tokenizer
+            tokenizer = None if named is None else local_tokenizer(named, load)
+            if not options.automatic:
+                self.opening = find_opening(tokenizer, load, client, endpoint.model)
+        super().__init__(client, info, options, *self._notes())
+        self.at_once = 1 if endpoint.wire == "anthropic" else options.replies
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.chat:
+            return ()
+        if self.opening is not None:
+            return (IN_TEMPLATE,)
+        if self.question:
+            return ("queried through the server's own chat endpoint",)
+        return ("queried with an instruction to continue the text: the server takes no template",)
+
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        found = super().draw(texts)
+        self.info = replace(self.info, request=self.endpoint.record())
+        return found
+
+    async def ask(self, text: str, number: int, n: int) -> list[str]:
+        before = self.endpoint.accepted.least.get("max_tokens")
+        try:
+            found = await self._ask(text, number, n)
+        except RequestRefused as error:
+            if n == 1 or error.status in NO_ACCESS:
+                raise
+            half = n // 2  # OpenAI returns at most 128
+            self.at_once = min(self.at_once, half if half >= _FEWEST else 1)
+            return []
+        if len(found) < n and before == self.endpoint.accepted.least.get("max_tokens"):
+            self.at_once = 1  # the server ignores the number
+        return found
+
+    async def _ask(self, text: str, number: int, n: int) -> list[str]:
+        parameters: dict[str, Any] = {
+            "temperature": self.options.temperature,
+            "seed": seed_for(self.options.seed, number, text),
+            **PLAIN,
+            **NO_CUTS,
+            **({"n": n} if n > 1 else {}),
+        }
+        if is_conversation(text) or (self.chat and self.opening is None):
+            messages = asked(text, question=self.question)
+            if self.options.effort is not None:
+                parameters["reasoning_effort"] = self.options.effort
+            return await self.endpoint.ask(messages, self.options.tokens, **parameters)
+        if self.options.effort is not None:
+            raise SettingsError("--effort: expected questions or --chat, found texts to continue")
+        length = self.options.tokens
+        body = {
+            "model": self.endpoint.model,
+            "prompt": in_opening(self.opening or "", text),
+            "max_tokens": length,
+            **parameters,
+        }
+        url = f"{self.client.address.base}/completions"
+        return await self.endpoint.accepted.post(url, body, lambda reply: texts(reply, n, length))
+
+
+class ServerWriter:
+    """One answer per request, several requests at a time; the name of the answering model is what
+    the server reports."""
+
+    def __init__(self, name: str, load: LoadOptions) -> None:
+        target = name if hosted(name) else name.removeprefix("openai:")
+        self.client = Client(Address.parse(target), load.server)
+        self.endpoint = ChatEndpoint(self.client, str(served_model(self.client, name)["id"]))
+        self.info = ModelInfo(
+            name=name, kind="server", revision="served", dtype="served", device="server"
+        )
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        messages = [{"role": role, "content": text} for role, text in turns]
+
+        async def ask(number: int) -> str:
+            while True:
+                found = await self.endpoint.ask(
+                    messages, length, temperature=temperature, seed=seed + number
+                )
+                if found:
+                    return first_line(found[0])
+
+        return self.client.run(together([ask(i) for i in range(n)]))
+
+    def close(self) -> None:
+        self.client.close()
+
+
+# --- Words at the slot ----------------------------------------------------------------------------
+
 
 #: Tolerance of the sum of a server's probabilities, which may be in half precision.
 _ROUNDING = 1e-2
@@ -291,7 +422,12 @@ def _by_words(
         tokenizer = local_tokenizer(name, load)
     else:
         tokenizer = server_tokenizer(client, model, spec.name)
-    chat = chat_opening(tokenizer, load, spec.name, server=(client, model)) if load.chat else None
+    chat = find_opening(tokenizer, load, client, model) if load.chat else None
+    if load.chat and chat is None:
+        raise ModelError(
+            f"model {spec.name!r}: has no chat template; score it without --chat, or name a "
+            "tokenizer that has one with --tokenizer"
+        )
     endpoint = Endpoint(
         client=client,
         url=f"{client.address.base}/completions",
@@ -325,3 +461,44 @@ def _by_words(
         chat=chat,
         length_limit=limit - 1 if limit else None,
     )
+
+
+# --- The server's chat template -------------------------------------------------------------------
+
+
+def find_opening(tokenizer: Any, load: LoadOptions, client: Client, model: str) -> str | None:
+    """The text before the assistant's turn, in the template of the tokenizer or of the server; None
+    if neither has one."""
+    messages = [{"role": "user", "content": load.chat_request}]
+    written = in_template(tokenizer, messages)
+    return server_template(client, model, messages) if written is None else written
+
+
+def server_template(client: Client, model: str, messages: list[dict[str, str]]) -> str | None:
+    """The messages inside the server's chat template; None if the server does not apply it.
+
+    llama.cpp returns the text on request; vLLM returns its tokens, and the text of tokens.
+    """
+    body = {
+        "model": model,
+        "messages": messages,
+        "add_generation_prompt": True,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    root = client.address.root
+    written = _asked(client, f"{root}/apply-template", body, "prompt")
+    if written is None:
+        tokens = _asked(client, f"{root}/tokenize", body, "tokens")
+        if tokens is not None:
+            back = {"model": model, "tokens": tokens}
+            written = _asked(client, f"{root}/detokenize", back, "prompt")
+    # A server without chat support may ignore the messages.
+    whole = isinstance(written, str) and all(m["content"] in written for m in messages)
+    return str(written) if whole else None
+
+
+def _asked(client: Client, url: str, body: dict[str, Any], name: str) -> Any:
+    try:
+        return client.run(client.post(url, body, lambda reply: reply.get(name)))
+    except (RequestRefused, ModelNotFound):
+        return None

@@ -52,9 +52,8 @@ class SentenceEncoder:
         """
         import torch
 
-        from clinometer.models.local.batches import BatchSize
-        from clinometer.models.local.slot_logits import light_kernels
-        from clinometer.models.tokens.word_tokens import encode_all
+        from clinometer.models.local.batches import BatchSize, light_kernels
+        from clinometer.models.tokens import encode_all
 
         distinct = list(dict.fromkeys(texts))
         ids = encode_all(self.tokenizer, distinct, special=True)

@@ -20,12 +20,11 @@ from torch import Tensor
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.background import prefetch
-from clinometer.models.catalog.open import open_model
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, fetch, run, to_device
+from clinometer.models.local.batches import Batch, fetch, read_log_probs, run, to_device
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.masked import MaskedScorer
-from clinometer.models.local.slot_logits import read_log_probs
+from clinometer.models.open import open_model
 from clinometer.models.protocol import Scorer
 from clinometer.models.texts.types import (
     NOTHING_TO_SCORE,

@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 from clinometer.errors import SettingsError
 from clinometer.models import ModelInfo, Scorer
-from clinometer.models.generation.local import continue_tokens
-from clinometer.models.generation.writer import seed_for
+from clinometer.models.local.generate import continue_tokens
+from clinometer.models.sampled import seed_for
 from clinometer.reliability.statement import Blanks
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
@@ -258,7 +258,7 @@ class CausalFiller:
         """Log-probability of what follows each head in its whole text."""
         import torch
 
-        from clinometer.models.tokens.word_tokens import encode_all
+        from clinometer.models.tokens import encode_all
 
         tokenizer, device = self.scorer.tokenizer, self.scorer.device
         rows = self.scorer.head_tokens(whole)

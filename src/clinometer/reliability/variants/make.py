@@ -17,9 +17,10 @@ import numpy as np
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.local import CausalWriter
-from clinometer.models.generation.writer import Turn, Writer, seed_for
+from clinometer.models.local.generate import CausalWriter
+from clinometer.models.open import open_writer
+from clinometer.models.protocol import Turn, Writer
+from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import need_columns, read_rows
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.statement import Blanks, Refused, Statement, VariantSet

@@ -28,7 +28,7 @@ from clinometer.measure.correction import Sampling
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
 from clinometer.models import LoadOptions, ModelInfo, WordReport
-from clinometer.models.server.providers import Price
+from clinometer.models.providers import Price
 from clinometer.runs.cost import Cost
 from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate

@@ -15,7 +15,7 @@ from clinometer.measure import Preferences, membership, preference
 from clinometer.measure.bounds import preference_bounds
 from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
-from clinometer.models.generation.sampled import outcomes
+from clinometer.models.sampled import outcomes
 from clinometer.readouts.protocol import UNREAD
 from clinometer.readouts.tables import ScoreTable
 from clinometer.runs.cells import CellGrid

@@ -33,10 +33,9 @@ from clinometer.models import (
 )
 from clinometer.models.background import prefetch, write_behind
 from clinometer.models.catalog.spec import APPLICATION
-from clinometer.models.generation.asking import AskingSampler
-from clinometer.models.generation.first_token import FirstTokenScorer
-from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer, open_reader
 from clinometer.models.options import KINDS
+from clinometer.models.replies import ReadoutQuery, ReplyScorer, open_reader
+from clinometer.models.sampled import AskingSampler, FirstTokenScorer
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.server.chat import ChatTokenScorer
 from clinometer.runs.folder.folder import RunFolder, Scored

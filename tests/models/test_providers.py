@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from tests.present import present
 
-from clinometer.models.server.providers import PROVIDERS, Price, price_of
+from clinometer.models.providers import PROVIDERS, Price, price_of
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +47,7 @@ def test_a_gateway_on_this_machine_has_no_list_price(monkeypatch: pytest.MonkeyP
 
 
 def test_every_price_is_one_and_the_source_is_said() -> None:
-    table = tomllib.loads(
-        (files("clinometer.models.server") / "prices.toml").read_text(encoding="utf-8")
-    )
+    table = tomllib.loads((files("clinometer.models") / "prices.toml").read_text(encoding="utf-8"))
     source = table.pop("source")
     assert table.keys() == PROVIDERS.keys()
     for provider, models in table.items():

@@ -12,7 +12,7 @@ from tests.present import present
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ModelSpec, revision_of
-from clinometer.models.catalog import identity
+from clinometer.models.catalog import weights
 from clinometer.storage import cache
 
 LARGE = 3 << 20
@@ -121,6 +121,6 @@ def test_weights_outside_the_folder_are_refused(folder: Path) -> None:
 def test_a_model_that_changes_while_it_is_read_is_refused(folder: Path) -> None:
     with (
         pytest.raises(ModelError, match="changed while they were read"),
-        identity.unchanged("m", [str(folder)]),
+        weights.unchanged("m", [str(folder)]),
     ):
         change(folder / "adapter_model.safetensors")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clinometer.errors import ModelError, SettingsError
-from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.local import CausalWriter, continue_tokens
+from clinometer.models.local.generate import CausalWriter, continue_tokens
+from clinometer.models.open import open_writer
 
 TURNS = [("user", "Say hello. Answer in one short sentence.")]
 

@@ -1,26 +1,42 @@
-"""How a tokenizer writes the words that may fill the slot.
+"""Tokenizers: how they write the words that may fill a slot, prompts around it, and conversations.
 
 Tokenizer families treat the space before a word differently: byte-level BPE attaches it ("Ġhe"),
 SentencePiece and Unigram mark it ("▁he"), WordPiece drops it and marks continuations instead
 ("##he"). Tokenising the bare word gets several of them wrong, so the word is written after an
 anchor, and the anchor's tokens are removed.
+
+Masked and permutation models mark the slot with their mask token, sequence-to-sequence models with
+a mask or a sentinel. Prompts are tokenised many at a time and collected by length; everything after
+that is arithmetic on arrays, because on a GPU a prompt may cost no more than a few microseconds of
+Python.
+
+In a chat template the sentence starts the assistant's turn. What the template writes before that
+turn (system message, the user's request, the start of the turn) precedes every prompt; the scored
+word then follows as it does without a template, so the two modes can be compared.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from clinometer.errors import SettingsError
-from clinometer.models.generation.chat import in_template
-from clinometer.models.generation.writer import transcript
-from clinometer.models.options import QUESTION
-from clinometer.models.protocol import WordReport
-from clinometer.statistics.arrays import FloatArray
+import numpy as np
+
+from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
+from clinometer.extras import require
+from clinometer.models.catalog.pretrained import pretrained
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.catalog.weights import weights_source
+from clinometer.models.options import QUESTION, LoadOptions
+from clinometer.models.protocol import Turn, WordReport
+from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.storage.untrusted import limited
+from clinometer.topics import Prompt
 from clinometer.topics.conversation import is_conversation, messages_of
 
 Tokens = tuple[int, ...]
@@ -339,3 +355,253 @@ class WordList:
             if longer:
                 found[word] = longer
         return found
+
+
+# --- Prompts as arrays of tokens around one marked slot -------------------------------------------
+
+
+#: Prompts tokenised at a time: enough for all cores, few enough that a GPU starts soon.
+_SLICE = 4_096
+
+
+@dataclass(frozen=True)
+class Marker:
+    """The token that stands for the slot, and the special tokens that close a text after it."""
+
+    token: str
+    id: int
+    closing: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tokenizer: Any, token: str) -> Marker:
+        number = int(tokenizer.convert_tokens_to_ids(token))
+        alone = encode_all(tokenizer, [token], special=True)[0]
+        if number not in alone:
+            raise ModelError(
+                f"the tokenizer does not recognise its own token {token!r}: use the tokenizer that "
+                "the model was trained with"
+            )
+        return cls(token, number, tuple(alone[alone.index(number) + 1 :]))
+
+
+@dataclass(frozen=True)
+class SlotGroup:
+    """Prompts of one length: tokens [n, L] with one marker each, at positions [n].
+
+    `members` [n] are their indices in the original list.
+    """
+
+    tokens: IntArray
+    positions: IntArray
+    members: IntArray
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def part(self, start: int, stop: int) -> SlotGroup:
+        """Some of the rows."""
+        rows = slice(start, stop)
+        return SlotGroup(self.tokens[rows], self.positions[rows], self.members[rows])
+
+    def filled(self, rows: IntArray, *, places: int, known: IntArray) -> IntArray:
+        """Token rows with the marker `places` times over, the first of them
+        replaced by the tokens `known` [n, depth].
+
+        >>> group = SlotGroup(np.array([[1, 9, 2]]), np.array([1]), np.array([0]))
+        >>> group.filled(np.array([0]), places=3, known=np.array([[5]])).tolist()
+        [[1, 5, 9, 9, 2]]
+        """
+        tokens, at = self.tokens[rows], self.positions[rows][:, None]
+        if places > 1:
+            columns = np.arange(tokens.shape[1] + places - 1)
+            source = np.where(columns < at, columns, np.maximum(columns - (places - 1), at))
+            tokens = np.take_along_axis(tokens, source, axis=1)
+        if known.shape[1]:
+            np.put_along_axis(tokens, at + np.arange(known.shape[1]), known, axis=1)
+        return tokens
+
+
+def slot_groups(
+    tokenizer: Any, prompts: Sequence[Prompt], marker: Marker, *, size: int
+) -> Iterator[SlotGroup]:
+    """Prompts with the marker in the slot, collected by length.
+
+    A group is yielded as soon as it has `size` rows, the others at the end: a model then gets full
+    batches however much the lengths vary.
+    """
+    waiting: dict[int, list[tuple[IntArray, IntArray]]] = {}
+    for start in range(0, len(prompts), _SLICE):
+        ids = _around_marker(tokenizer, prompts[start : start + _SLICE], marker)
+        lengths = np.fromiter(map(len, ids), dtype=np.intp, count=len(ids))
+        for length in np.unique(lengths).tolist():
+            members = np.flatnonzero(lengths == length)
+            tokens = np.array([ids[i] for i in members.tolist()], dtype=np.int64)
+            pieces = waiting.setdefault(length, [])
+            pieces.append((tokens, members + start))
+            if sum(len(m) for _, m in pieces) >= size:
+                group = _group(waiting.pop(length), prompts, marker)
+                while len(group) >= size:
+                    yield group.part(0, size)
+                    group = group.part(size, len(group))
+                if len(group):
+                    waiting[length] = [(group.tokens, group.members)]
+        if start == 0 and set(waiting) == set(lengths.tolist()):
+            # None is full yet: yield the most frequent length at once, so that work can start.
+            yield _group(waiting.pop(int(np.bincount(lengths).argmax())), prompts, marker)
+    for length in sorted(waiting):
+        yield _group(waiting[length], prompts, marker)
+
+
+def _around_marker(tokenizer: Any, prompts: Sequence[Prompt], marker: Marker) -> list[list[int]]:
+    """Token ids of each prompt.
+
+    The marker replaces the word and its space (RoBERTa's mask swallows that space by itself), so it
+    follows the text directly. The text after the slot continues a word: some tokenizers treat what
+    follows a special token as the start of a text and would write ▁. instead of a full stop.
+    """
+    ids = encode_all(
+        tokenizer, [f"{p.before}{marker.token}{p.after}" for p in prompts], special=True
+    )
+    glued = [i for i, p in enumerate(prompts) if p.after and not p.after[0].isspace()]
+    if glued:
+        texts = sorted({prompts[i].after for i in glued})
+        tails = dict(zip(texts, continuations(tokenizer, texts), strict=True))
+        for i in glued:
+            head = ids[i][: ids[i].index(marker.id) + 1] if marker.id in ids[i] else []
+            ids[i] = [*head, *tails[prompts[i].after], *marker.closing]
+    return ids
+
+
+def _group(
+    pieces: Sequence[tuple[IntArray, IntArray]], prompts: Sequence[Prompt], marker: Marker
+) -> SlotGroup:
+    tokens = np.concatenate([t for t, _ in pieces])
+    members = np.concatenate([m for _, m in pieces])
+    marks = tokens == marker.id
+    found = marks.sum(axis=1)
+    if (found != 1).any():
+        bad = int(np.flatnonzero(found != 1)[0])
+        raise ContextError(
+            f"prompt {prompts[members[bad]].fill('[Y]')!r}: expected the slot's {marker.token} "
+            f"once among its tokens, found it {found[bad]} times"
+        )
+    return SlotGroup(tokens, marks.argmax(axis=1), members)
+
+
+# --- Tokenizers on this machine -------------------------------------------------------------------
+
+
+#: Files of which a folder with a tokenizer has at least one.
+_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "vocab.txt",
+    "vocab.json",
+)
+
+
+#: What patterns stumble over that backtrack: runs of one sign, and an end that does not fit.
+_PROBE = "The nurse said that he " + "a" * 60 + " " * 60 + "1" * 60 + "." * 60 + "\n!"
+
+
+def has_tokenizer(source: str) -> bool:
+    """Whether a folder has a tokenizer; anything that is not a folder is assumed to have one."""
+    folder = Path(source)
+    return not folder.is_dir() or any((folder / name).is_file() for name in _FILES)
+
+
+def check_tokenizer_files(name: str, source: str) -> None:
+    """Refuse a folder without a tokenizer: transformers would make one up that knows no word."""
+    if not has_tokenizer(source):
+        raise _no_tokenizer(name)
+
+
+def check_tokenizer_words(name: str, tokenizer: Any) -> None:
+    """The same for a folder with the settings (tokenizer_config.json) but no vocabulary, and for a
+    tokenizer that does not come to an end."""
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise _no_tokenizer(name)
+    try:  # a pattern of its may take for ever
+        limited(lambda: str(len(tokenizer.encode(_PROBE))))
+    except ValueError as error:
+        raise ModelError(
+            f"model {name!r}: its tokenizer cannot split a short text: {error}; use another"
+        ) from error
+
+
+def _no_tokenizer(name: str) -> ModelNotFound:
+    return ModelNotFound(
+        f"model {name!r}: no tokenizer in its folder; expected tokenizer.json, vocab.txt, "
+        "vocab.json with merges.txt, tokenizer.model or spiece.model: copy what the weights came "
+        "with, or write it with the tokenizer's save_pretrained"
+    )
+
+
+def local_tokenizer(name: str, load: LoadOptions) -> Any:
+    """The tokenizer of a folder, a .gguf file, an embedded or packaged model, or a hub id."""
+    require("a local tokenizer", "transformers")
+    import transformers
+
+    source = weights_source(ModelSpec.parse(name))
+    if source is None:
+        raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
+    check_tokenizer_files(name, source)
+    try:
+        tokenizer = pretrained(
+            transformers.AutoTokenizer,
+            source,
+            trust_remote_code=load.trust_remote_code,
+            revision=load.revision,
+        )
+        check_tokenizer_words(name, tokenizer)
+        return tokenizer
+    except (OSError, ValueError) as error:
+        text = " ".join(str(error).split())
+        raise ModelError(f"tokenizer {name!r} cannot be loaded: {text[:160]}") from error
+
+
+# --- Conversations --------------------------------------------------------------------------------
+
+
+def chat_opening(tokenizer: Any, load: LoadOptions, name: str) -> str:
+    """The text before the assistant's turn in the tokenizer's template."""
+    found = in_template(tokenizer, [{"role": "user", "content": load.chat_request}])
+    if found is None:
+        raise ModelError(f"model {name!r}: has no chat template; score it without --chat")
+    return found
+
+
+def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
+    """The messages in the tokenizer's template, up to the assistant's turn; None if it has none."""
+    if not getattr(tokenizer, "chat_template", None):
+        return None
+
+    def written() -> str:
+        # Switches off thinking in templates that offer it; others ignore the argument.
+        return str(
+            tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            )
+        )
+
+    try:
+        return limited(written)
+    except ValueError as error:
+        raise ModelError(
+            f"model {tokenizer.name_or_path!r}: its chat template fails: {error}; score it without "
+            "--chat"
+        ) from error
+
+
+def transcript(turns: Sequence[Turn]) -> str:
+    """A conversation as plain text, for models without a chat template.
+
+    >>> transcript([("user", "Hello."), ("assistant", "Yes?"), ("user", "Go.")])
+    'User: Hello.\\n\\nAssistant: Yes?\\n\\nUser: Go.\\n\\nAssistant:'
+    """
+    return "\n\n".join(
+        f"{role.capitalize()}: {said}" for role, said in (*turns, ("assistant", ""))
+    )[:-1]

@@ -21,12 +21,12 @@ import numpy as np
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.open import open_model
 from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.spec import on_this_machine
-from clinometer.models.generation.sampled import SampledScorer, shares
+from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
+from clinometer.models.sampled import SampledScorer, shares
 from clinometer.readouts.choice import OPTIONS, ChoiceReader, lay_out, option_orders, with_order
 from clinometer.readouts.protocol import (
     OTHER,

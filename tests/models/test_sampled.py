@@ -12,8 +12,8 @@ from tests.present import present
 from clinometer.contexts import ContextSet
 from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
-from clinometer.models.generation.sampled import Recogniser
 from clinometer.models.local.causal import CausalScorer
+from clinometer.models.sampled import Recogniser
 from clinometer.readouts import EMPTY, OTHER, REFUSAL
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic

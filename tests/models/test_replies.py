@@ -15,16 +15,16 @@ from tests.present import present
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
-from clinometer.models.generation.replies import (
+from clinometer.models.local.causal import CausalScorer
+from clinometer.models.options import QUESTION
+from clinometer.models.replies import (
     ClassifierReader,
     JudgeReader,
     ReadoutQuery,
     ReplyScorer,
     open_reader,
 )
-from clinometer.models.generation.sampled import SampledScorer
-from clinometer.models.local.causal import CausalScorer
-from clinometer.models.options import QUESTION
+from clinometer.models.sampled import SampledScorer
 from clinometer.readouts import EMPTY, OTHER, REFUSAL, ShownQuestion
 from clinometer.readouts.tables import parse_readout
 from clinometer.storage.untrusted import NOTHING

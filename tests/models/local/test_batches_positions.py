@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.models.local.test_prefix_tree import (
+from tests.models.local.test_causal_prefix_tree import (
     FAMILIES,
     PROMPTS,
     WORDS,

@@ -8,15 +8,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import ModelError
-from clinometer.models.generation.chat import in_template
-from clinometer.models.generation.sampled import IN_TEMPLATE, SampledScorer
-from clinometer.models.generation.writer import Turn, first_line, seed_for, transcript
 from clinometer.models.options import SampleOptions
+from clinometer.models.protocol import Turn
+from clinometer.models.sampled import IN_TEMPLATE, SampledScorer, first_line, seed_for
+from clinometer.models.tokens import in_template, transcript
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from clinometer.models.local.causal import CausalScorer
+
 
 #: Samples of one text that are made together.
 _TOGETHER = 256

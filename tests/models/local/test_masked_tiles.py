@@ -11,8 +11,12 @@ import torch
 from tests.models import zoo
 
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local import tiles
-from clinometer.models.local.masked import MaskedScorer
+from clinometer.models.local.masked import (
+    MaskedScorer,
+    attend_in_tiles,
+    tile_attention,
+    whole_tiles,
+)
 from clinometer.topics import Prompt
 
 MASKED = [name for name, family in zoo.FAMILIES.items() if family.kind == "masked"]
@@ -47,7 +51,7 @@ def test_tiles_change_no_number(
         return real(query, *args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", attention)
-    scorer.tiled = tiles.attend_in_tiles(scorer.model)
+    scorer.tiled = attend_in_tiles(scorer.model)
     found = scorer.score(prompts, words)
     np.testing.assert_allclose(found.log_probs, expected.log_probs, atol=1e-4)
     np.testing.assert_allclose(found.log_coverage, expected.log_coverage, atol=1e-4)
@@ -57,12 +61,12 @@ def test_tiles_change_no_number(
 
 def test_rows_fill_whole_tiles() -> None:
     tokens = np.arange(26).reshape(13, 2)
-    whole = tiles.whole_tiles(tokens)
+    whole = whole_tiles(tokens)
     assert whole.shape == (32, 2)
     assert (whole[:13] == tokens).all()
     assert set(whole[13:].ravel()) <= set(tokens.ravel())
     long = np.zeros((3, 200), dtype=np.int64)
-    assert tiles.whole_tiles(long).shape == (3, 200)
+    assert whole_tiles(long).shape == (3, 200)
 
 
 def test_what_does_not_fit_is_attended_as_before() -> None:
@@ -72,12 +76,12 @@ def test_what_does_not_fit_is_attended_as_before() -> None:
     query, key, value = torch.randn(3, 13, 2, 10, 4).unbind(0)
     plain = torch.nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2)
     for rows in (12, 13):
-        found, _ = tiles.tile_attention(module, query[:rows], key[:rows], value[:rows], None)
+        found, _ = tile_attention(module, query[:rows], key[:rows], value[:rows], None)
         torch.testing.assert_close(found, plain[:rows])
     hidden = torch.zeros(12, 1, 10, 10)
     hidden[..., 3:] = -torch.inf
     masked = torch.nn.functional.scaled_dot_product_attention(
         query[:12], key[:12], value[:12], attn_mask=hidden
     )
-    found, _ = tiles.tile_attention(module, query[:12], key[:12], value[:12], hidden)
+    found, _ = tile_attention(module, query[:12], key[:12], value[:12], hidden)
     torch.testing.assert_close(found, masked.transpose(1, 2))

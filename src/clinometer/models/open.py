@@ -8,9 +8,8 @@ from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.spec import APPLICATIONS, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
-from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
-from clinometer.models.protocol import Scorer
+from clinometer.models.protocol import Scorer, Writer
 
 if TYPE_CHECKING:
     from clinometer.models.local.causal import CausalScorer
@@ -61,10 +60,10 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
     `openai:URL#MODEL`."""
     load = load or LoadOptions()
     if ModelSpec.parse(model).place is ModelSource.SERVER:
-        from clinometer.models.server.sampler import ServerWriter
+        from clinometer.models.server.scorer import ServerWriter
 
         return ServerWriter(model, load)
-    from clinometer.models.generation.local import CausalWriter
+    from clinometer.models.local.generate import CausalWriter
 
     scorer = open_model(ModelSpec.parse(model), load=load)
     if scorer.info.kind != "causal":

@@ -12,8 +12,13 @@ import transformers
 from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import WordOptions
-from clinometer.models.local.causal import CausalScorer
-from clinometer.models.local.prefix_tree import PackingError, TreeRun, compare, shortest_window
+from clinometer.models.local.causal import (
+    CausalScorer,
+    PackingError,
+    TreeRun,
+    compare,
+    shortest_window,
+)
 from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.continuations import (
     AskedContinuations,
@@ -22,7 +27,7 @@ from clinometer.models.scoring.continuations import (
     Heads,
     Packs,
 )
-from clinometer.models.tokens.word_tokens import Trie
+from clinometer.models.tokens import Trie
 from clinometer.topics import Prompt
 
 WORDS = ["he", "she", "her", "man", "mans", "grandson", "granddaughter", "heiress"]

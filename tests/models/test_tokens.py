@@ -9,11 +9,12 @@ import pytest
 import transformers
 from tests.models import zoo, zoo_tokenizers
 
-from clinometer.models.tokens.slot_prompts import Marker, slot_groups
-from clinometer.models.tokens.word_tokens import (
+from clinometer.models.tokens import (
+    Marker,
     WordList,
     continuation_tokens,
     continuations,
+    slot_groups,
     tokens_that_end_a_word,
     word_tokens,
 )

@@ -1,1 +1,0 @@
-"""Models that write: sampling, chat, and recognising words in replies."""

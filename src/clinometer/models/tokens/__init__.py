@@ -1,1 +1,0 @@
-"""Prompts, words and texts as tokens; needs no torch."""
