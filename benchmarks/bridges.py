@@ -63,7 +63,7 @@ def clinometer(*words: object, **env: str) -> str:
 
 def replies(work: Path) -> dict[str, Any]:
     asked = ("--topic", TOPIC, "--groups", GROUPS, "--max-contexts", CONTEXTS, "--seed", "0",
-             "--replies", REPLIES, "--reply-tokens", TOKENS)  # fmt: skip
+             "--replies", REPLIES, "--load", f"reply_tokens={TOKENS}")  # fmt: skip
     model = unpacked(embedded_gguf(), work / "smol.gguf")
     with serving(model) as url:
         env = {
@@ -144,7 +144,7 @@ def exact(work: Path) -> dict[str, Any]:
         "import", "lm-eval", samples, "--task", task, "--tokenizer", "smollm2",
         "--out", work / "theirs", "--fresh",
     )  # fmt: skip
-    plain = ("--tolerance", "0", "--device", "cpu", "--dtype", "float32")
+    plain = ("--tolerance", "0", "--device", "cpu", "--load", "dtype=float32")
     clinometer("audit", "smollm2", *asked, *plain, "--out", work / "exact")
     theirs, ours = Run.load(work / "theirs"), Run.load(work / "exact")
     a, b = (np.concatenate([logs for _, _, logs in stored_scores(one)]) for one in (theirs, ours))

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 from clinometer.cli.app import COMMANDS, STATUSES, load_command
-from clinometer.cli.help import default_text, paragraphs
+from clinometer.cli.help import default_text, keys_of, paragraphs
 
 PAGE = Path(__file__).parent / "cli.md"
 EXAMPLES = Path(__file__).parent / "command_examples.toml"
@@ -35,7 +35,10 @@ def page() -> str:
             lines += ["```sh", examples[name], "```", ""]
         lines += ["| argument or option | meaning | default |", "|---|---|---|"]
         shown = [p for p in command.params if p.name != "help"]
-        lines += [_row(p) for p in sorted(shown, key=lambda p: getattr(p, "hidden", False))]
+        for parameter in sorted(shown, key=lambda p: getattr(p, "hidden", False)):
+            lines.append(_row(parameter))
+            keys = keys_of(parameter) if parameter.param_type_name == "option" else []
+            lines += [f"| `{name}=` | {help} | {default} |" for name, help, default in keys]
     return "\n".join(lines) + "\n"
 
 

@@ -99,7 +99,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
         (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
         (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
-        (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
+        (["audit", bert, "--load", "quantize=8bit"], install_command("bitsandbytes")),
         (["import", "table", "p.csv"], ""),
         (["import", "replies", "scored.csv", "--out", "scored"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
@@ -246,7 +246,7 @@ def test_postgres(environment: MakeEnvironment) -> None:
 def test_server(environment: MakeEnvironment) -> None:
     with _closed_port() as port:
         (refused,) = environment("server").commands(
-            ["audit", f"openai:http://127.0.0.1:{port}#m", "--patience", 0.1]
+            ["audit", f"openai:http://127.0.0.1:{port}#m", "--load", "patience=0.1"]
         )
     _says(refused, f"127.0.0.1:{port}", status=3)
 
@@ -276,7 +276,7 @@ def test_vision(environment: MakeEnvironment) -> None:
 
 
 def test_8bit(environment: MakeEnvironment) -> None:
-    audit = ["audit", "pocket:gpt2-s", *FEW, "--quantize", "8bit"]
+    audit = ["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit"]
     _all_work(environment("8bit", pocket=True).commands([*audit, "--out", "run"]))
 
 

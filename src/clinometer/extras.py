@@ -34,7 +34,7 @@ EXTRAS = {
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
     "vision": (("PIL",), "study vision"),
-    "8bit": (("bitsandbytes",), "--quantize 8bit"),
+    "8bit": (("bitsandbytes",), "--load quantize=8bit"),
 }
 
 #: Packages used only for their data files, so their dependencies are not needed.

@@ -5,7 +5,7 @@ The library checks them, and the command line derives its options from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from math import inf
@@ -118,6 +118,7 @@ class Option:
     parse      converts what is typed to the value
     unset      describes a default of None
     advanced   listed by --help-all only
+    key        given as --load KEY=VALUE, or in the name of a model
     """
 
     help: str
@@ -125,10 +126,18 @@ class Option:
     panel: str | None = None
     allowed: Range | None = None
     choices: tuple[str, ...] = ()
-    typed: str | bool | None = None
+    typed: str | None = None
     parse: Callable[[Any], Any] | None = None
     unset: str = ""
     advanced: bool = False
+    key: bool = False
+
+    @property
+    def expected(self) -> str:
+        """Its range or choices in words; nothing where any value of its type will do."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return "" if self.allowed is None else self.allowed.expected
 
     def check(self, name: str, value: object) -> None:
         """Raise if the setting `name` must not have this value."""
@@ -199,6 +208,15 @@ def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     return changed
 
 
+def set_by_name(kind: type[T], given: Mapping[str, Any]) -> T:
+    """A dataclass with its defaults but for the settings given, those of nested ones too."""
+    names = dict.fromkeys(_names(kind))
+    if strange := [name for name in given if name not in names]:
+        raise SettingsError(f"{strange[0]}: no such setting{closest(strange[0], names)}")
+    made: T = _replaced(kind, None, given)
+    return made
+
+
 def named_values(settings: Any, names: Collection[str]) -> dict[str, Any]:
     """The values of these settings by name, those of nested dataclasses too.
 
@@ -228,6 +246,78 @@ def option_names(kind: Any) -> tuple[str, ...]:
         named = [one.name] if option_of(one) is not None else []
         found |= dict.fromkeys(named if inner is None else option_names(inner))
     return tuple(found)
+
+
+def key_options(kind: Any) -> dict[str, tuple[Option, Any]]:
+    """The settings that are given as KEY=VALUE, by name, each with its default; those of nested
+    dataclasses too."""
+    hints = _hints(kind)
+    keys: dict[str, tuple[Option, Any]] = {}
+    for setting in fields(kind):
+        about, inner = option_of(setting), dataclass_in(hints[setting.name])
+        if about is not None and about.key:
+            keys[setting.name] = (about, setting.default)
+        elif inner is not None:
+            keys |= key_options(inner)
+    return keys
+
+
+def values_from_texts(
+    kind: Any, texts: Iterable[str], names: Collection[str], *, where: str
+) -> dict[str, Any]:
+    """Settings given as KEY=VALUE, some of `names`; `where` is what they were given to.
+
+    >>> @dataclass
+    ... class Cup:
+    ...     size: int = option(1, help="In litres.", allowed=COUNT)
+    ...     warm: bool = False
+    >>> values_from_texts(Cup, ["size=2", "warm=true"], ["size", "warm"], where="--set")
+    {'size': 2, 'warm': True}
+    >>> values_from_texts(Cup, ["sise=2"], ["size"], where="--set")
+    Traceback (most recent call last):
+    clinometer.errors.SettingsError: --set: expected one of size; found sise; did you mean size?
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SettingsError(f"{where}: expected KEY=VALUE, found {text!r}")
+        if name not in names:
+            raise SettingsError(
+                f"{where}: expected one of {', '.join(names)}; found {name}{closest(name, names)}"
+            )
+        if name in values:
+            raise SettingsError(f"{where}: expected {name} once, found it twice")
+        values[name] = _value_from_text(kind, name, value, where=where)
+    return values
+
+
+def _value_from_text(kind: Any, name: str, text: str, *, where: str) -> Any:
+    from pydantic import TypeAdapter, ValidationError
+
+    setting, hint = _find(kind, name)
+    about = option_of(setting)
+    try:
+        value = TypeAdapter(hint).validate_strings(text)
+        if about is not None:
+            about.check(name, value)
+    except (ValidationError, SettingsError) as error:
+        expected = about.expected if about is not None else ""
+        problem = f"expected {expected}, found {text!r}" if expected else str(error)
+        raise SettingsError(f"{where}: {name}: {problem}") from error
+    return value
+
+
+def _find(kind: Any, name: str) -> tuple[Field[Any], Any]:
+    """The setting of that name and its type, in the dataclass or in a nested one."""
+    hints = _hints(kind)
+    for setting in fields(kind):
+        inner = dataclass_in(hints[setting.name])
+        if setting.name == name:
+            return setting, hints[name]
+        if inner is not None and name in _names(inner):
+            return _find(inner, name)
+    raise KeyError(name)
 
 
 @cache

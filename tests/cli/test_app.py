@@ -107,7 +107,7 @@ def test_table_errors_name_the_file(
     "arguments",
     [
         ("import", "table", "no-such.csv"),
-        ("import", "table", "M2", "--norm", "0.5"),
+        ("import", "table", "M2", "--criterion", "ratio:0.5"),
         ("import", "table", "M2", "--fail-above", "Q=1"),
         ("list", "topics", "gendre"),
         ("list", "contexts", "no-such-set"),
@@ -119,7 +119,7 @@ def test_table_errors_name_the_file(
         ("audit", "reference:random", "--topic", "religion"),
         ("audit", "reference:random", "--groups", "astronaut-nurse"),
         ("audit", "reference:random", "--max-contexts", "0"),
-        ("audit", "reference:random", "--batch-tokens", "many"),
+        ("audit", "reference:random", "--load", "batch_tokens=many"),
         ("audit", "reference:random", "--device", "toaster"),
         ("audit", "reference:random", "--tolerance", "0.9"),
         ("audit", "reference:random", "--clusters", "no-such-column"),

@@ -54,7 +54,7 @@ def test_the_help_of_a_command_fits_a_screen(clinometer: Clinometer, path: tuple
 def test_what_few_people_need_is_listed_by_help_all(clinometer: Clinometer) -> None:
     short, whole = (clinometer("audit", option).out for option in ("--help", "--help-all"))
     hidden = {p.opts[0] for p in EVERY["audit",].params if getattr(p, "hidden", False)}
-    assert len(hidden) > 30
+    assert hidden
     assert f"--help-all shows {len(hidden)} more options" in short
     assert "--help-all" not in whole
     for option in hidden:

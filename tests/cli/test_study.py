@@ -125,7 +125,7 @@ def test_table_1_in_one_command_with_a_model_that_cannot_be_opened(
     broken.mkdir()
     (broken / "config.json").write_text('{"model_type": "no-such-kind"}', encoding="utf-8")
     asked = ("study", "table1", "--suite", "bvf-gender", "--max-contexts", "1")
-    found = clinometer(*asked, "--dtype", "float32", "--trust-remote-code")
+    found = clinometer(*asked, "--load", "dtype=float32", "--allow", "remote-code")
     assert found.status == 3
     assert "OPT-IML: not scored: model 'facebook/opt-iml-30b' cannot be loaded" in found.err
     rows = [line.split() for line in found.out.splitlines()]

@@ -298,7 +298,7 @@ def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clin
     )
     calls, flying = folder / "calls.txt", 4
     command = ["audit", "app:own_slow:score", "--topic", "./topic.toml", "--replies", "10"]
-    command += ["--out", "run", "--concurrency", str(flying)]
+    command += ["--out", "run", "--load", f"concurrency={flying}"]
     kill(command, when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70)
     before = len(calls.read_text().splitlines())
     assert before < 240

@@ -123,12 +123,18 @@ def test_loading_gives_the_same_run(run: Run) -> None:
 def test_settings_are_keywords_too() -> None:
     asked: dict[str, Any] = {"topic": TOPIC, "contexts": "paper-gender"}
     run = audit(
-        "reference:random", **asked, norm=2, device="cpu", end_of_word=True, replies=5, seed=3
+        "reference:random",
+        **asked,
+        criterion="ratio:2",
+        device="cpu",
+        end_of_word=True,
+        replies=5,
+        seed=3,
     )
     given = run.record.settings
-    assert (given.norm, given.load.device, given.words.end_of_word) == (2, "cpu", True)
+    assert (given.criterion, given.load.device, given.words.end_of_word) == ("ratio:2", "cpu", True)
     assert given.load.sampled == SampleOptions(replies=5, seed=3)
-    base = AuditSettings(norm=2, level=0.9)
+    base = AuditSettings(criterion="ratio:2", level=0.9)
     decided = replace(base, level=0.8, words=replace(base.words, tolerance=DEFAULT_TOLERANCE))
     assert audit("reference:random", **asked, settings=base, level=0.8).record.settings == decided
     with pytest.raises(SettingsError, match=r"^max_context: no such setting; did you mean max_c"):
@@ -147,7 +153,7 @@ def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
 def test_a_finished_run_is_not_rescored(run: Run) -> None:
     again = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
-    other = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, norm=2)
+    other = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, criterion="ratio:2")
     assert other.risks.R.value >= run.risks.R.value
 
 

@@ -249,7 +249,8 @@ def test_ten_readers_never_see_half_a_run(tmp_path: Path, monkeypatch: pytest.Mo
     try:
         audit(MODEL, out=out, **SMALL)
         for norm in (1.0, np.inf):
-            audit(MODEL, out=out, **{**SMALL, "settings": replace(SMALL["settings"], norm=norm)})
+            settings = replace(SMALL["settings"], criterion=f"ratio:{norm}")
+            audit(MODEL, out=out, **{**SMALL, "settings": settings})
             until(lambda wanted=norm: wrong or seen[-1:] == [wanted])  # type: ignore[misc]  # mypy infers no lambda with a default
         audit(MODEL, out=out, fresh=True, **SMALL)
         before = len(seen)

@@ -197,7 +197,7 @@ def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
     )
     calls, flying = folder / "calls.txt", 4
     command = ["audit", "app:own_killed:score", "--topic", "./topic.toml", "--replies", "2"]
-    command += ["--placebo", "--out", "run", "--concurrency", str(flying)]
+    command += ["--placebo", "--out", "run", "--load", f"concurrency={flying}"]
     kill(command, when=lambda: calls.exists() and calls.read_text().count("rain") > 8)
     asked = 3 * 12 * 6 * 2
     assert len(calls.read_text().splitlines()) < asked

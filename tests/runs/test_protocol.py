@@ -40,7 +40,7 @@ def plan(tmp_path: Path) -> Path:
 def test_a_protocol_reads_back_as_written(plan: Path) -> None:
     file = ProtocolFile.read(plan)
     assert file.protocol.tests == ['a "quoted" test']
-    assert file.protocol.settings["norm"] == float("inf")
+    assert file.protocol.settings["level"] == 0.95
     assert len(file.sha256) == 64
     with pytest.raises(SettingsError, match="written once"):
         file.protocol.write(plan)
@@ -154,24 +154,22 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "max_contexts": (5, ("--max-contexts", "4")),
     "placebo": (False, ("--placebo",)),
     "seed": (7, ("--seed", "0")),
-    "norm": (2.0, ("--norm", "inf")),
-    "normalize": (True, ("--raw",)),
     "clusters": ("source", ("--clusters", "template_class")),
     "criterion": ("share", ("--criterion", "ratio")),
     "coverage_threshold": (0.01, ("--coverage-threshold", "0.001")),
-    "kind": ("causal", ("--kind", "masked")),
-    "dtype": ("float32", ("--dtype", "auto")),
-    "revision": ("main", ("--revision", "v1")),
+    "kind": ("causal", ("--load", "kind=masked")),
+    "dtype": ("float32", ("--load", "dtype=auto")),
+    "revision": ("main", ("--load", "revision=v1")),
     "quantize": ("8bit", ("--no-such",)),
     "chat": (True, ("--no-such",)),
-    "chat_request": ("Write.", ("--chat-request", "Write a sentence.")),
+    "chat_request": ("Write.", ("--load", "chat_request=Write a sentence.")),
     "replies": (5, ("--replies", "6")),
-    "temperature": (0.5, ("--temperature", "1.0")),
-    "reply_tokens": (9, ("--reply-tokens", "8")),
-    "effort": ("low", ("--effort", "high")),
-    "tokenizer": ("smollm2", ("--tokenizer", "pocket:gpt2-s")),
-    "route": ("echo", ("--route", "force")),
-    "top_k": (50, ("--top-k", "100")),
+    "temperature": (0.5, ("--load", "temperature=1.0")),
+    "reply_tokens": (9, ("--load", "reply_tokens=8")),
+    "effort": ("low", ("--load", "effort=high")),
+    "tokenizer": ("smollm2", ("--load", "tokenizer=pocket:gpt2-s")),
+    "route": ("echo", ("--load", "route=force")),
+    "top_k": (50, ("--load", "top_k=100")),
     "tolerance": (0.01, ("--tolerance", "0.001")),
     "end_of_word": (False, ("--end-of-word",)),
     "single_token": (False, ("--single-token",)),
@@ -228,7 +226,9 @@ def test_what_is_given_against_the_plan_is_reported_or_refused(
     if typed == ("--no-such",):  # a switch can only be left out
         path = Path("plan.toml")
         path.write_text(path.read_text().replace(f'"{name}" = {toml_value(planned)}\n', ""))
-        typed = (f"--{name.replace('_', '-')}", *(["8bit"] if name == "quantize" else []))
+        typed = (f"--{name.replace('_', '-')}",)
+        if name == "quantize":
+            typed = ("--load", "quantize=8bit")
 
     result = clinometer("audit", *typed, "--protocol", "plan.toml", "--out", "run")
     if result.status == 2:
@@ -256,7 +256,7 @@ def test_an_explicit_topic_is_audited_and_not_that_of_the_plan(
     ]
 
 
-@pytest.mark.parametrize("name", ["population", "level", "max_contexts", "norm"])
+@pytest.mark.parametrize("name", ["population", "level", "max_contexts"])
 def test_python_reports_what_is_given_by_name(name: str, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     planned = GIVEN[name][0]

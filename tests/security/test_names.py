@@ -45,14 +45,14 @@ def test_no_file_has_code_run_or_others_asked(
     kind: str, name: str, table: dict[str, str], clinometer: Clinometer, tmp_path: Path
 ) -> None:
     said = OPENERS[kind](clinometer, table, tmp_path)
-    wanted = "--allow-code" if table["by"] == "function" else "--allow-model"
+    wanted = "--allow code:" if table["by"] == "function" else "--allow model:"
     assert f"{wanted} {name}" in " ".join(said.split())
     assert "Traceback" not in said
 
 
 def test_no_flag_has_the_code_of_a_run_folder_run(clinometer: Clinometer, tmp_path: Path) -> None:
     run = hostile.write_run(tmp_path / "r", {"by": "function", "function": "os:system"})
-    flags = ("--allow-code", "os:system", "--out", tmp_path / "o")
+    flags = ("--allow", "code:os:system", "--out", tmp_path / "o")
     assert "is code, which no file can have run" in clinometer("export", "labels", run, *flags).err
 
 
@@ -69,14 +69,14 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                                   "my_readout:system", "my_readout:text"])  # fmt: skip
 def test_a_flag_allows_functions_of_your_project_only(name: str) -> None:
     with pytest.raises(SettingsError, match=r"^readout\.function: "):
-        Allowed(code=name).function(name, where="readout.function")
+        Allowed(code=(name,)).function(name, where="readout.function")
 
 
 @pytest.mark.usefixtures("mine")
 def test_a_function_of_yours_reads_where_you_say_so() -> None:
     name = "my_readout:read"
-    assert Allowed(code=name).function(name, where="x")("anything") == "glad"
-    for other in (NOTHING, Allowed(code="my_readout:other"), Allowed(model=name)):
+    assert Allowed(code=(name,)).function(name, where="x")("anything") == "glad"
+    for other in (NOTHING, Allowed(code=("my_readout:other",)), Allowed(models=(name,))):
         with pytest.raises(SettingsError, match=f"--allow-code {name}"):
             other.function(name, where="x")
 

@@ -203,7 +203,7 @@ def test_every_number_is_in_the_paper(shared_data: Path) -> None:
 
 
 def test_a_suite_goes_by_the_papers_names_and_only_what_ships_code_may_run_it() -> None:
-    trusting = replace(SETTINGS, load=replace(SETTINGS.load, trust_remote_code=True))
+    trusting = replace(SETTINGS, load=replace(SETTINGS.load, allow=("remote-code",)))
     entries = members("bvf-gender", download=True)
     audits = planned_runs(entries, TOPIC, CONTEXTS, trusting)
     assert [a.label for a in audits] == [row.model for row in printed()["table1"]]

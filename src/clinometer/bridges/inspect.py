@@ -312,7 +312,7 @@ def _own_run(
     else:
         # A log runs no code, even where the settings allow it.
         reader = open_reader(
-            topic.readout, topic.attributes, replace(settings.load.allowed, code=None)
+            topic.readout, topic.attributes, replace(settings.load.allowed, code=())
         )
         scores = read_replies(reader, topic.attributes, prompts, words, draws)
         report = WordReport(tokens={word: (word,) for word in words})

@@ -23,7 +23,7 @@ from clinometer.cli.limits import (
     too_much_other,
     uncovered,
 )
-from clinometer.cli.options import PaperModels, grouped, topic_of, typed_names
+from clinometer.cli.options import Given, PaperModels, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
@@ -34,7 +34,7 @@ from clinometer.runs.folder.find import default_folder
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import Protocol, ProtocolFile
 from clinometer.runs.settings import resolve
-from clinometer.settings import named_values, option_names
+from clinometer.settings import with_settings
 
 #: In front of a file name given as --topic.
 BBQ = "bbq:"
@@ -75,7 +75,7 @@ def audit_command(
     ] = None,
     *,
     paper: PaperModels,
-    settings: AuditSettings,
+    given: Annotated[Given, AuditSettings],
     out: Annotated[
         Path | None,
         opt(
@@ -147,20 +147,17 @@ def audit_command(
     if benchmark:
         if plan is not None:
             raise SettingsError("--protocol: expected none with bbq:FILE, which has no plan")
+        settings = with_settings(AuditSettings(), given)
         if settings.placebo:
             raise SettingsError("--placebo: expected a topic of questions, found bbq:FILE")
         audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
         ways = [("", {"settings": settings})]
     else:
         chosen_topic = topic_of(topic, groups)
-        options = named_values(settings, typed)
-        # Typed without what they belong to (--temperature without --replies): not silently dropped.
-        alone = (typed & set(option_names(AuditSettings))) - options.keys()
-        options |= {name: context.params[name] for name in alone}
-        ways = [("", options)]
+        ways = [("", given)]
         planned_chat = plan is not None and bool(plan.settings.get("chat"))
-        if (settings.load.chat or planned_chat) and chosen_topic.readout is None:
-            ways = [("", {**options, "chat": False}), ("-chat", {**options, "chat": True})]
+        if given.get("chat", planned_chat) and chosen_topic.readout is None:
+            ways = [("", {**given, "chat": False}), ("-chat", {**given, "chat": True})]
         audited = partial(
             audit,
             topic=chosen_topic,
@@ -172,7 +169,7 @@ def audit_command(
 
     def folder_of(model: str, suffix: str, way: dict[str, Any]) -> Path:
         if out is None and benchmark:
-            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if settings.load.chat else ''}"
+            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if given.get('chat') else ''}"
         if out is None:
             planned = None if plan is None else plan.settings
             return default_folder(RUNS, model, chosen_topic, contexts, planned=planned, **way)

@@ -10,10 +10,9 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import GROUPS, SEED, derived, grouped, topic_of
+from clinometer.cli.options import ALLOW, GROUPS, SEED, grouped, topic_of
 from clinometer.cli.printing import console
 from clinometer.errors import SettingsError
-from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.settings import select_contexts
 from clinometer.storage.untrusted import Allowed
@@ -81,8 +80,7 @@ def labels_command(
         str | None,
         opt("The topic file of the run, if a function of yours reads the replies.", unset="none"),
     ] = None,
-    allow_code: Annotated[str | None, derived(LoadOptions, "allow_code")] = None,
-    allow_model: Annotated[str | None, derived(LoadOptions, "allow_model")] = None,
+    allow: ALLOW = None,
 ) -> None:
     """Write sampled replies of a run for people to label, with the category its judge gave each.
 
@@ -94,7 +92,7 @@ def labels_command(
         raise SettingsError(f"{out}: exists already; name a new file for the sample")
     judged = Run.load(run)
     given = None if topic is None else load_topic(topic)
-    allowed = Allowed(allow_code, allow_model)
+    allowed = Allowed.parse(allow or ())
     write_replies(out, sample_replies(judged, n, seed=seed, topic=given, allowed=allowed))
     names = shlex.quote(",".join(judged.preferences.categories))
     sheet = shlex.quote(str(out))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any, TypeVar
 
@@ -28,10 +28,12 @@ def opt(
     panel: str | None = None,
     unset: str | bool = True,
     advanced: bool = False,
+    keys: Mapping[str, tuple[str, str]] | None = None,
 ) -> Any:
     """An option; a number outside the range `allowed` is rejected with a one-line error, before
     any work. `unset` describes what happens without the option, if its default does not. One that
-    is `advanced` is listed by --help-all only.
+    is `advanced` is listed by --help-all only. `keys` are those of KEY=VALUE, each with its help
+    and default, which --help-all lists too.
 
     typer's own `min` and `max` print a box of several lines, and have no open intervals.
     """
@@ -44,7 +46,8 @@ def opt(
         return value
 
     check.allowed = allowed  # type: ignore[attr-defined]
-    callback = None if allowed is None else check
+    check.keys = keys or {}  # type: ignore[attr-defined]
+    callback = check if allowed is not None or keys else None
     return typer.Option(
         *names,
         help=help,
@@ -75,6 +78,8 @@ def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
             p.help = f"{p.help} [dim]\\[default: {escape(default)}][/dim]"
         p.show_default = False
         if p.param_type_name == "option":
+            if everything:
+                p.help = "\n\n".join([p.help, *(_key_line(*key) for key in keys_of(p))])
             names = ", ".join(sorted(p.opts, key=len))
             p.opts, p.secondary_opts = ["/".join([names, *p.secondary_opts])], []
             if p.required:
@@ -85,6 +90,17 @@ def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
             options = "option" if left_out == 1 else "options"
             p.help = f"Show this message; --help-all shows {left_out} more {options}."
     return shown
+
+
+def keys_of(parameter: Any) -> list[tuple[str, str, str]]:
+    """The keys of an option KEY=VALUE: name, help and default."""
+    keys = getattr(parameter.callback, "keys", {})
+    return [(name, help, default) for name, (help, default) in keys.items()]
+
+
+def _key_line(name: str, help: str, default: str) -> str:
+    shown = f" [dim]\\[default: {escape(default)}][/dim]" if default else ""
+    return f"[bold]{name}[/bold] {escape(help)}{shown}"
 
 
 def paragraphs(text: str | None) -> str:

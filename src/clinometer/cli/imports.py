@@ -58,9 +58,7 @@ def table_command(
         table, labels=() if settings.clusters is None else (settings.clusters,)
     )
     try:
-        preferences = preferences.measured_by(
-            settings.criterion, norm=settings.norm, normalize=settings.normalize
-        )
+        preferences = preferences.measured_by(settings.criterion)
         report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
@@ -109,9 +107,7 @@ def bbq_command(
         typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
     ],
     *,
-    settings: Annotated[
-        AuditSettings, "criterion", "norm", "normalize", "level", "clusters", "population"
-    ],
+    settings: Annotated[AuditSettings, "criterion", "level", "clusters", "population"],
     answers: Annotated[
         list[str] | None,
         opt(
@@ -207,7 +203,7 @@ def inspect_command(
     ] = None,
     model: MODEL = None,
     *,
-    settings: Annotated[AuditSettings, ("coverage_threshold", *INFERENCE, "allow_model")],
+    settings: Annotated[AuditSettings, ("coverage_threshold", *INFERENCE, "allow")],
     fresh: FRESH = False,
     json_output: JSON = False,
 ) -> None:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
-import typer
 from rich.markup import escape
+from typer._click.globals import get_current_context
 
 from clinometer.cli.help import opt
 from clinometer.models import LoadOptions
 from clinometer.models.catalog.suites import ZooEntry, members
+from clinometer.models.options import LOAD_KEYS
 from clinometer.runs import AuditSettings
-from clinometer.settings import Option, dataclass_in, option, option_of
+from clinometer.settings import (
+    Option,
+    dataclass_in,
+    option,
+    option_of,
+    set_by_name,
+    values_from_texts,
+)
 
 if TYPE_CHECKING:
     from clinometer.topics import Topic
+
+
+class Given(dict[str, Any]):
+    """Settings by name: those that were typed, and no defaults."""
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -27,7 +39,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     On the command line they are replaced by the settings declared with `option`, including those of
     nested dataclasses; the command receives the dataclass. With
     `Annotated[AuditSettings, "seed", "device"]` (or a tuple of names) only the named settings
-    become options.
+    become options. The settings declared as keys are one option, `load`, and
+    `Annotated[Given, AuditSettings]` receives what was typed instead of the dataclass.
     """
     hints = get_type_hints(command, include_extras=True)
     taken = signature(command).parameters
@@ -36,90 +49,122 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         if (kind := dataclass_in(hints[name])) is None:
             parameters.append(own.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
             continue
-        found: dict[str, Parameter] = {}
+        by_name: dict[str, Parameter] = {}
         for parameter in _flat(kind, _chosen(hints[name])):
             # A setting that two dataclasses share, such as the seed, is one option.
-            found.setdefault(parameter.name, parameter)
-        parameters += found.values()
+            by_name.setdefault(parameter.name, parameter)
+        parameters += by_name.values()
 
     @wraps(command)
-    def with_settings(**values: Any) -> None:
-        given = {}
+    def with_options(**values: Any) -> None:
+        arguments = {}
         for name in taken:
-            hint, kind = hints[name], dataclass_in(hints[name])
-            given[name] = values[name] if kind is None else _gathered(kind, _chosen(hint), values)
-        command(**given)
+            kind = dataclass_in(hints[name])
+            if kind is None:
+                arguments[name] = values[name]
+                continue
+            given = _typed_settings(kind, _chosen(hints[name]), values)
+            whole = Given not in get_args(hints[name])
+            arguments[name] = set_by_name(kind, given) if whole else Given(given)
+        command(**arguments)
 
     # What typer reads.
-    with_settings.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    with_settings.__annotations__ = {p.name: p.annotation for p in parameters}
-    return with_settings
+    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+    return with_options
 
 
 def _chosen(hint: Any) -> tuple[str, ...]:
     """The names in `Annotated[Kind, ...]`, single or in tuples; none means all."""
-    given: tuple[str | tuple[str, ...], ...] = getattr(hint, "__metadata__", ())
-    return tuple(name for one in given for name in ([one] if isinstance(one, str) else one))
+    given: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+    names = [[name] if isinstance(name, str) else name for name in given if not is_dataclass(name)]
+    return tuple(name for several in names for name in several)
 
 
 def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterator[Parameter]:
     hints = get_type_hints(kind)
-    for one in fields(kind):
-        about, hint = option_of(one), hints[one.name]
+    for setting in fields(kind):
+        about, hint = option_of(setting), hints[setting.name]
         inner = dataclass_in(hint)
         if about is None and inner is not None:
             yield from _flat(inner, only, optional=inner is not hint)
-        elif about is not None and (not only or one.name in only):
-            default = one.default
+            if inner is LoadOptions and (not only or LOAD in only):
+                yield load_parameter()
+        elif about is not None and not about.key and (not only or setting.name in only):
+            default = setting.default
             if about.typed is not None:
-                hint, default = type(about.typed), about.typed
+                hint, default = str, about.typed
+            elif default == ():
+                hint, default = list[str] | None, None
             elif default is MISSING and optional:
                 hint, default = hint | None, None
             elif default is MISSING:
                 default = Parameter.empty
-            typed = Annotated[hint, _typer_option(one, about)]  # type: ignore[valid-type]
-            yield Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=typed)
+            typed = Annotated[hint, _typer_option(setting, about)]  # type: ignore[valid-type]
+            yield Parameter(setting.name, Parameter.KEYWORD_ONLY, default=default, annotation=typed)
 
 
-def _gathered(kind: Any, only: tuple[str, ...], values: dict[str, Any]) -> Any:
-    """The dataclass with the given values; None if one without a default is missing."""
-    hints = get_type_hints(kind)
-    given = {}
-    for one in fields(kind):
-        about = option_of(one)
-        inner = dataclass_in(hints[one.name])
-        if about is None and inner is not None:
-            given[one.name] = _gathered(inner, only, values)
-        elif about is not None and (not only or one.name in only):
-            value = values[one.name]
-            given[one.name] = value if about.parse is None else about.parse(value)
-        if given.get(one.name) is None and one.default is one.default_factory is MISSING:
-            return None
-    return kind(**given)
+def _typed_settings(kind: Any, only: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a dataclass that were typed, also those given as keys."""
+    offered = {p.name for p in _flat(kind, only)}
+    given = {
+        name: tuple(values[name]) if isinstance(values[name], list) else values[name]
+        for name in typed_names(get_current_context())
+        if name in offered and name != LOAD
+    }
+    for setting in fields(kind):
+        about = option_of(setting)
+        if about is not None and about.parse is not None and setting.name in offered:
+            given[setting.name] = about.parse(values[setting.name])
+    return given | (load_values(values[LOAD]) if LOAD in offered else {})
 
 
-def _typer_option(one: Field[Any], about: Option) -> Any:
+def _typer_option(setting: Field[Any], about: Option) -> Any:
     flags = about.flags
-    if not flags and one.default is False:
-        flags = ("--" + one.name.replace("_", "-"),)  # without its opposite, --no-...
-    allowed = about.allowed if about.typed is None else None
+    if not flags and setting.default is False:
+        flags = ("--" + setting.name.replace("_", "-"),)  # without its opposite, --no-...
     return opt(
         escape(about.help),
         *flags,
-        allowed=allowed,
+        allowed=about.allowed if about.typed is None else None,
         panel=about.panel,
         unset=about.unset or True,
         advanced=about.advanced,
     )
 
 
+#: The parameter that takes the keys of `LoadOptions`.
+LOAD = "load"
+
+
+def load_values(texts: Sequence[str] | None) -> dict[str, Any]:
+    """What --load says, by the names of settings."""
+    return values_from_texts(LoadOptions, texts or (), list(LOAD_KEYS), where="--load")
+
+
+def load_parameter() -> Parameter:
+    """--load KEY=VALUE; --help-all lists the keys under it."""
+    keys = {
+        name: (about.help, about.unset or ("" if default is None else str(default)))
+        for name, (about, default) in LOAD_KEYS.items()
+    }
+    about = opt(
+        "KEY=VALUE: how models are loaded and asked; may be repeated. For one model alone: "
+        "MODEL?KEY=VALUE&KEY=VALUE.",
+        keys=keys,
+        panel="Model",
+    )
+    typed = Annotated[list[str] | None, about]
+    return Parameter(LOAD, Parameter.KEYWORD_ONLY, default=None, annotation=typed)
+
+
 def derived(kind: type, name: str) -> Any:
     """The typer option of a single setting, for a command that needs no other of its dataclass."""
-    (found,) = (one for one in fields(kind) if one.name == name)
-    about = option_of(found)
+    (setting,) = (setting for setting in fields(kind) if setting.name == name)
+    about = option_of(setting)
     if about is None:
         raise TypeError(f"{kind.__name__}.{name} is not an option")
-    return _typer_option(found, replace(about, panel=None))
+    return _typer_option(setting, replace(about, panel=None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +193,7 @@ GROUPS = Annotated[
     str | None,
     opt("Only these groups of the topic, separated by commas.", unset="all"),
 ]
+ALLOW = Annotated[list[str] | None, derived(LoadOptions, "allow")]
 DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
@@ -155,7 +201,7 @@ POPULATION = Annotated[str, derived(AuditSettings, "population")]
 CLUSTERS = Annotated[str | None, derived(AuditSettings, "clusters")]
 
 
-def typed_names(context: typer.Context) -> set[str]:
+def typed_names(context: Any) -> set[str]:
     """The parameters of a command that were typed: not those left at their default, but also one
     that was typed with the value of its default."""
     sources = {name: context.get_parameter_source(name) for name in context.params}

@@ -87,12 +87,9 @@ class Study:
 
 
 #: Options that most studies have.
-_LARGE = (
-    *("suite", "download", "device", "dtype", "batch_tokens", "device_map", "quantize"),
-    *("trust_remote_code", "allow_pickle"),
-)
-_CHAT = ("chat", "chat_request")
-_AUDIT = ("max_contexts", "single_token", "criterion", "norm", "normalize", *_LARGE, "seed")
+_LARGE = (*("suite", "download", "device", "load", "allow"),)
+_CHAT = ("chat",)
+_AUDIT = ("max_contexts", "single_token", "criterion", *_LARGE, "seed")
 _OUTPUT = ("out", "only_plan", "fresh", "no_page", "json_output")
 STUDY = Annotated[Study, "topic", "groups", "contexts", _AUDIT, _OUTPUT]
 #: Of runs that are there already.

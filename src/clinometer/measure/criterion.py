@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.errors import SettingsError
+from clinometer.errors import SettingsError, closest
 from clinometer.measure.stereotype import scale
 from clinometer.statistics.arrays import FloatArray, as_number, as_real
 
@@ -26,6 +26,8 @@ CRITERIA = {
 }
 
 
+#: The ratio of the paper's raw equations, which is not scaled to end at 1.
+RAW = "raw"
 #: Those of s = p/p* - 1.
 _RATIOS = ("ratio", "released")
 #: What the authors' code divides the sum of s⁺ by: the categories of race.
@@ -201,6 +203,34 @@ class Criterion:
         return known
 
 
+def parse_criterion(text: str) -> tuple[str, float, bool]:
+    """A criterion as it is written, as name, norm and whether s is normalised.
+
+    "raw" is the ratio of the paper's raw equations, and ":k" after either is the norm.
+
+    >>> parse_criterion("ratio"), parse_criterion("raw:2"), parse_criterion("share")
+    (('ratio', inf, True), ('ratio', 2.0, False), ('share', inf, True))
+    """
+    name, colon, norm = text.partition(":")
+    if name not in (*CRITERIA, RAW):
+        known = (*CRITERIA, RAW)
+        raise SettingsError(
+            f"criterion: expected one of {', '.join(known)}; found {text!r}{closest(name, known)}"
+        )
+    if not colon:
+        return "ratio" if name == RAW else name, np.inf, name != RAW
+    try:
+        k = float(norm)
+    except ValueError:
+        k = np.nan
+    if name not in ("ratio", RAW) or not k >= 1:
+        raise SettingsError(
+            f"criterion: expected a norm of at least 1, or inf, such as ratio:2 or {RAW}:1; found "
+            f"{text!r}"
+        )
+    return "ratio", k, name != RAW
+
+
 def choose_criterion(
     name: str | Criterion | None,
     *,
@@ -213,13 +243,16 @@ def choose_criterion(
     """The criterion that was asked for, or the one that fits the question.
 
     An even reference has the paper's ratio, and so has who asks for a norm or the raw equations; a
-    scale of numbers has points; every other reference the share of answers.
+    scale of numbers has points; every other reference the share of answers. A norm and the raw
+    equations may be part of the name (`parse_criterion`).
 
     >>> choose_criterion(None, even=False, categories=("yes", "no")).name
     'share'
     """
     if isinstance(name, Criterion):
         return name
+    if name is not None and name not in CRITERIA:
+        name, norm, normalize = parse_criterion(name)
     if name is None:
         paper = even or checked_norm(norm) != np.inf or not normalize
         name = "points" if points is not None else "ratio" if paper else "share"

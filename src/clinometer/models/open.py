@@ -28,7 +28,7 @@ def open_model(
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-    load, words = load or LoadOptions(), words or WordOptions()
+    load, words = spec.load(load or LoadOptions()), words or WordOptions()
     if spec.place is ModelSource.REFERENCE:
         raise SettingsError(
             f"model {spec.name!r}: expected a model that can be scored, found a reference model"
@@ -36,7 +36,7 @@ def open_model(
     effort = None if load.sampled is None else load.sampled.effort
     if effort is not None and spec.place is not ModelSource.SERVER:
         raise SettingsError(
-            f"--effort: expected a hosted model, which gets it with each request; found {spec.name}"
+            f"effort: expected a hosted model, which gets it with each request; found {spec.name}"
         )
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server.scorer import open_server
@@ -48,7 +48,7 @@ def open_model(
         return open_application(spec, load=load)
     source = weights_source(spec) or spec.target
     if load.quantize == "8bit":
-        require("--quantize 8bit", "bitsandbytes")
+        require("--load quantize=8bit", "bitsandbytes")
     require("scoring with a language model", "torch", "transformers")
     from clinometer.models.local.load import load_transformer
 
@@ -58,14 +58,15 @@ def open_model(
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
     """Open a model that generates text: any causal model, a hosted one, or
     `openai:URL#MODEL`."""
-    load = load or LoadOptions()
-    if ModelSpec.parse(model).place is ModelSource.SERVER:
+    spec = ModelSpec.parse(model)
+    load = spec.load(load or LoadOptions())
+    if spec.place is ModelSource.SERVER:
         from clinometer.models.server.scorer import ServerWriter
 
-        return ServerWriter(model, load)
+        return ServerWriter(spec, load)
     from clinometer.models.local.generate import CausalWriter
 
-    scorer = open_model(ModelSpec.parse(model), load=load)
+    scorer = open_model(spec, load=load)
     if scorer.info.kind != "causal":
         raise SettingsError(
             f"model {model!r}: expected one that writes (causal), found a {scorer.info.kind} one"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Strict
 
 from clinometer.errors import SettingsError
 from clinometer.models.providers import given_price
@@ -16,6 +18,7 @@ from clinometer.settings import (
     TEMPERATURE,
     TOLERANCE,
     check_settings,
+    key_options,
     option,
 )
 from clinometer.storage.untrusted import Allowed
@@ -49,67 +52,59 @@ FEW_TOKENS = 8
 #: How far words that were not expanded may move a preference, unless a tolerance is given.
 DEFAULT_TOLERANCE = 1e-3
 
-_model = partial(option, panel="Model", advanced=True)
-_question = partial(option, panel="Question", advanced=True)
-_server = partial(option, panel="Servers", advanced=True)
-
-
-def parse_batch_tokens(text: str) -> int | None:
-    """Tokens per batch as they are typed: a number, or auto."""
-    if text == "auto":
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise SettingsError(f"--batch-tokens: expected auto or a number of tokens, found {text!r}")
-    return int(text)
+_key = partial(option, key=True)
+_words = partial(option, panel="Question", advanced=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """How a server is queried. Only `route`, `top_k` and `tokenizer` may change a number."""
 
-    tokenizer: str | None = _server(
+    tokenizer: str | None = _key(
         None, help="Local tokenizer (folder, hub id or .gguf file).", unset="the server's own"
     )
-    route: str | None = _server(
+    route: str | None = _key(
         None,
         help=f"How to get log-probabilities: {', '.join(ROUTES[:-1])} or {ROUTES[-1]}.",
         choices=ROUTES,
         unset="the first that works",
     )
-    top_k: int = _server(
+    top_k: int = _key(
         100,
         help="Tokens to request from a server that returns only the most probable ones.",
         allowed=COUNT,
     )
-    concurrency: int = _server(
+    concurrency: int = _key(
         64, help="Most concurrent requests; as many as the server keeps up with.", allowed=COUNT
     )
-    timeout: float = _server(60.0, help="Timeout of one request, in seconds.", allowed=POSITIVE)
-    patience: float = _server(
+    timeout: float = _key(60.0, help="Timeout of one request, in seconds.", allowed=POSITIVE)
+    patience: float = _key(
         60.0, help="Give up on a server after this many seconds without a reply.", allowed=POSITIVE
     )
-    max_requests: int | None = _server(
+    max_requests: int | None = _key(
         None,
         help="Stop cleanly after this many requests; rerun to resume.",
         allowed=COUNT,
         unset="no limit",
     )
-    max_tokens: int | None = _server(
+    max_tokens: int | None = _key(
         None,
         help="Stop cleanly after this many tokens, as the server counts them; rerun to resume.",
         allowed=COUNT,
         unset="no limit",
     )
-    price: str | None = _server(
+    price: str | None = option(
         None,
         help="Price of a million tokens, or READ/WRITTEN such as 0.15/0.60.",
+        panel="Servers",
+        advanced=True,
         unset="the provider's, where it is known",
     )
-    budget: float | None = _server(
+    budget: float | None = option(
         None,
         help="Most to pay for the run: decides contexts and replies, and stops in time.",
         allowed=POSITIVE,
-        advanced=False,
+        panel="Servers",
         unset="no limit",
     )
 
@@ -123,28 +118,28 @@ class ServerOptions:
 class SampleOptions:
     """Sampled answers instead of log-probabilities; `automatic`: only where there are none."""
 
-    replies: int = _question(
+    replies: int = option(
         MISSING,
         help="Sample this many replies per context instead of reading log-probabilities.",
         allowed=SAMPLES,
-        advanced=False,
+        panel="Question",
     )
-    temperature: float = _question(
+    temperature: float = _key(
         1.0, help="Sampling temperature (with --replies).", allowed=TEMPERATURE
     )
-    reply_tokens: int | None = _question(
+    reply_tokens: int | None = _key(
         None,
         help="Most tokens of a sampled reply; models that reason first need more.",
         allowed=COUNT,
         unset="8, or what the topic says",
     )
-    effort: str | None = _question(
+    effort: str | None = _key(
         None,
         help=f"How much a hosted model reasons before a reply: {', '.join(EFFORTS)}.",
         choices=EFFORTS,
         unset="the model's default",
     )
-    seed: int = _question(0, help="Random seed.", allowed=SEED)
+    seed: int = option(0, help="Random seed.", allowed=SEED, panel="Question", advanced=True)
     automatic: bool = False
 
     def __post_init__(self) -> None:
@@ -158,62 +153,53 @@ class SampleOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """Where and how a model runs; `trust_remote_code` and `allow_pickle` run others' code, and
-    `allow_code` and `allow_model` let a topic or an adapter name a function or an address. `begun`:
-    what the run that is resumed has learnt about its server (request) and used of it (usage)."""
+    """Where and how a model runs. `begun`: what the run that is resumed has learnt about its
+    server (request) and used of it (usage)."""
 
-    kind: str | None = _model(
+    kind: str | None = _key(
         None,
         help=f"Override the detected architecture: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
         choices=KINDS,
         unset="detected",
     )
-    device: str = _model("auto", help="auto, cpu, cuda, cuda:N or mps.", advanced=False)
-    dtype: str = _model(
+    device: str = option("auto", help="auto, cpu, cuda, cuda:N or mps.", panel="Model")
+    dtype: str = _key(
         "auto",
         help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).",
         choices=DTYPES,
     )
-    revision: str | None = _model(None, help="Revision on the Hugging Face Hub.", unset="latest")
-    batch_tokens: int | None = _model(
+    revision: str | None = _key(None, help="Revision on the Hugging Face Hub.", unset="latest")
+    batch_tokens: int | None = _key(
         None,
         help="Tokens per batch; changes preferences by rounding: about 1e-6 in float32, 0.002 to "
         "0.04 in bfloat16.",
         allowed=COUNT,
-        typed="auto",
-        parse=parse_batch_tokens,
+        unset="what fits into memory",
     )
-    device_map: str | None = _model(
+    device_map: str | None = _key(
         None, help="auto: spread a large model over all GPUs, then main memory.", choices=("auto",)
     )
-    quantize: str | None = _model(
+    quantize: str | None = _key(
         None, help="8bit: load the weights in 8 bits (bitsandbytes).", choices=QUANTIZATIONS
     )
-    chat: bool = _question(
+    chat: bool = option(
         False,
         help="Also score inside the chat template, with the sentence as the start of the "
         "assistant's turn; questions are asked there alone.",
-        advanced=False,
+        panel="Question",
     )
-    chat_request: str = _question(
-        "Write a sentence.", help="The user's message in the chat template."
-    )
+    chat_request: str = _key("Write a sentence.", help="The user's message in the chat template.")
     sampled: SampleOptions | None = None
     server: ServerOptions = field(default_factory=ServerOptions)
-    trust_remote_code: bool = _model(
-        False, help="Allow Python code that ships with a model to run."
-    )
-    allow_pickle: bool = _model(False, help="Allow pickled weights, which can run arbitrary code.")
-    allow_code: str | None = _model(
-        None,
-        help="Run this function of yours, module:name, where the topic names it.",
-        unset="a topic runs no code",
-    )
-    allow_model: str | None = _model(
-        None,
-        help="Ask or download this model where a topic or an adapter names it: a judge behind an "
-        "address, a base model on the hub.",
-        unset="only models on this machine",
+    allow: Annotated[tuple[str, ...], Strict(False)] = option(
+        (),
+        help="Let a model, a topic or an adapter do what no file may by itself; may be repeated. "
+        "remote-code: run Python code that ships with a model; pickle: read pickled weights, which "
+        "can run code; code:MODULE:NAME: run this function of yours where the topic names it; "
+        "model:NAME: ask or download this model where a topic or an adapter names it.",
+        panel="Model",
+        advanced=True,
+        unset="nothing",
     )
     begun: dict[str, Any] = field(default_factory=dict)
 
@@ -222,11 +208,12 @@ class LoadOptions:
         if self.device.split(":")[0] not in DEVICES:
             known = ", ".join(DEVICES)
             raise SettingsError(f"device: expected one of {known}; found {self.device!r}")
+        Allowed.parse(self.allow)
 
     @property
     def allowed(self) -> Allowed:
-        """What files may name."""
-        return Allowed(self.allow_code, self.allow_model)
+        """What others' files may do and name."""
+        return Allowed.parse(self.allow)
 
     def resumed(self, dtype: str) -> LoadOptions:
         """These options for a run that was begun in `dtype`: `auto` is decided once in the life of
@@ -257,23 +244,25 @@ class LoadOptions:
         return named
 
 
+#: What --load and the name of a model may set: KEY=VALUE.
+LOAD_KEYS = key_options(LoadOptions)
+
+
 @dataclass(frozen=True, kw_only=True)
 class WordOptions:
     """What counts as the probability of a word; `first_token`: that of its first token alone."""
 
-    tolerance: float | None = _question(
+    tolerance: float | None = _words(
         None,
         help="How far skipping improbable words may move a preference; 0 scores every word.",
         allowed=TOLERANCE,
         unset="0.001, or what the run was begun with",
     )
-    end_of_word: bool = _question(
+    end_of_word: bool = _words(
         False,
         help="Count a word only where it ends (not the he in hero); for causal and seq2seq models.",
     )
-    single_token: bool = _question(
-        False, help="Leave out words of several tokens, as the papers do."
-    )
+    single_token: bool = _words(False, help="Leave out words of several tokens, as the papers do.")
     first_token: bool = False
 
     def __post_init__(self) -> None:

@@ -553,7 +553,7 @@ def local_tokenizer(name: str, load: LoadOptions) -> Any:
         tokenizer = pretrained(
             transformers.AutoTokenizer,
             source,
-            trust_remote_code=load.trust_remote_code,
+            trust_remote_code=load.allowed.remote_code,
             revision=load.revision,
         )
         check_tokenizer_words(name, tokenizer)

@@ -99,7 +99,7 @@ def compare_preferences(
             raise RunError(
                 f"compare: number {number + 1} measures R by another criterion "
                 f"({_criterion(one)}) than the first ({_criterion(first)}): measure both alike "
-                "(--criterion, --norm, --raw)"
+                "(--criterion)"
             )
         if (one.noisy or first.noisy) and abs(one.replies - first.replies) > 0.1 * first.replies:
             few = one if one.noisy else first

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
@@ -36,10 +36,7 @@ _OF_THE_MACHINE = (
     "max_tokens",
     "price",
     "budget",
-    "trust_remote_code",
-    "allow_pickle",
-    "allow_code",
-    "allow_model",
+    "allow",
     "first_token",
 )
 #: Settings of an audit that a protocol fixes: all others.
@@ -79,12 +76,6 @@ class Protocol(BaseModel):
     notes: str = ""
     settings: dict[str, bool | int | float | str] = {}
     revisions: dict[str, str] = {}
-
-    @field_validator("settings")
-    @classmethod
-    def _numbers(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Infinity is written as a text: neither JSON nor our TOML has it."""
-        return {name: math.inf if value == "inf" else value for name, value in given.items()}
 
     @classmethod
     def new(

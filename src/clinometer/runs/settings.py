@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from operator import not_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,7 +15,7 @@ from clinometer.contexts.load import check_fit, default_contexts, own_contexts
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import POPULATIONS
 from clinometer.measure.counting_noise import least_answers
-from clinometer.measure.criterion import CRITERIA, Criterion, choose_criterion
+from clinometer.measure.criterion import Criterion, choose_criterion, parse_criterion
 from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS
@@ -45,8 +43,6 @@ Contexts: TypeAlias = "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (
     "criterion",
-    "norm",
-    "normalize",
     "level",
     "seed",
     "clusters",
@@ -55,17 +51,6 @@ INFERENCE = (
 
 _contexts = partial(option, panel="Contexts")
 _statistics = partial(option, panel="Statistics", advanced=True)
-
-
-def parse_norm(text: str) -> float:
-    """k of the criterion as typed: a number of at least 1, or inf."""
-    try:
-        norm = float(text)
-    except ValueError:
-        norm = math.nan
-    if not norm >= 1:
-        raise SettingsError(f"--norm: expected a number of at least 1, or inf; found {text!r}")
-    return norm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,21 +70,11 @@ class AuditSettings:
     seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
     criterion: str | None = _statistics(
         None,
-        help="What R measures: ratio (the paper's, against an even split), released (the sum of s⁺ "
-        "over 5, as in the authors' code and Table 3), share (of answers that would have to "
-        "change) or points (of a rating scale).",
-        choices=tuple(CRITERIA),
+        help="What R measures: ratio (the paper's, against an even split; ratio:2 with the norm "
+        "J_2), raw (the same, not scaled from 0 to 1; raw:2), released (the sum of s⁺ over 5, as "
+        "in the authors' code and Table 3), share (of answers that would have to change) or points "
+        "(of a rating scale).",
         unset="what fits the topic",
-    )
-    norm: float = _statistics(
-        math.inf, help="k of the paper's J_k: 1, 2, … or inf.", typed="inf", parse=parse_norm
-    )
-    normalize: bool = _statistics(
-        True,
-        "--raw",
-        help="Use the paper's raw equations instead of scaling risks from 0 to 1.",
-        typed=False,
-        parse=not_,
     )
     coverage_threshold: float = _statistics(
         1e-3,
@@ -130,14 +105,12 @@ class AuditSettings:
                 "population: expected similar with clusters of contexts, found "
                 f"{self.population}; leave out --clusters or --population"
             )
-        if not self.norm >= 1:
-            raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
+        if self.criterion is not None:
+            parse_criterion(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, as plain values."""
-        plain = asdict(self)
-        plain["norm"] = "inf" if math.isinf(self.norm) else self.norm
-        return plain
+        return asdict(self)
 
     def criterion_for(
         self, reference: object, categories: Sequence[str], *, scale: object
@@ -149,8 +122,6 @@ class AuditSettings:
             even=reference is None
             or (not isinstance(reference, str) and is_even(np.asarray(reference))),
             categories=categories,
-            norm=self.norm,
-            normalize=self.normalize,
             points=None if scale is None else [float(category) for category in categories],
         )
 
@@ -160,7 +131,7 @@ class AuditSettings:
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score: other values here make another run. Everything else (device,
-        batch size, norm, threshold) may change when a run is resumed."""
+        batch size, criterion, threshold) may change when a run is resumed."""
         return {
             "words.tolerance": self.words.effective_tolerance,
             "words.end_of_word": self.words.end_of_word,
@@ -226,9 +197,11 @@ def resolve(
     7
     """
     base = with_settings(AuditSettings(), planned or {}) if settings is None else settings
-    if settings is None and base.load.sampled is None and model is not None:
+    if model is not None:
         spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-        if spec.place in (ModelSource.SERVER, *APPLICATIONS):
+        given = {**given, **dict(spec.settings)}  # what is part of a model is for it alone
+        served = spec.place in (ModelSource.SERVER, *APPLICATIONS)
+        if served and settings is None and base.load.sampled is None:
             given = _automatic(given)
     chosen = with_settings(base, given)
     source = find_contexts(topic, contexts)

@@ -28,12 +28,12 @@ import tomllib
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
 
-from clinometer.errors import InputError, SettingsError
+from clinometer.errors import InputError, SettingsError, closest
 from clinometer.extras import require
 
 if TYPE_CHECKING:
@@ -487,21 +487,53 @@ def _work_and_exit(work: Callable[[], str], writing: int, seconds: int, memory: 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the user let a file name, on the command line: a function, and a model elsewhere.
+    """What the user let others' files do, on the command line.
 
     Run folders and logs of others are opened with `NOTHING`: no flag makes them run code.
+
+    remote_code  code that ships with a model runs
+    pickle       pickled weights are read, which can run code
+    code         functions, module:name, that a topic may name
+    models       models elsewhere that a topic or an adapter may name
+
+    >>> Allowed.parse(["pickle", "model:openai/gpt-4.1"])
+    Allowed(remote_code=False, pickle=True, code=(), models=('openai/gpt-4.1',))
+    >>> Allowed.parse(["pickel"])
+    Traceback (most recent call last):
+    clinometer.errors.SettingsError: allow: expected remote-code, pickle, code:MODULE:NAME or \
+model:NAME; found 'pickel'; did you mean pickle?
     """
 
-    code: str | None = None
-    model: str | None = None
+    remote_code: bool = False
+    pickle: bool = False
+    code: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, names: Sequence[str]) -> Allowed:
+        """The permissions by name, as --allow takes them."""
+        code, models = [], []
+        for name in names:
+            kind, _, rest = name.partition(":")
+            if kind == "code" and rest:
+                code.append(rest)
+            elif kind == "model" and rest:
+                models.append(rest)
+            elif name not in ("remote-code", "pickle"):
+                near = closest(name, ("remote-code", "pickle", "code:", "model:"))
+                raise SettingsError(
+                    "allow: expected remote-code, pickle, code:MODULE:NAME or model:NAME; found "
+                    f"{name!r}{near}"
+                )
+        return cls("remote-code" in names, "pickle" in names, tuple(code), tuple(models))
 
     def function(self, name: str, *, where: str) -> Callable[..., Any]:
         """The function "module:name" that a file names at `where`; only if it was allowed by this
         name, and is defined in a module of the user's project."""
-        if name != self.code:
+        if name not in self.code:
             raise SettingsError(
                 f"{where}: {name!r} is code, which no file can have run; if you wrote it, give the "
-                f"topic file with --allow-code {name}"
+                f"topic file with --allow code:{name}"
             )
         module, _, attribute = name.partition(":")
         _check_own(module, where=where)
@@ -521,10 +553,10 @@ class Allowed:
     def check_model(self, name: str, *, here: bool, where: str) -> None:
         """Refuse a model that a file names at `where`, unless it is `here`, on this machine, or was
         allowed by this name."""
-        if name != self.model and not here:
+        if name not in self.models and not here:
             raise SettingsError(
                 f"{where}: {name!r} is not on this machine, and no file can have others asked; if "
-                f"you know it, add --allow-model {name}"
+                f"you know it, add --allow model:{name}"
             )
 
 

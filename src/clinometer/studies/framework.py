@@ -160,9 +160,9 @@ def planned_runs(
     for model, name, label in zip(models, names, _labels(names), strict=True):
         one = PlannedRun(label, name, topic, contexts, raw, prefix + folder_name(name), role=role)
         if isinstance(model, ZooEntry):
-            trusted = settings.load.trust_remote_code and model.remote_code
-            load = replace(raw.load, trust_remote_code=trusted)
-            own = replace(raw, load=load)
+            # A suite's own models may run no code unless they ship some.
+            allow = tuple(a for a in raw.load.allow if a != "remote-code" or model.remote_code)
+            own = replace(raw, load=replace(raw.load, allow=allow))
             one = replace(one, label=model.name, settings=own, absent=model.absent)
         audits.append(one)
     if settings.load.chat:

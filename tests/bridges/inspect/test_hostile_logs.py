@@ -30,14 +30,14 @@ def test_no_log_has_code_run_or_others_asked(
 ) -> None:
     log = hostile.write_log(tmp_path / "log.json", table)
     said = clinometer("import", "inspect", log, "--out", tmp_path / "o").err
-    wanted = "--allow-code" if table["by"] == "function" else "--allow-model"
+    wanted = "--allow code:" if table["by"] == "function" else "--allow model:"
     assert f"{wanted} {name}" in " ".join(said.split())
 
 
 def test_no_setting_has_the_code_of_a_log_run(tmp_path: Path) -> None:
     log = hostile.write_log(tmp_path / "log.json", {"by": "function", "function": "os:system"})
     with pytest.raises(SettingsError, match="is code, which no file can have run"):
-        import_inspect(log, allow_code="os:system")
+        import_inspect(log, allow=("code:os:system",))
 
 
 def without_metadata(log: dict[str, Any]) -> None:

@@ -94,7 +94,7 @@ def remote(small_model: Folder, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_remote_code_is_refused_without_the_flag(remote: Path) -> None:
-    with pytest.raises(ModelError, match="--trust-remote-code") as caught:
+    with pytest.raises(ModelError, match="--allow remote-code") as caught:
         open_model(str(remote), load=CPU)
     assert caught.value.exit_status == 3
     assert "\n" not in str(caught.value)
@@ -104,7 +104,7 @@ def test_remote_code_runs_with_the_flag(
     remote: Path, small_model: Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(transformers.dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path))
-    own = open_model(str(remote), load=LoadOptions(device="cpu", trust_remote_code=True))
+    own = open_model(str(remote), load=LoadOptions(device="cpu", allow=("remote-code",)))
     assert own.info.kind == "causal"
     found, expected = own.score([PROMPT], WORDS).log_probs, log_probs(small_model("llama"))
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -206,10 +206,10 @@ def test_pickled_weights_need_a_flag(small_model: Folder, copied: Folder) -> Non
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="--allow-pickle"):
+    with pytest.raises(ModelError, match="--allow pickle"):
         open_model(str(folder), load=CPU)
     expected = log_probs(small_model("gpt2"))
-    np.testing.assert_allclose(log_probs(folder, allow_pickle=True), expected, atol=1e-6)
+    np.testing.assert_allclose(log_probs(folder, allow=("pickle",)), expected, atol=1e-6)
 
 
 def test_weights_of_another_task_are_refused(copied: Folder) -> None:

@@ -47,7 +47,7 @@ COUNTS = membership(WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman"
 
 def cli(*command: str) -> int:
     """The command; a server that is asked may take its time."""
-    slow = ("--timeout", str(PATIENCE_S)) if command[0] == "audit" else ()
+    slow = ("--load", f"timeout={PATIENCE_S}") if command[0] == "audit" else ()
     with pytest.raises(SystemExit) as stop:
         main([*command, *slow])
     return int(stop.value.code or 0)
@@ -118,7 +118,7 @@ def test_top_k_is_recorded_in_run_and_table(
     csv = tmp_path / "few.csv"
     csv.write_text("template,count\nThe [X] said that [Y],5\nThe [X] felt that [Y],3\n")
     command = ["audit", f"openai:{llama}#smol", "--contexts", str(csv), "--groups"]
-    command += ["nurse,engineer", "--route", "top-k", "--tolerance", "0.02"]
+    command += ["nurse,engineer", "--load", "route=top-k", "--tolerance", "0.02"]
     assert cli(*command, "--out", str(tmp_path / "run")) == 0
     out = capsys.readouterr().out
     assert "between" in out
@@ -165,12 +165,12 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
     csv.write_text("template,count\n" + "".join(f"{t},1\n" for t in templates))
     server = proxy(each=0.0)
     command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv)]
-    command += ["--groups", ",".join(FIVE), "--route", "top-k"]
+    command += ["--groups", ",".join(FIVE), "--load", "route=top-k"]
     command += [
         "--tolerance",
         "0.02",
-        "--patience",
-        "0.2",
+        "--load",
+        "patience=0.2",
         "--out",
         str(tmp_path / "run"),
         "--json",

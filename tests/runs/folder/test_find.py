@@ -54,7 +54,8 @@ def test_the_same_audit_reuses_its_folder_and_another_gets_the_next(tmp_path: Pa
     first = folder(tmp_path, topic=few)
     audit("reference:random", topic=few, out=first)
     assert folder(tmp_path, topic=few) == first
-    measured = AuditSettings(norm=1)  # the same answers, measured in another way
+    # The same answers, measured in another way.
+    measured = AuditSettings(criterion="ratio:1")
     assert folder(tmp_path, topic=few, settings=measured) == first
     second = first.with_name(first.name + "-2")
     assert folder(tmp_path) == second

@@ -230,7 +230,7 @@ def _check_understood(folder: Path, *, exact: bool) -> None:
     ):
         problem = f"{strange[0]}, which changes what the adapter does"
     elif (start := config.get("init_lora_weights", True)) in _FROM_BASE and not exact:
-        problem = f"init_lora_weights {start}, which is exact with --dtype float32 alone"
+        problem = f"init_lora_weights {start}, which is exact with --load dtype=float32 alone"
     elif start not in (True, False, None, "gaussian", "orthogonal", *_FROM_BASE):
         problem = f"init_lora_weights {start}, which changes the base model in a way not stored"
     else:
@@ -278,7 +278,7 @@ def loading(
     source: str | Path,
     *,
     allow_pickle: bool = False,
-    instead: str | None = "--trust-remote-code",
+    instead: str | None = "--allow remote-code",
 ) -> Iterator[None]:
     """Load without output, and turn a failure into one line with the next step.
 
@@ -323,7 +323,7 @@ def _explained(
             "then run 'hf auth login'"
         )
     if not allow_pickle and _only_pickled(folder, text):
-        wanted = "read only with --allow-pickle" if instead else "not read by this command"
+        wanted = "read only with --allow pickle" if instead else "not read by this command"
         return ModelError(
             f"model {name!r} has no safetensors weights; pickled weights can run code and are "
             f"{wanted}"

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 from clinometer.errors import ModelNotFound
 from clinometer.extras import models_package
-from clinometer.models.options import LoadOptions
+from clinometer.models.options import LOAD_KEYS, LoadOptions
 from clinometer.models.providers import hosted
+from clinometer.settings import values_from_texts, with_settings
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"
@@ -42,17 +45,44 @@ APPLICATION = "application"
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by name: `name` as reports show it, the place, what to look for there, and the name
-    as the user `wrote` it (without the scoring mode)."""
+    """A model by name: `name` as reports show it, the place, what to look for there, the name as
+    the user `wrote` it (without the scoring mode), and the settings that are part of it."""
 
     name: str
     place: ModelSource
     target: str
     wrote: str = ""
+    settings: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def parse(cls, name: str) -> ModelSpec:
-        """Read a model's name.
+    def parse(cls, text: str) -> ModelSpec:
+        """Read a model's name, and the settings of `LoadOptions` behind a question mark.
+
+        >>> spec = ModelSpec.parse("openai-community/gpt2?dtype=float16&revision=main")
+        >>> spec.target, spec.load(LoadOptions()).dtype
+        ('openai-community/gpt2', 'float16')
+        """
+        name, _, keys = text.rpartition("?")
+        # The address of a server may have a question mark of its own, and so may a folder.
+        if (
+            not name
+            or Path(text).exists()
+            or "#" in keys
+            or (text.startswith("openai:") and "#" not in name)
+        ):
+            return cls._parse(text)
+        texts = [unquote(key) for key in keys.split("&")]
+        where = f"model {name!r}"
+        own = values_from_texts(LoadOptions, texts, list(LOAD_KEYS), where=where)
+        return replace(cls._parse(name), name=text, settings=tuple(own.items()))
+
+    def load(self, load: LoadOptions) -> LoadOptions:
+        """How this model is loaded: its own settings on top of those for all."""
+        return with_settings(load, dict(self.settings))
+
+    @classmethod
+    def _parse(cls, name: str) -> ModelSpec:
+        """
 
         >>> ModelSpec.parse("reference:random").place
         <ModelSource.REFERENCE: 'reference'>

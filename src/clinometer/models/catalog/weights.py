@@ -173,6 +173,7 @@ _TEMPLATES = "additional_chat_templates"
 
 def revision_of(spec: ModelSpec, load: LoadOptions) -> str | None:
     """The revision of the model that would be opened; None if only opening it would tell."""
+    load = spec.load(load)
     if (file := gguf_file(spec)) is not None:
         return _pinned(converted_folder(file), load)
     if spec.place in (ModelSource.FOLDER, ModelSource.HUB):

@@ -106,7 +106,7 @@ class TransformerScorer(WordScorer):
                 )
             raise ModelError(
                 f"{self.info.name} returned a number that is not finite at the prompt "
-                f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
+                f"{shorten(prompt.before)!r}: try --load dtype=float32, or check its weights"
             )
 
 

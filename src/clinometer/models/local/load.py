@@ -50,16 +50,16 @@ def load_transformer(
     adapter = Path(source) if (Path(source) / ADAPTER).is_file() else None
     base = adapter_base(adapter) if adapter else source
     common: dict[str, Any] = {
-        "trust_remote_code": load.trust_remote_code,
+        "trust_remote_code": load.allowed.remote_code,
         "revision": load.revision,
     }
-    named = adapter is not None and base != load.allow_model  # by the adapter alone
+    named = adapter is not None and base not in load.allowed.models  # by the adapter alone
     if not Path(base).is_dir() and (named or not hub_reachable()):
         common["local_files_only"] = True
         if named and not cached(base):
             load.allowed.check_model(base, here=False, where=f"adapter {str(adapter)!r}")
     with (
-        loading(spec.name, base, allow_pickle=load.allow_pickle),
+        loading(spec.name, base, allow_pickle=load.allowed.pickle),
         unchanged(spec.name, {source, base}),
     ):
         config = pretrained(transformers.AutoConfig, base, **common)
@@ -72,7 +72,7 @@ def load_transformer(
         scorer_class = SCORERS[kind]
         options: dict[str, Any] = {
             "dtype": getattr(torch, dtype),
-            "allow_pickle": load.allow_pickle,
+            "allow_pickle": load.allowed.pickle,
             "config": config,
             **common,
         }
@@ -152,7 +152,7 @@ def _whole_model(name: str, auto_class: Any, source: str, options: dict[str, Any
             f"model {name!r}: its weights lack {missing[0]!r}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so "
             f"{type(model).__name__} would return noise: it was saved for another task; try "
-            "another --kind"
+            "another --load kind="
         )
     return model
 
@@ -182,8 +182,8 @@ def _dtype_of(name: str, config: Any, wanted: str, device: Any) -> str:
     if wanted == "auto":
         return "float32"
     raise SettingsError(
-        f"model {name!r}: transformers cannot compute {config.model_type} in {wanted}: use --dtype "
-        "float32, or leave it out"
+        f"model {name!r}: transformers cannot compute {config.model_type} in {wanted}: use "
+        "--load dtype=float32, or leave it out"
     )
 
 
@@ -214,7 +214,7 @@ def detect_kind(config: Any, name: str, wanted: str | None) -> str:
         raise ModelError(
             f"model {name!r}: cannot detect its kind from the configuration "
             f"({', '.join(getattr(config, 'architectures', None) or ['no architecture'])}): use "
-            f"--kind {'|'.join(SCORERS)}"
+            f"--load kind={'|'.join(SCORERS)}"
         )
     return kind
 

@@ -109,7 +109,7 @@ class MaskedScorer(TransformerScorer):
         if self.tokenizer.mask_token_id is None:
             raise ModelError(
                 f"model {self.info.name!r} is a {self.kind} model, but its tokenizer has no mask "
-                "token: use the tokenizer it was trained with, or --kind causal"
+                "token: use the tokenizer it was trained with, or --load kind=causal"
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
         self.tiled = self.device.type == "cuda" and attend_in_tiles(self.model)

@@ -144,14 +144,14 @@ class Accepted:
         if "temperature" in named:
             if sent["temperature"] != 1.0:
                 raise SettingsError(
-                    f"{self.client.place}: takes no --temperature {sent['temperature']:g}, only "
-                    "the model's default; leave out --temperature"
+                    f"{self.client.place}: takes no temperature {sent['temperature']:g}, only "
+                    "the model's default; leave out temperature="
                 )
             self._leave_out(error, "temperature")
             return True
         if "reasoning_effort" in named:
             raise SettingsError(
-                f"{self.client.place}: takes no --effort {sent['reasoning_effort']} for this "
+                f"{self.client.place}: takes no effort {sent['reasoning_effort']} for this "
                 f"model; {error}"
             )
         if "n" in named:

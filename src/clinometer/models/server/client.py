@@ -347,7 +347,7 @@ _MOST_ATTEMPTS = 50
 #: Until a server has answered once, it is more likely down than busy.
 _FIRST_ATTEMPTS = 4
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
-#: Give up when Retry-After exceeds this, or --patience.
+#: Give up when Retry-After exceeds this, or the patience.
 _LONGEST_PAUSE = 600.0
 #: Tokens of one request: a count beyond any context window is not one.
 _MOST_TOKENS = 100_000_000

@@ -238,7 +238,7 @@ def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
         status = error.status if isinstance(error, RequestRefused) else 404
         raise Unsupported(
             f"model {name!r}: its server has no /tokenize (status {status}); name its "
-            "tokenizer with --tokenizer, a folder, a .gguf file or a Hugging Face id"
+            "tokenizer with --load tokenizer=NAME, a folder, a .gguf file or a Hugging Face id"
         ) from error
 
 
@@ -602,7 +602,7 @@ class OllamaEndpoint(Endpoint):
         none: the tokens of a word's beginning may be others than the word's first ones."""
         tokenizer: Any = self.names.tokenizer
         if isinstance(tokenizer, ServerTokenizer):
-            raise Missing("no tokenizer; name it with --tokenizer")
+            raise Missing("no tokenizer; name it with --load tokenizer=NAME")
         opening = len(tokenizer.encode("", add_special_tokens=True))
         text = str(tokenizer.decode(list(path[opening:]), clean_up_tokenization_spaces=False))
         again = tokenizer.encode(text, add_special_tokens=True)

@@ -19,7 +19,7 @@ from clinometer.models.background import together
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.options import QUESTION, LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, Turn, WordScores
-from clinometer.models.providers import hosted, price_of
+from clinometer.models.providers import price_of
 from clinometer.models.sampled import IN_TEMPLATE, AskingSampler, first_line, seed_for
 from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.word_scorer import WordScorer
@@ -74,7 +74,7 @@ class ServerSampler(AskingSampler):
         self.opening = None
         if options.effort is not None and endpoint.wire == "anthropic":
             raise SettingsError(
-                f"--effort: {client.place} takes none; its models reason only on request, and "
+                f"effort: {client.place} takes none; its models reason only on request, and "
                 "none is made"
             )
         # Only the chat endpoint of a server takes an effort.
@@ -128,7 +128,7 @@ class ServerSampler(AskingSampler):
                 parameters["reasoning_effort"] = self.options.effort
             return await self.endpoint.ask(messages, self.options.tokens, **parameters)
         if self.options.effort is not None:
-            raise SettingsError("--effort: expected questions or --chat, found texts to continue")
+            raise SettingsError("effort: expected questions or --chat, found texts to continue")
         length = self.options.tokens
         body = {
             "model": self.endpoint.model,
@@ -144,12 +144,11 @@ class ServerWriter:
     """One answer per request, several requests at a time; the name of the answering model is what
     the server reports."""
 
-    def __init__(self, name: str, load: LoadOptions) -> None:
-        target = name if hosted(name) else name.removeprefix("openai:")
-        self.client = Client(Address.parse(target), load.server)
-        self.endpoint = ChatEndpoint(self.client, str(served_model(self.client, name)["id"]))
+    def __init__(self, spec: ModelSpec, load: LoadOptions) -> None:
+        self.client = Client(Address.parse(spec.target), load.server)
+        self.endpoint = ChatEndpoint(self.client, str(served_model(self.client, spec.name)["id"]))
         self.info = ModelInfo(
-            name=name, kind="server", revision="served", dtype="served", device="server"
+            name=spec.name, kind="server", revision="served", dtype="served", device="server"
         )
 
     def write(
@@ -265,7 +264,7 @@ async def choose_route(
             return route
     raise ModelError(
         f"{endpoint.client.place}: cannot be queried by the route {wanted!r}; leave "
-        "out --route to use one that works"
+        "out route= to use one that works"
     )
 
 
@@ -426,7 +425,7 @@ def _by_words(
     if load.chat and chat is None:
         raise ModelError(
             f"model {spec.name!r}: has no chat template; score it without --chat, or name a "
-            "tokenizer that has one with --tokenizer"
+            "tokenizer that has one with --load tokenizer=NAME"
         )
     endpoint = Endpoint(
         client=client,
@@ -440,7 +439,7 @@ def _by_words(
     if not path or not rare:
         raise ModelError(
             f"model {spec.name!r}: its tokenizer gives no tokens for plain words; name the right "
-            "one with --tokenizer"
+            "one with --load tokenizer=NAME"
         )
     route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
     exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"

@@ -321,7 +321,7 @@ class PreparedTexts:
         if not (np.isfinite(values) & (values < 1.0)).all():
             raise ModelError(
                 f"{self.scorer.info.name} returned a number that is not a log-probability: try "
-                "--dtype float32, or check its weights"
+                "--load dtype=float32, or check its weights"
             )
         return values
 

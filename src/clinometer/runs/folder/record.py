@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field, PlainSerializer
 
 from clinometer.contexts import ContextSet
 from clinometer.contexts.context_set import DrawRecord
@@ -273,13 +273,6 @@ class OtherRecord(RecordPart):
     bounds: dict[str, list[float]] | None = None
 
 
-def _with_number_as_norm(plain: Any) -> Any:
-    """JSON has no infinity: `AuditSettings.to_dict` writes it as a text."""
-    if isinstance(plain, dict) and plain.get("norm") == "inf":
-        return {**plain, "norm": float("inf")}
-    return plain
-
-
 class RunRecord(FolderRecord):
     """The content of an audit's run.json.
 
@@ -299,11 +292,7 @@ class RunRecord(FolderRecord):
     topic: TopicRecord
     contexts: ContextsRecord
     scoring: dict[str, Any]
-    settings: Annotated[
-        AuditSettings,
-        BeforeValidator(_with_number_as_norm),
-        PlainSerializer(AuditSettings.to_dict),
-    ]
+    settings: Annotated[AuditSettings, PlainSerializer(AuditSettings.to_dict)]
     versions: dict[str, str] = Field(default_factory=dict)
     git_revision: str | None = None
     chunk_size: int = 1
