@@ -12,7 +12,7 @@ import numpy as np
 
 from clinometer.display.numbers import COMPARED, HEADINGS, IN_SENTENCES, counted, show
 from clinometer.errors import SettingsError
-from clinometer.gate.watchers import WATCHERS
+from clinometer.gate import WATCHERS
 from clinometer.measure import Comparison
 from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_verdicts
 from clinometer.report.export import markdown_text
@@ -378,14 +378,13 @@ def assert_not_worse(
     """
     if cannot_tell not in ("fail", "pass"):
         raise SettingsError(f"cannot_tell: expected fail or pass, found {cannot_tell!r}")
-    found = decide(run, baseline, margin=margin, measures=measures, clusters=clusters)
+    decision = decide(run, baseline, margin=margin, measures=measures, clusters=clusters)
+    pair, said = f"{decision.run} against {decision.baseline}", decision.verdict
     for watcher in WATCHERS:
-        watcher(found)
-    if found.verdict == "worse" or (found.verdict == "cannot tell" and cannot_tell == "fail"):
-        raise AssertionError(
-            f"{found.run} against {found.baseline}: {found.verdict}: {found.reason}"
-        )
-    return found
+        watcher(f"{said}: {pair}: {decision.reason}")
+    if said == "worse" or (said == "cannot tell" and cannot_tell == "fail"):
+        raise AssertionError(f"{pair}: {said}: {decision.reason}")
+    return decision
 
 
 # --- A decision as Markdown: for the summary of a CI job, or a comment on a pull request ---------

@@ -7,14 +7,10 @@ tests, so they are in JUnit files too, and with pytest-xdist they come from the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 
-from clinometer.gate.watchers import WATCHERS
-
-if TYPE_CHECKING:
-    from clinometer.gate.decision import GateDecision
+from clinometer.gate import WATCHERS
 
 PROPERTY = "clinometer"
 
@@ -41,9 +37,8 @@ def clinometer_baseline(pytestconfig: pytest.Config) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    def note(found: GateDecision) -> None:
-        about = f"{found.verdict}: {found.run} against {found.baseline}: {found.reason}"
-        item.user_properties.append((PROPERTY, about))
+    def note(decision: str) -> None:
+        item.user_properties.append((PROPERTY, decision))
 
     WATCHERS.append(note)
     try:
