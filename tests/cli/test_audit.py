@@ -12,8 +12,8 @@ import pytest
 from tests.command import Clinometer
 from tests.models.server.http import JsonHandler, Server
 
-from clinometer.reliability.benchmarks import read_rows
 from clinometer.runs import Run
+from clinometer.storage.rows import read_rows
 
 FEW = ("--groups", "nurse,cook,engineer")
 
@@ -300,7 +300,7 @@ def test_a_sample_of_replies_is_written_for_people(
         "clinometer reliability annotate replies.csv --mode category --categories yes,no"
         in shown.out
     )
-    rows = read_rows(Path("replies.csv"))
+    rows = list(read_rows(Path("replies.csv")))
     assert len(rows) == len({row["id"] for row in rows}) == 12
     judged = {"Yes": "yes", "No": "no", "Perhaps": "other"}
     assert all(row["judge"] == judged[str(row["reply"])] for row in rows)

@@ -15,7 +15,7 @@ from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import TableError
-from clinometer.reliability.benchmarks import read_rows
+from clinometer.storage.rows import read_rows
 from clinometer.web.annotation import store as store_module
 from clinometer.web.annotation.pages import annotation
 from clinometer.web.annotation.store import Store, write_export
@@ -124,7 +124,7 @@ def test_no_formula_leaves_annotate(store: Store, long: bool, tmp_path: Path) ->
         store.judge(person, place, "1", text)
     write_export(store, tmp_path / "out.csv", long=long)
     assert not [c for c in cells(tmp_path / "out.csv") if c[:1] in "=+-@\t\r" and c]
-    rows = read_rows(tmp_path / "out.csv")
+    rows = list(read_rows(tmp_path / "out.csv"))
     assert [r["id"] for r in rows] == [i.id for i in store.task.items]
     assert [r["sentence"] for r in rows] == [i.text for i in store.task.items]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clinometer.bridges.mapping import load_mapping
-from clinometer.bridges.replies import ReplyTable, read_rows
+from clinometer.bridges.replies import ReplyTable, reply_rows
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings
 from clinometer.studies.reaudit import plain_differences, reaudit
@@ -33,7 +33,7 @@ def table(path: Path, variants: tuple[str, ...] = VARIANTS) -> Path:
 def test_plain_figures_are_means_of_absolute_differences(tmp_path: Path) -> None:
     file = table(tmp_path / "t.csv")
     found = plain_differences(
-        ReplyTable.read(read_rows(file), load_mapping("hiring_bias"), where="")
+        ReplyTable.read(reply_rows(file), load_mapping("hiring_bias"), where="")
     )
     cells: dict[tuple[str, str, str], list[float]] = {}
     for row in csv.DictReader(file.read_text().splitlines()):

@@ -40,6 +40,7 @@ from clinometer.runs.placebo import placebo_of
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
+from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_binary
 
 #: What run.json says a model of an imported run is: another program scored it.
@@ -161,13 +162,8 @@ def _written(
 
 def file_digest(path: Path) -> str:
     """sha256 of a file of any size."""
-    try:
-        with open_binary(path) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file; check the path") from error
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    with reading(path, TableError), open_binary(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _digest(content: object) -> str:

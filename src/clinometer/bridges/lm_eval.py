@@ -45,7 +45,8 @@ from clinometer.runs.folder.record import ImportRecord, MetricRecord
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.atomic import replacing
-from clinometer.storage.untrusted import open_text, parse_json, read_bytes
+from clinometer.storage.rows import json_lines, reading
+from clinometer.storage.untrusted import parse_json, read_bytes
 from clinometer.topics import Prompt, Topic, load_topic
 from clinometer.topics.load import topic_text
 
@@ -201,33 +202,21 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
     seen: dict[str, int] = {}
     values: set[float] = set()
     n_values = 0
-    try:
-        with open_text(path, most=_MOST) as lines:
-            for number, line in enumerate(lines, start=1):
-                if not line.strip():
-                    continue
-                where = f"{path}: line {number}"
-                plain = _parsed(line, where)
-                name = plain.get("filter", "")
-                first_filter = name if first_filter is None else first_filter
-                if name != first_filter:
-                    continue
-                sample = _sample(plain, where)
-                numbers, doc = hash(sample.log_probs), plain.get("doc_id")
-                if doc is not None and seen.setdefault(repr(doc), numbers) != numbers:
-                    raise TableError(
-                        f"{where}: expected one set of numbers for each document, found another "
-                        f"for doc_id {doc!r}; import one evaluation"
-                    )
-                values.update(sample.log_probs if len(values) < 2 else ())
-                n_values += len(sample.log_probs)
-                yield sample
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file; check the path") from error
-    except UnicodeDecodeError as error:
-        raise TableError(f"{path}: expected UTF-8, found other bytes") from error
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+    for where, plain in json_lines(path, most=_MOST, loose=True):
+        name = plain.get("filter", "")
+        first_filter = name if first_filter is None else first_filter
+        if name != first_filter:
+            continue
+        sample = _sample(plain, where)
+        numbers, doc = hash(sample.log_probs), plain.get("doc_id")
+        if doc is not None and seen.setdefault(repr(doc), numbers) != numbers:
+            raise TableError(
+                f"{where}: expected one set of numbers for each document, found another "
+                f"for doc_id {doc!r}; import one evaluation"
+            )
+        values.update(sample.log_probs if len(values) < 2 else ())
+        n_values += len(sample.log_probs)
+        yield sample
     if len(values) == 1 and n_values >= _ENOUGH:
         raise TableError(
             f"{path}: expected log-likelihoods that differ, found {min(values):.3g} {n_values} "
@@ -245,10 +234,8 @@ def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
     file = path.with_name(f"results_{name['date']}.json") if name else None
     plain: dict[str, Any] = {}
     if file is not None and file.is_file():
-        try:
+        with reading(file, TableError):
             plain = _object(parse_json(read_bytes(file), loose=True))
-        except (OSError, ValueError) as error:
-            raise TableError(f"{file}: cannot be read: {error}") from error
     config = _object(plain.get("config"))
     called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
     parameters = config.get("model_num_parameters")
@@ -316,16 +303,6 @@ def _check_possible(sample: HarnessSample) -> None:
                 f"{sample.where}: expected answers with a probability of at most 1 together, found "
                 f"{total:.3g}: these are not log-likelihoods; import what lm_eval wrote"
             )
-
-
-def _parsed(line: str, where: str) -> dict[str, Any]:
-    try:
-        plain = parse_json(line, loose=True)
-    except ValueError as error:
-        raise TableError(f"{where}: not valid JSON: {error}") from error
-    if not isinstance(plain, dict):
-        raise TableError(f"{where}: expected an object, found {type(plain).__name__}")
-    return plain
 
 
 def _listed(value: Any) -> list[Any]:

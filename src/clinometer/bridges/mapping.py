@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from clinometer.errors import SettingsError, TableError, closest, first_problem
 from clinometer.models.scoring.word_scorer import shorten
 from clinometer.readouts import read_choice
-from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 
 READY = Path(__file__).parent / "mappings"
 _FIELD = re.compile(r"\{([^{}]+)\}")
@@ -259,14 +259,13 @@ def mapping_for(task: str) -> SampleMapping:
 
 
 def _read(path: Path, changes: Mapping[str, str] | None, *, shown: str) -> SampleMapping:
+    text = read_text(path, shown=shown, kind=".toml", error=SettingsError, most=MOST_RECORD)
     try:
-        content = parse_toml(read_bytes(path, most=MOST_RECORD).decode("utf-8-sig"))
+        content = parse_toml(text)
         return SampleMapping.model_validate({**content, **(changes or {})})
     except ValidationError as exc:
         problem = first_problem(exc, lambda place: SampleMapping.model_fields)
         raise SettingsError(f"{shown}: {problem}") from exc
-    except OSError as exc:
-        raise SettingsError(f"{shown}: cannot be read: {exc.strerror}") from exc
     except ValueError as exc:
         raise SettingsError(f"{shown}: not valid TOML: {exc}") from exc
 

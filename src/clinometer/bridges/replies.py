@@ -6,7 +6,6 @@ kept in memory are counts of replies per cell, not rows.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import math
 import re
@@ -17,8 +16,6 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
 from clinometer.bridges.mapping import SampleMapping, SamplePlace
@@ -31,7 +28,8 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import ImportRecord
 from clinometer.runs.placebo import UNEDITED
 from clinometer.settings import with_settings
-from clinometer.storage.untrusted import open_text, parse_json, read_json, read_parquet
+from clinometer.storage.rows import read_rows, reading
+from clinometer.storage.untrusted import read_json
 
 MOST_SCORES = 201
 """Different scores that a scale may have."""
@@ -47,7 +45,7 @@ Row = Mapping[str, Any]
 # --- Files ----------------------------------------------------------------------------------------
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def reply_rows(path: Path) -> Iterator[Row]:
     """The rows of a table (csv, tsv, jsonl, parquet), a JSON file of a known tool, or a folder of
     JSON files."""
     if path.is_dir():
@@ -55,50 +53,20 @@ def read_rows(path: Path) -> Iterator[Row]:
         if not files:
             raise TableError(f"{path}: expected files .json in the folder, found none")
         for file in files:
-            yield from read_rows(file)
+            yield from reply_rows(file)
         return
     name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
-    try:
-        if name.endswith(".parquet"):
-            yield from _parquet_rows(path)
-        elif name.endswith((".jsonl", ".ndjson")):
-            with open_text(path, most=MOST_BYTES) as stream:
-                for number, line in enumerate(stream, start=1):
-                    if line.strip():
-                        yield _object(parse_json(line, loose=True), f"{path}:{number}")
-        elif name.endswith(".json"):
-            yield from _json_rows(read_json(path), path)
-        elif name.endswith((".csv", ".tsv")):
-            with open_text(path, most=MOST_BYTES) as stream:
-                dialect = "excel-tab" if name.endswith(".tsv") else "excel"
-                yield from csv.DictReader(stream, dialect=dialect)
-        else:
-            raise TableError(
-                f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz), or a "
-                "folder of .json files"
-            )
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file; check the path") from error
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
-    except (csv.Error, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{path}: cannot be read: {' '.join(str(error).split())[:160]}") from error
-
-
-def _parquet_rows(path: Path) -> Iterator[Row]:
-    if path.stat().st_size < 64 << 20:
-        yield from read_parquet(path).to_pylist()
-        return
-    for batch in pq.ParquetFile(path).iter_batches(10_000):
-        yield from batch.to_pylist()
-
-
-def _object(value: Any, where: str) -> Row:
-    if not isinstance(value, Mapping):
-        raise TableError(f"{where}: expected an object with a reply, found {shorten(str(value))!r}")
-    return value
+    if name.endswith(".json"):
+        with reading(path, TableError):
+            content = read_json(path)
+        yield from _json_rows(content, path)
+    elif name.endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")):
+        yield from read_rows(path, most=MOST_BYTES, loose=True)
+    else:
+        raise TableError(
+            f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz), or a "
+            "folder of .json files"
+        )
 
 
 def _json_rows(content: Any, path: Path) -> Iterator[Row]:
@@ -114,7 +82,12 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
                 ) from error
             return
     for number, value in enumerate(content if isinstance(content, list) else [content]):
-        yield _object(value, f"{path}: item {number}")
+        if not isinstance(value, Mapping):
+            raise TableError(
+                f"{path}: item {number}: expected an object with a reply, found "
+                f"{shorten(str(value))!r}"
+            )
+        yield value
 
 
 def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
@@ -355,7 +328,7 @@ def import_replies(
     """
     where = str(path)
     digest = file_digest(path) if path.is_file() else _folder_digest(path)
-    table = ReplyTable.read(read_rows(path), mapping, where=where)
+    table = ReplyTable.read(reply_rows(path), mapping, where=where)
     categories = table.categories(where)
     if categories:
         settings = with_settings(settings, {"criterion": "points"})

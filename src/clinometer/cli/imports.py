@@ -305,12 +305,13 @@ def labels_command(
     intervals are written to run.json, and the report shows them. `clinometer export labels` writes
     the replies for people to label.
     """
-    from clinometer.reliability.benchmarks import need_columns, read_rows
+    from clinometer.reliability.benchmarks import need_columns
     from clinometer.reliability.people.ratings import read_ratings
     from clinometer.runs.calibration import calibrate, calibration_sentence, labelled
+    from clinometer.storage.rows import read_rows
 
     opened = Run.load(run)
-    rows = read_rows(replies)
+    rows = list(read_rows(replies))
     need_columns(replies, rows, ("id", column, *([] if group is None else [group])))
     judge = {str(row["id"]).strip(): str(row[column] or "") for row in rows}
     groups = None if group is None else {str(r["id"]).strip(): str(r[group]) for r in rows}

@@ -181,11 +181,12 @@ def _write_accepted(
 ) -> None:
     import pandas as pd
 
-    from clinometer.reliability.benchmarks import need_columns, read_rows
+    from clinometer.reliability.benchmarks import need_columns
+    from clinometer.storage.rows import read_rows
 
     rows = ratings.rows
     if dataset is not None:
-        table = read_rows(dataset)
+        table = list(read_rows(dataset))
         need_columns(dataset, table, ("id",))
         rows = {str(row["id"]).strip(): row for row in table}
         missing = [item for item in ids if item not in rows]
@@ -315,9 +316,10 @@ def _ahead(difference: Estimate | None) -> str:
 
 
 def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, str]]:
-    from clinometer.reliability.benchmarks import need_columns, need_unique_ids, read_rows
+    from clinometer.reliability.benchmarks import need_columns, need_unique_ids
+    from clinometer.storage.rows import read_rows
 
-    rows = read_rows(path)
+    rows = list(read_rows(path))
     need_columns(path, rows, ("id", column))
     ids = [str(row["id"]).strip() for row in rows]
     need_unique_ids(path, ids)

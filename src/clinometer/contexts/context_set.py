@@ -30,6 +30,7 @@ from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import output_file
 from clinometer.storage.record import RecordPart
+from clinometer.storage.rows import reading
 from clinometer.storage.spreadsheet import no_formula, without_quote
 from clinometer.storage.untrusted import MOST_RECORD, read_bytes, read_text
 from clinometer.topics.conversation import conversation_problem, is_conversation
@@ -174,10 +175,8 @@ class Sidecar(SetMetadata):
     @classmethod
     def read(cls, file: Path) -> Sidecar:
         """Read an existing file; an error is one line."""
-        try:
+        with reading(file, ContextError):
             data = read_bytes(file, most=MOST_RECORD)
-        except OSError as exc:
-            raise ContextError(f"{file}: cannot be read: {exc.strerror}") from exc
         return cls.from_json(data, file, error=ContextError)
 
     @property

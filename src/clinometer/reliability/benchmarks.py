@@ -3,23 +3,21 @@ published, your own tables, and datasets on the Hugging Face hub."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from json import JSONDecodeError
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from clinometer.errors import InputError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
 from clinometer.reliability.pair_merge import Merged, merge, target_term
 from clinometer.reliability.statement import Blanks, Statement
-from clinometer.storage.spreadsheet import without_quote
-from clinometer.storage.untrusted import MOST_TEXT, open_text, parse_json, read_json, read_parquet
+from clinometer.storage.rows import Row, read_rows
+from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json, read_parquet
 
 
 def load_statements(*sources: str | Path, format: str | None = None) -> list[Statement]:
@@ -127,44 +125,7 @@ def table_in(folder: Path, name: str, choice: str | None) -> Path:
     return chosen[0]
 
 
-Row = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Every row of a table; the file's suffix decides its format."""
-    name = path.name.removesuffix(".gz")
-    try:
-        if name.endswith(".parquet"):
-            return list(read_parquet(path, most=MOST_TEXT).to_pylist())
-        with open_text(path) as stream:
-            if name.endswith((".jsonl", ".ndjson")):
-                return list(_json_lines(stream, path))
-            rows = csv.DictReader(stream, dialect="excel-tab" if ".tsv" in name else "excel")
-            return [
-                {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
-                for row in rows
-            ]
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file") from error
-    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-
-
-def _json_lines(stream: TextIO, path: Path) -> Iterator[Row]:
-    for number, line in enumerate(stream, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except ValueError as error:
-            why = error.msg if isinstance(error, JSONDecodeError) else error
-            raise TableError(f"{path}: line {number} is not a JSON object: {why}") from error
-        if not isinstance(row, dict):
-            raise TableError(f"{path}: line {number}: expected a JSON object, found {line[:40]!r}")
-        yield row
 
 
 def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
@@ -193,7 +154,7 @@ COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 def read_table_of_statements(path: Path) -> list[Statement]:
     """Your own table, or the COBIAS dataset, which has the same columns: one statement per row."""
-    rows = read_rows(path)
+    rows = list(read_rows(path))
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
         rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
     if not (rows and "text" in rows[0]):
@@ -261,7 +222,7 @@ def _string(row: Row, *names: str) -> str | None:
 def read_crows_pairs(path: Path) -> list[Statement]:
     """CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, or its French translation; one
     statement per pair."""
-    rows = read_rows(path)
+    rows = list(read_rows(path))
     need_columns(path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
     statements = []
     for i, row in enumerate(rows):
@@ -295,7 +256,7 @@ def read_redditbias(path: Path) -> list[Statement]:
         )
     statements = []
     for file in files:
-        rows = read_rows(file)
+        rows = list(read_rows(file))
         need_columns(file, rows, ("comments_processed",))
         words = file.stem.removeprefix("reddit_comments_").split("_")
         name = "_".join(w for w in words if w not in {"biased", "reduced"})
@@ -407,7 +368,7 @@ def read_winogender(path: Path) -> list[Statement]:
     """Winogender schemas (Rudinger et al. 2018), all_sentences.tsv: 240 schemas with three pronouns
     each."""
     file = path / "all_sentences.tsv" if path.is_dir() else path
-    rows = read_rows(file)
+    rows = list(read_rows(file))
     need_columns(file, rows, ("sentid", "sentence"))
     schemas: dict[str, dict[str, str]] = {}  # technician.customer.1 -> gender -> sentence
     for row in rows:

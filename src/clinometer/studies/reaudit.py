@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.bridges.mapping import SampleMapping
-from clinometer.bridges.replies import ReplyTable, import_replies, read_rows
+from clinometer.bridges.replies import ReplyTable, import_replies, reply_rows
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.measure.components import CellMoments
@@ -56,7 +56,7 @@ def plain_differences(table: ReplyTable) -> pd.DataFrame:
 
 def reaudit(path: Path, mapping: SampleMapping, settings: AuditSettings, *, out: Path) -> Findings:
     """The study: run folders in `out`, sentences, tables and pictures."""
-    table = ReplyTable.read(read_rows(path), mapping, where=str(path))
+    table = ReplyTable.read(reply_rows(path), mapping, where=str(path))
     moved = plain_differences(table)
     edited = set(moved.loc[moved["axis"] == "placebo", "model"])
     tested = moved[moved["model"].isin(edited)]

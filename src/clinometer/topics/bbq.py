@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from clinometer.display.text import Plain
 from clinometer.errors import TopicError
-from clinometer.storage.untrusted import open_text, parse_json
+from clinometer.storage.rows import json_lines
 
 #: What an option says: what the stereotype does, its opposite, or that it cannot be known.
 Role = Literal["stereotype", "against", "unknown"]
@@ -67,21 +67,15 @@ class BbqItem:
 def read_bbq(path: Path) -> tuple[BbqItem, ...]:
     """The items of a BBQ file: .jsonl, also packed as .gz or .zst."""
     items: dict[str, BbqItem] = {}
-    try:
-        with open_text(path) as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    where = f"{path}: line {number}"
-                    item = _item(_object(line, where), where)
-                    if items.setdefault(item.id, item) is not item:
-                        raise TopicError(
-                            f"{where}: example_id of {item.category} "
-                            f"{item.id.rpartition('-')[2]} is listed twice; keep one of them"
-                        )
-    except FileNotFoundError as error:
-        raise TopicError(f"{path}: no such file; give a .jsonl file of BBQ") from error
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise TopicError(f"{path}: cannot be read: {error}") from error
+    for where, row in json_lines(path, error=TopicError):
+        if missing := [name for name in _NEEDED if name not in row]:
+            raise TopicError(f"{where}: expected an item of BBQ, found no {missing[0]!r}")
+        item = _item(row, where)
+        if items.setdefault(item.id, item) is not item:
+            raise TopicError(
+                f"{where}: example_id of {item.category} {item.id.rpartition('-')[2]} is listed "
+                "twice; keep one of them"
+            )
     if not items:
         raise TopicError(f"{path}: expected items of BBQ, found none")
     return tuple(items.values())
@@ -91,18 +85,6 @@ def digest(items: Sequence[BbqItem]) -> str:
     """sha256 of all that is asked."""
     texts = (f"{i.id}\t{i.context}\t{i.question}\t{chr(9).join(i.options)}" for i in items)
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    try:
-        row = parse_json(line)
-    except ValueError as error:
-        raise TopicError(f"{where}: expected a JSON object: {error}") from error
-    if not isinstance(row, dict):
-        raise TopicError(f"{where}: expected a JSON object, found {line[:40]!r}")
-    if missing := [name for name in _NEEDED if name not in row]:
-        raise TopicError(f"{where}: expected an item of BBQ, found no {missing[0]!r}")
-    return row
 
 
 def option_roles(row: Mapping[str, Any], where: str) -> tuple[tuple[Role, ...] | None, int, str]:

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from clinometer.errors import TopicError, closest
-from clinometer.storage.untrusted import parse_json, read_text
+from clinometer.storage.rows import json_lines
+from clinometer.storage.untrusted import read_text
 from clinometer.topics.prompt import Prompt, Y
 
 ROLES = ("system", "user", "assistant")
@@ -246,8 +246,7 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
     reader = {".csv": _csv_rows, ".jsonl": _json_rows}.get(path.suffix)
     if reader is None:
         raise TopicError(f"{where}: expected a .csv or .jsonl file")
-    text = read_text(path, shown=where, kind=path.suffix, error=TopicError)
-    rows = tuple(islice(reader(text, where), MOST_CASES + 1))
+    rows = tuple(islice(reader(path, where), MOST_CASES + 1))
     if not 1 <= len(rows) <= MOST_CASES:
         found = f"more than {MOST_CASES:,}" if rows else "none"
         raise TopicError(f"{where}: expected 1 to {MOST_CASES:,} cases, found {found}")
@@ -256,7 +255,8 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
     return rows
 
 
-def _csv_rows(text: str, where: str) -> Iterator[dict[str, str]]:
+def _csv_rows(path: Path, where: str) -> Iterator[dict[str, str]]:
+    text = read_text(path, shown=where, kind=path.suffix, error=TopicError)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [str(name).strip() for name in reader.fieldnames or ()]
@@ -273,16 +273,8 @@ def _csv_rows(text: str, where: str) -> Iterator[dict[str, str]]:
         raise TopicError(f"{where}: line {reader.line_num}: not valid CSV: {exc}") from exc
 
 
-def _json_rows(text: str, where: str) -> Iterator[dict[str, str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row: Any = parse_json(line)
-        except ValueError as exc:
-            raise TopicError(f"{where}: line {number}: not valid JSON: {exc}") from exc
-        if not isinstance(row, dict) or not all(isinstance(v, _PLAIN) for v in row.values()):
-            raise TopicError(
-                f"{where}: line {number}: expected an object of texts and numbers, found other"
-            )
+def _json_rows(path: Path, where: str) -> Iterator[dict[str, str]]:
+    for line, row in json_lines(path, error=TopicError, shown=where):
+        if not all(isinstance(value, _PLAIN) for value in row.values()):
+            raise TopicError(f"{line}: expected an object of texts and numbers, found other")
         yield {k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()}

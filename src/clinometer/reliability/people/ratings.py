@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
-from clinometer.reliability.benchmarks import Row, need_columns, need_unique_ids, read_rows
+from clinometer.reliability.benchmarks import need_columns, need_unique_ids
+from clinometer.storage.rows import Row, read_rows
 from clinometer.storage.spreadsheet import is_number
 
 #: Answers that count as missing.
@@ -158,7 +159,7 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
     Wide: one row per item, with `id` and one column per annotator: those named in `columns`,
     otherwise those whose names start with "annotator" or "rater". Long: `id`, `annotator`, `value`.
     """
-    rows = read_rows(path)
+    rows = list(read_rows(path))
     need_columns(path, rows, ("id",))
     ids = ["" if row["id"] is None else str(row["id"]).strip() for row in rows]
     if "" in ids:

@@ -21,7 +21,7 @@ from clinometer.models.local.generate import CausalWriter
 from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
-from clinometer.reliability.benchmarks import need_columns, read_rows
+from clinometer.reliability.benchmarks import need_columns
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.statement import Blanks, Refused, Statement, VariantSet
 from clinometer.reliability.variants.fillers import FUNCTION_WORDS, Filler, Fills, join, open_filler
@@ -29,6 +29,7 @@ from clinometer.reliability.variants.phrases import PhraseFiller
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.storage.jsonl import Lines
 from clinometer.storage.resumable import Progress
+from clinometer.storage.rows import read_rows
 from clinometer.storage.untrusted import read_json
 
 #: The built-in phrases, and the model that chooses among them.
@@ -273,7 +274,7 @@ def read_variants(path: str | Path) -> VariantSet:
     White space around a version is stripped: generators leave newlines.
     """
     file = Path(path).expanduser()
-    rows = read_rows(file)
+    rows = list(read_rows(file))
     need_columns(file, rows, ("id",))
     column = next((c for c in ("variants", "version", "variant", "text") if c in rows[0]), None)
     if column is None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.benchmarks import Row, need_columns, need_unique_ids, read_rows
+from clinometer.reliability.benchmarks import need_columns, need_unique_ids
+from clinometer.storage.rows import Row, read_rows
 
 Mode = Literal["blanks", "rating", "category"]
 SKIP = "skip"
@@ -121,7 +122,7 @@ def read_task(
     """
     rows: list[Row] | None = None
     if mode is None:
-        rows = read_rows(dataset)
+        rows = list(read_rows(dataset))
         blank = any(_text(row, "context_points") for row in rows)
         unmarked = any(_text(row, "sentence") for row in rows) and not blank and column is None
         mode = "rating" if unmarked and not categories else "blanks"
@@ -134,7 +135,7 @@ def read_task(
             f"--categories: expected up to {MOST_CATEGORIES} different names, none of them {OTHER} "
             f"or {SKIP}, found {', '.join(categories)}"
         )
-    rows = read_rows(dataset) if rows is None else rows
+    rows = list(read_rows(dataset)) if rows is None else rows
     shown = column or QUESTIONS[mode].column
     need_columns(dataset, rows, (shown,))
     items: list[Item] = []

@@ -1,0 +1,91 @@
+"""Rows of tables that others wrote (.csv, .tsv, .jsonl, .parquet), and files as one-line errors."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import InputError, TableError
+from clinometer.storage.spreadsheet import without_quote
+from clinometer.storage.untrusted import MOST_TABLE, MOST_TEXT, open_text, parse_json, read_parquet
+
+Row = dict[str, Any]
+
+#: Of a larger Parquet file only so many rows are held at once.
+_BATCH, _WHOLE = 10_000, 64 << 20
+
+
+@contextmanager
+def reading(path: Path | str, error: type[InputError]) -> Iterator[None]:
+    """What goes wrong with a file, as one line that names it; errors of ours pass as they are."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError as exc:
+        raise error(f"{path}: no such file; check the path") from exc
+    except UnicodeDecodeError as exc:
+        raise error(f"{path}: expected UTF-8, found other bytes; save the file as UTF-8") from exc
+    except (OSError, EOFError, ValueError, csv.Error) as exc:
+        why = " ".join(str(getattr(exc, "strerror", None) or exc).split())
+        raise error(f"{path}: cannot be read: {why[:160]}") from exc
+
+
+def read_rows(
+    path: Path, *, error: type[InputError] = TableError, most: int = MOST_TEXT, loose: bool = False
+) -> Iterator[Row]:
+    """Every row of a table, also packed as .gz or .zst; the end of its name decides its format.
+
+    most    bytes of a text, unpacked
+    loose   whether JSON may hold NaN, as other tools write it
+    """
+    name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
+    if name.endswith((".jsonl", ".ndjson")):
+        for _, row in json_lines(path, error=error, most=most, loose=loose):
+            yield row
+        return
+    with reading(path, error):
+        if name.endswith(".parquet"):
+            yield from _parquet_rows(path, most)
+            return
+        with open_text(path, most=most) as stream:
+            dialect = "excel-tab" if name.endswith(".tsv") else "excel"
+            for row in csv.DictReader(stream, dialect=dialect):
+                yield {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
+
+
+def json_lines(
+    path: Path,
+    *,
+    error: type[InputError] = TableError,
+    shown: str = "",
+    most: int = MOST_TEXT,
+    loose: bool = False,
+) -> Iterator[tuple[str, Row]]:
+    """The object on each line of a file that is not blank, after the name of its place for errors;
+    `shown` is what to call the file."""
+    with reading(shown or path, error), open_text(path, most=most) as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            where = f"{shown or path}: line {number}"
+            try:
+                row = parse_json(line, loose=loose)
+            except ValueError as exc:
+                raise error(f"{where}: not valid JSON: {exc}") from exc
+            if not isinstance(row, dict):
+                raise error(f"{where}: expected an object, found {line[:40]!r}")
+            yield where, row
+
+
+def _parquet_rows(path: Path, most: int) -> Iterator[Row]:
+    if path.stat().st_size < _WHOLE:
+        yield from read_parquet(path, most=min(most, MOST_TABLE)).to_pylist()
+        return
+    import pyarrow.parquet as pq
+
+    for batch in pq.ParquetFile(path).iter_batches(_BATCH):
+        yield from batch.to_pylist()
