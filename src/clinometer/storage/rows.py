@@ -77,7 +77,7 @@ def json_lines(
             except ValueError as exc:
                 raise error(f"{where}: not valid JSON: {exc}") from exc
             if not isinstance(row, dict):
-                raise error(f"{where}: expected an object, found {line[:40]!r}")
+                raise error(f"{where}: expected a JSON object, found {line.strip()[:40]!r}")
             yield where, row
 
 

@@ -56,7 +56,7 @@ def test_only_the_first_filter_is_read(tmp_path: Path) -> None:
     ("sample", "message"),
     [
         ("{", "line 1: not valid JSON"),
-        ("[]", "line 1: expected an object"),
+        ("[]", "line 1: expected a JSON object"),
         ({"a": 1}, "line 1: expected a sample of lm_eval"),
         ({**SAMPLE, "filtered_resps": ["some text", "another"]}, "has the model write instead"),
         ({**SAMPLE, "filtered_resps": [["-1", "False"]]}, "a response to each of 2 requests"),
