@@ -15,7 +15,7 @@ MAPPING = SampleMapping(
 
 
 def place(group: str, context: str, of: str = "one") -> SamplePlace:
-    return SamplePlace(group, context, f"text of {context}", {"of": of})
+    return SamplePlace(group, context, f"text of {context}", (of,))
 
 
 def test_log_probabilities_become_shares_and_coverage() -> None:

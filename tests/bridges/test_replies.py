@@ -110,7 +110,9 @@ def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> No
     assert placebo.groups == pytest.approx(1, abs=0.25)
     assert placebo.edit < 0.25
     assert (placebo.low or 0) > 2
-    (only,) = imported(table, "hiring_bias", only=["career*"])
+    labelled = {"labels": {"job": "{jd}"}}
+    (only,) = imported(table, "hiring_bias", only=["career*"], changes=labelled)
+    assert only.preferences.label("job")[0] == "j0"
     assert only.record.topic.title == "Score of a résumé by gap"
 
 

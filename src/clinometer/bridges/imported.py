@@ -243,7 +243,7 @@ class SampleCells:
         if first.labels != place.labels:
             raise TableError(
                 f"mapping {self.mapping.name!r}: context {place.context!r} has two labels "
-                f"({dict(first.labels)} and {dict(place.labels)}); give it one"
+                f"({', '.join(first.labels)} and {', '.join(place.labels)}); give it one"
             )
         self._groups.setdefault(place.group)
         return self._cells.setdefault((place.group, place.context), _Cell())
@@ -271,14 +271,14 @@ class SampleCells:
         for (group, context), cell in self._cells.items():
             at = row[group], column[context]
             if cell.replies:
-                counted = counted_replies(cell.replies, categories, self.fewest)
-                answers[at], coverage[at], values[at] = counted
+                answers[at], coverage[at], values[at] = self._counted(cell.replies, categories)
                 weights[at] = 1
             else:
                 weights[at] = len(cell.log_probs)
                 coverage[at], values[at] = self._shares(cell.log_probs, categories)
         sampled = any(cell.replies for cell in self._cells.values())
         places = [self._contexts[context] for context in contexts]
+        labels = zip(*(place.labels for place in places), strict=True)  # texts of edits have none
         try:
             return Preferences(
                 values=values,
@@ -292,10 +292,7 @@ class SampleCells:
                 coverage_threshold=coverage_threshold,
                 templates=tuple(place.text for place in places),
                 answers=answers if sampled else None,
-                labels={
-                    name: tuple(place.labels[name] for place in places)
-                    for name in self.mapping.labels
-                },
+                labels=dict(zip(self.mapping.labels, labels, strict=False)),
             )
         except SettingsError as error:  # what is wrong is in the samples
             raise TableError(f"mapping {self.mapping.name!r}: {error}") from error
@@ -321,6 +318,15 @@ class SampleCells:
         mean = np.mean(shares, axis=0)
         return float(np.mean(total)), np.asarray(mean / mean.sum())
 
+    def _counted(
+        self, replies: Counter[str | None], categories: Sequence[str]
+    ) -> tuple[float, float, FloatArray]:
+        """Recognised replies, their share of all, and preferences; too few make a missing cell."""
+        counts = np.array([replies[category] for category in categories], dtype=float)
+        used = float(counts.sum())
+        shares = np.full(len(categories), np.nan) if used < self.fewest else counts / used
+        return used, used / replies.total(), shares
+
     def _weights(self, counts: FloatArray, contexts: Sequence[str]) -> FloatArray:
         """w_c: how often a context was sampled, which its groups must agree in."""
         most = counts.max(axis=0)
@@ -332,15 +338,3 @@ class SampleCells:
                 "them apart"
             )
         return np.asarray(most / most.sum())
-
-
-def counted_replies(
-    replies: Counter[str | None], categories: Sequence[str], fewest: int = FEWEST_REPLIES
-) -> tuple[float, float, FloatArray]:
-    """Recognised replies, their share of all, and preferences; too few make a missing cell."""
-    counts = np.array([replies[category] for category in categories], dtype=float)
-    used = float(counts.sum())
-    share = used / replies.total()
-    if used < fewest:
-        return used, share, np.full(len(categories), np.nan)
-    return used, share, counts / used

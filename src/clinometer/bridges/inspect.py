@@ -6,7 +6,7 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +21,6 @@ from clinometer.bridges.imported import (
     KIND,
     SampleCells,
     audited_elsewhere,
-    counted_replies,
     file_digest,
     measured_import,
 )
@@ -29,7 +28,7 @@ from clinometer.bridges.mapping import SampleMapping, load_mapping
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
-from clinometer.measure import Preferences, RiskReport
+from clinometer.measure import RiskReport
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo
 from clinometer.models.options import SampleOptions
@@ -57,6 +56,14 @@ KEY = "clinometer"
 BENCHMARKS = ("bbq", "stereoset")
 #: What their contexts are called.
 ITEM = "item"
+#: Where samples of clinometer/audit belong, by their metadata.
+OWN_SAMPLES = SampleMapping(
+    name="audit",
+    group="{group}",
+    context="{context}",
+    category="{category}",
+    labels={"unit": "{unit}"},
+)
 
 
 @dataclass(frozen=True)
@@ -175,40 +182,23 @@ def risks_of(
 
     Contexts of one unit are resampled together, as an audit does with questions of one wording.
     """
-    cells: dict[tuple[str, str], Counter[str | None]] = defaultdict(Counter)
+    cells = SampleCells(OWN_SAMPLES, categories)
     groups: dict[str, float] = {}
     contexts: dict[str, float] = {}
-    units: dict[str, str] = {}
     for about, category in replies:
         groups[about["group"]] = about["group_weight"]
         contexts[about["context"]] = about["context_weight"]
-        units[about["context"]] = about["unit"]
-        cells[about["group"], about["context"]][category] += 1
-    shape = (len(groups), len(contexts))
-    values = np.full((*shape, len(categories)), np.nan)
-    answers = np.zeros(shape)
-    for x, group in enumerate(groups):
-        for c, context in enumerate(contexts):
-            replied = cells[group, context]
-            if replied:
-                answers[x, c], _, values[x, c] = counted_replies(replied, categories)
-    if np.isnan(values).all():
-        return None
-    preferences = Preferences(
-        values=values,
-        groups=tuple(groups),
-        contexts=tuple(contexts),
-        categories=tuple(categories),
-        context_weights=np.array(list(contexts.values())),
-        group_weights=np.array(list(groups.values())),
-        reference=as_reference(reference),
-        answers=answers,
-        labels={"unit": tuple(units.values())},
-    )
-    together = len(set(units.values())) < len(units)
+        cells.add_reply(OWN_SAMPLES.place(about, where="sample"), category)
     try:
-        return preferences.estimate(clusters="unit" if together else None)
-    except SettingsError:  # too few replies to correct for their number
+        preferences = replace(
+            cells.preferences(),
+            context_weights=np.array(list(contexts.values())),
+            group_weights=np.array(list(groups.values())),
+            reference=as_reference(reference),
+        )
+        units = preferences.label("unit")
+        return preferences.estimate(clusters="unit" if len(set(units)) < len(units) else None)
+    except (SettingsError, TableError):  # too few replies to correct for their number, or none
         return None
 
 

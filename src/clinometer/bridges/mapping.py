@@ -129,21 +129,24 @@ class SampleMapping(BaseModel):
         """The fields and those that `parts` makes of them; of a text that does not fit, empty."""
         found = dict(fields)
         for name, pattern in self.parts.items():
-            fits = re.fullmatch(pattern, _written(f"{{{name}}}", fields, where=where))
+            fits = re.fullmatch(pattern, self.written(f"{{{name}}}", fields, where=where))
             made = re.compile(pattern).groupindex
             found |= {key: (fits[key] or "") if fits else "" for key in made}
         return found
 
     def written(self, pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
         """A text of the mapping with the fields of a sample filled in."""
-        return _written(pattern, fields, where=where)
+        alone = fields.get(pattern[1:-1])
+        if type(alone) is str and pattern[:1] + pattern[-1:] == "{}":
+            return alone
+        return _FIELD.sub(lambda m: ", ".join(_values(m[1], fields, where=where)), pattern)
 
     def matches(
         self, conditions: Mapping[str, str], fields: Mapping[str, Any], *, where: str
     ) -> bool:
         """Whether the fields are as `placebo` or `baseline` says."""
         return bool(conditions) and all(
-            fnmatchcase(_written(f"{{{name}}}", fields, where=where), text)
+            fnmatchcase(self.written(f"{{{name}}}", fields, where=where), text)
             for name, text in conditions.items()
         )
 
@@ -154,43 +157,39 @@ class SampleMapping(BaseModel):
     def wants(self, fields: Mapping[str, Any], *, where: str) -> bool:
         """Whether a sample is one of those that it reads."""
         return all(
-            _texts(f"{{{name}}}", fields, where=where) == [value]
-            for name, value in self.where.items()
+            _values(name, fields, where=where) == [value] for name, value in self.where.items()
         )
 
     def place(self, fields: Mapping[str, Any], *, where: str) -> SamplePlace:
         """Group and context of a sample; `where` names it in errors."""
-
-        def written(pattern: str) -> str:
-            return _written(pattern, fields, where=where)
-
-        return SamplePlace(
-            group=written(self.group),
-            context=written(self.context),
-            text=written(self.text or self.context),
-            labels={name: written(pattern) for name, pattern in self.labels.items()},
+        patterns = (self.group, self.context, self.text or self.context, *self.labels.values())
+        group, context, text, *labels = (
+            self.written(pattern, fields, where=where) for pattern in patterns
         )
-
-    def own_category(self, fields: Mapping[str, Any], *, where: str) -> str:
-        """The category of a sample that has one answer."""
-        return _written(self.category, fields, where=where)
+        return SamplePlace(group, context, text, tuple(labels))
 
     def reply_category(self, fields: Mapping[str, Any], *, where: str) -> str | None:
         """The category of a sampled reply; None for one that is left out, or none of them."""
         if self.category:
-            category = self.own_category(fields, where=where)
+            category = self.written(self.category, fields, where=where)
             return None if category in map(str, self.left_out) else category
-        reply = _written(self.answer or "{completion}", fields, where=where)
+        reply = self.written(self.answer or "{completion}", fields, where=where)
         texts = {
-            category: tuple(t for m in members for t in _texts(str(m), fields, where=where))
+            category: tuple(t for m in members for t in self._texts(str(m), fields, where=where))
             for category, members in self.categories.items()
         }
-        left_out = tuple(t for m in self.left_out for t in _texts(str(m), fields, where=where))
+        left_out = tuple(t for m in self.left_out for t in self._texts(str(m), fields, where=where))
         spellings = [*texts.values(), *([left_out] if left_out else [])]
         if not all(spellings):
             return None  # a category without an answer in this sample
         number = read_choice(reply, [s[0] for s in spellings], spellings=[s[1:] for s in spellings])
         return list(texts)[number] if 0 <= number < len(texts) else None
+
+    def _texts(self, pattern: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
+        """As `written`; a field alone that is a list stands for each of its texts."""
+        if alone := _FIELD.fullmatch(pattern):
+            return _values(alone[1], fields, where=where)
+        return [self.written(pattern, fields, where=where)]
 
     def category_of(
         self, answer: str, position: int | None, fields: Mapping[str, Any], *, where: str
@@ -201,7 +200,7 @@ class SampleMapping(BaseModel):
             return any(
                 member == position
                 if isinstance(member, int)
-                else answer.strip() in map(str.strip, _texts(member, fields, where=where))
+                else answer.strip() in map(str.strip, self._texts(member, fields, where=where))
                 for member in members
             )
 
@@ -218,12 +217,15 @@ class SampleMapping(BaseModel):
 
 @dataclass(frozen=True)
 class SamplePlace:
-    """Where a sample belongs: its group and its context, with what is said of the context."""
+    """Where a sample belongs: its group and its context, with what is said of the context.
+
+    labels   in the order in which the mapping names them
+    """
 
     group: str
     context: str
     text: str
-    labels: Mapping[str, str]
+    labels: tuple[str, ...] = ()
 
 
 def ready_mappings() -> tuple[str, ...]:
@@ -268,21 +270,6 @@ def _read(path: Path, changes: Mapping[str, str] | None, *, shown: str) -> Sampl
         raise SettingsError(f"{shown}: {problem}") from exc
     except ValueError as exc:
         raise SettingsError(f"{shown}: not valid TOML: {exc}") from exc
-
-
-def _written(pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
-    """A text with its fields filled in."""
-    alone = fields.get(pattern[1:-1])
-    if type(alone) is str and pattern[:1] + pattern[-1:] == "{}":
-        return alone
-    return _FIELD.sub(lambda m: ", ".join(_values(m[1], fields, where=where)), pattern)
-
-
-def _texts(pattern: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
-    """The same; a field alone that is a list stands for each of its texts."""
-    if alone := _FIELD.fullmatch(pattern):
-        return _values(alone[1], fields, where=where)
-    return [_written(pattern, fields, where=where)]
 
 
 def _values(name: str, fields: Mapping[str, Any], *, where: str) -> list[str]:

@@ -237,7 +237,7 @@ class ReplyTable:
         return _Place(
             m.written(m.model, fields, where=at) if m.model else "",
             "" if not m.axis or base or edited else m.written(m.axis, fields, where=at),
-            replace(placed, group=group, labels=_Labels(placed.labels)),
+            replace(placed, group=group),
             m.written(m.edit, fields, where=at) if edited else "",
             base,
         )
@@ -298,13 +298,6 @@ class ReplyTable:
 
 def _hashable(key: tuple[Any, ...]) -> bool:
     return not any(isinstance(value, list | dict) for value in key)
-
-
-class _Labels(dict[str, str]):
-    """Labels of a context that can be part of a key."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(self.items()))
 
 
 def import_replies(
@@ -393,7 +386,7 @@ def _edits(place: _Place, axis: str, mapping: SampleMapping) -> bool:
 def _edited(place: _Place) -> SamplePlace:
     """Edits are the groups, texts (a group in a context) the contexts."""
     text = f"{place.place.group} · {place.place.context}"
-    return SamplePlace(place.edit or UNEDITED, text, place.place.context, {})
+    return SamplePlace(place.edit or UNEDITED, text, place.place.context)
 
 
 def _placebo(edits: SampleCells) -> Preferences | None:
