@@ -145,8 +145,8 @@ def _add(sample: HarnessSample, cells: SampleCells) -> None:
     if place is None:
         return
     if mapping.category:
-        category = mapping.written(mapping.category, fields, where=where)
-        cells.add_answer(place, category, sample.log_probs[0])
+        said = mapping.written(mapping.category, fields, where=where)
+        cells.add_answer(place, said, sample.log_probs[0])
         return
     log_probs: dict[str, list[float]] = {}
     for position, (answer, log_prob) in enumerate(
