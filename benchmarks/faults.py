@@ -57,9 +57,9 @@ from typing import Any
 import httpx
 from tests.models.server.standin import Standin
 from tests.private_postgres import private_postgres
+from tests.programs import find_postgres
 
 from clinometer.cli import main as command_line
-from clinometer.machine import find_postgres
 
 from fault_subjects import Subject, subjects  # isort: skip
 

@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.programs import find_axe, find_browser, find_postgres
 
-from clinometer.machine import Provision, find_axe, find_browser, find_postgres
+from clinometer.machine import Provision
 
 SHARED_DATA = Path(
     os.environ.get(

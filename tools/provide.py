@@ -16,9 +16,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from clinometer.machine import Provision, find_axe, find_browser, find_postgres
+from clinometer.machine import Provision
 
-CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.programs import find_axe, find_browser, find_postgres  # noqa: E402
+
+CONSTRAINTS = ROOT / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,
 #: so that one that is missing costs its own tests and no others.
 WHEELS = ("xllamacpp", "bitsandbytes")
