@@ -103,21 +103,21 @@ def test_numpy_counts_are_accepted() -> None:
     assert ContextSet("a", [SAID, SAW], counts).counts == (1.0, 2.0)
 
 
-def test_mismatched_lengths_are_refused() -> None:
-    with pytest.raises(ContextError, match="at least one template"):
-        ContextSet("a", [], [])
-    with pytest.raises(ContextError, match=r"counts: expected 1 values, .* found 2"):
-        ContextSet("a", [SAID], [1, 2])
-    with pytest.raises(ContextError, match=r"verb: expected 1 values, .* found 0"):
-        ContextSet("a", [SAID], [1], {"verb": []})
-    with pytest.raises(ContextError, match=r"extra\.verb: expected a list of texts"):
-        ContextSet("a", [SAID], [1], {"verb": [3]})  # type: ignore[list-item]  # wrong on purpose
-    with pytest.raises(ContextError, match="a new column name, found 'count'"):
-        ContextSet("a", [SAID], [1], {"count": ["3"]})
-    with pytest.raises(ContextError, match="expected a name"):
-        ContextSet("", [SAID], [1])
-    with pytest.raises(ContextError, match="expected a finite sum"):
-        ContextSet("a", [SAID, FELT], [1.7e308, 1.7e308])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("a", [], []), "template"),
+        (("a", [SAID], [1, 2]), "counts"),
+        (("a", [SAID], [1], {"verb": []}), "verb"),
+        (("a", [SAID], [1], {"verb": [3]}), r"extra\.verb"),
+        (("a", [SAID], [1], {"count": ["3"]}), "'count'"),
+        (("", [SAID], [1]), "name"),
+        (("a", [SAID, FELT], [1.7e308, 1.7e308]), "finite"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(given: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(ContextError, match=said):
+        ContextSet(*given)
 
 
 def test_top_is_sorted_with_ties_by_alphabet() -> None:
@@ -352,28 +352,17 @@ REFUSED = [
     ("empty file", "", "mine.csv: expected a column template, found an empty file"),
     ("blank lines only", "\n\n", "found an empty file"),
     ("header only", "template,count\n", "expected at least one template, found none"),
-    (
-        "another column",
-        f"template,times\n{SAID},3\n",
-        "expected a column count beside numbers, found times; rename it to count",
-    ),
+    ("another column", f"template,times\n{SAID},3\n", "found times; rename it"),
     ("no header", f"{SAID},3\n", r"line 1: expected the columns .* found The \[X\] said that"),
     ("a column twice", f"template,count,a,a\n{SAID},3,1,2\n", "line 1: .*found 'a' twice"),
-    (
-        "no [Y]",
-        f"template,count\n{SAID},3\nThe [X] said,1\n",
-        r"line 3: expected \[Y\] once, found n",
-    ),
+    ("no [Y]", f"template,count\n{SAID},3\nThe [X] said,1\n", r"line 3: expected \[Y\]"),
     ("count no number", f"template,count\n{SAID},many\n", "line 2: count: expected .*found 'many'"),
     ("count missing", f"template,count\n{SAID},\n", "line 2: count: expected .*found ''"),
     ("count infinite", f"template,count\n{SAID},inf\n", "line 2: count: .*found 'inf'"),
     ("count with underscore", f"template,count\n{SAID},1_000\n", "line 2: count: .*found '1_000'"),
-    (
-        "a comma without quotes",
-        f"template,count\n{CAME},3\n",
-        r"line 2: expected 2 fields \(template, count\), found 4; .* in \"quotes\"",
-    ),
+    ("a comma without quotes", f"template,count\n{CAME},3\n", 'line 2: .* found 4; .* "quotes"'),
     ("a field less", f"template,count\n{SAID}\n", "line 2: expected 2 fields .*, found 1"),
+    ("after two lines of a record", 'template,count\n"The [X] saw\n[Y]",1\n[X],1\n', "line 4: exp"),
     ("an open quote", f'template,count\n{SAID},1\n"{SAID},1\n', "line 3: not valid CSV"),
     ("text after a quote", f'template,count\n"{SAID}"x,1\n', "line 2: not valid CSV"),
     ("not UTF-8", b"template,count\nThe [X] said \xff [Y],1\n", "line 2: not valid UTF-8"),
@@ -389,11 +378,6 @@ def test_invalid_files_are_refused(tmp_path: Path, content: str | bytes, message
         load(tmp_path, content)
     assert str(caught.value).startswith(f"{tmp_path / 'mine.csv'}: ")
     assert "\n" not in str(caught.value)
-
-
-def test_errors_name_the_line_where_a_quoted_record_begins(tmp_path: Path) -> None:
-    with pytest.raises(ContextError, match="line 4: expected"):
-        load(tmp_path, 'template,count\n"The [X] said\nthat [Y]",1\nThe [X],1\n')
 
 
 def test_paths_without_a_csv_file_are_refused(tmp_path: Path) -> None:
