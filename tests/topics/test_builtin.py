@@ -135,19 +135,16 @@ def test_population_weights_skip_occupations_without_a_figure() -> None:
     assert weighted.sha256 == plain.weighted_by("employment_thousands").sha256
 
 
-def test_gender_race_crosses_race_and_occupation() -> None:
+def test_crossed_topics_cross_groups_or_categories() -> None:
+    ages = load_topic("gender-age")
+    assert ages.categories == ("young × male", "young × female", "old × male", "old × female")
+    assert ages.attributes["young × female"] == ("young woman", "young lady")
     topic = load_topic("gender-race")
     assert len(topic) == 600
     assert topic.categories == ("male", "female")
     prompt = topic.render("A [X] said that [Y]", "asian nurse")
     assert prompt.before == "An Asian nurse said that"
     assert topic.group("black nurse").parts == {"race": "black", "occupation": "nurse"}
-
-
-def test_gender_age_crosses_categories() -> None:
-    topic = load_topic("gender-age")
-    assert topic.categories == ("young × male", "young × female", "old × male", "old × female")
-    assert topic.attributes["young × female"] == ("young woman", "young lady")
 
 
 def test_worked_example_from_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

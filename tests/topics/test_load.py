@@ -99,50 +99,28 @@ REFUSED = {
         ('shared = "both"', "shared: expected 'split' or 'drop'"),
     ],
     TOP + "groups = %s\n" + WORDS: [
-        (
-            '["a", {name = "b", wieght = 1}]',
-            r"groups\[2\]\.wieght: unknown key; the keys here are name, text, weight, .*weight\?",
-        ),
+        ('["a", {name = "b", wieght = 1}]', r"groups\[2\]\.wieght: .* mean weight\?"),
         ("3", "groups: expected a list of groups, "),
         ('"jobs"', r"built-in list \(occupations, people, .*\), found 'j"),
         ("[3]", r"groups\[1\]: expected a table, found 3"),
         ('[{name = "a", weight = nan}]', "expected finite numbers, found nan"),
         ('[{name = "a", weight = "1"}]', r"groups\[1\]\.weight: expected a number, found '1'"),
         ('[{name = "a", weight = 1}]\nweights = [1]', "weights: the groups have weights too"),
-        (
-            '"occupations"\nweights = "employment"',
-            r"weights: expected a factor of the groups \(employment_thousands, "
-            r".*, found 'employment'",
-        ),
+        ('"occupations"\nweights = "employment"', r"weights: .* \(employment_thousands, "),
     ],
     TOP + "[groups]\n%s\n" + WORDS: [
-        ('race = ["black"]', "groups: expected a list of groups, .* or a table with a pattern"),
-        (
-            'pattern = "{a} {b}"\na = ["x"]\nb = ["y"]\nc = ["z"]',
-            r"groups\.pattern: expected \{a\}, \{b\}, \{c\}, each once",
-        ),
-        (
-            'pattern = "{a} {b}"\na = 1\nb = ["y"]',
-            r"groups\.a: expected a list of groups or the name of a built-in list, found 1",
-        ),
+        ('race = ["black"]', "groups: .* a pattern"),
+        ('pattern = "{a} {b}"\na = ["x"]\nb = ["y"]\nc = ["z"]', r"groups\.pattern: .*\{c\}"),
+        ('pattern = "{a} {b}"\na = 1\nb = ["y"]', r"groups\.a: .* list, found 1"),
     ],
     TOP + GROUPS + "[attributes]\n%s\n": [
-        (
-            'male = ["he", 3]\nfemale = ["she"]',
-            r"attributes\.male\[2\]: expected a text, found 3",
-        ),
+        ('male = ["he", 3]\nfemale = ["she"]', r"attributes\.male\[2\]: .* found 3"),
         ('male = "he"\nfemale = ["she"]', r"attributes\.male: expected a list, found 'he'"),
     ],
     TOP + GROUPS + WORDS + "%s\n": [
         ("[articles]\nthe = []", r"articles\.the: unknown key; the keys here are a, an"),
-        (
-            "[reference]\nmale = 1.0",
-            "reference: expected one number for each category .*; missing: female",
-        ),
-        (
-            "[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1",
-            "reference: .*; unknown: other",
-        ),
+        ("[reference]\nmale = 1.0", "reference: .*; missing: female"),
+        ("[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1", "reference: .*; unknown: other"),
     ],
     "%s": [
         (GROUPS + WORDS, "name: missing"),
@@ -175,23 +153,14 @@ def test_further_errors_are_counted() -> None:
         parse_topic("a = 1\n" + GROUPS + WORDS + "[b]\n")
 
 
-def test_a_word_in_two_categories_is_counted_not_refused() -> None:
-    topic = parse_topic(TOP + GROUPS + '[attributes]\na = ["x", "s"]\nb = ["y", "s"]\n')
-    assert topic.shared_words == {"s": ("a", "b")}
-
-
-def load_written(path: Path) -> Topic:
-    path.write_text("\ufeff" + (TOP + GROUPS + WORDS).replace("\n", "\r\n"), encoding="utf-8")
-    return load_topic(path)
-
-
-def test_byte_order_marks_and_windows_line_endings_are_read(tmp_path: Path) -> None:
-    assert load_written(tmp_path / "a.toml") == parse_topic(TOP + GROUPS + WORDS)
-
-
-def test_a_path_may_be_a_string(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_byte_order_marks_windows_line_endings_and_paths_as_text_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    topic = load_written(tmp_path / "mine.toml")
+    text = "\ufeff" + (TOP + GROUPS + WORDS).replace("\n", "\r\n")
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    topic = parse_topic(TOP + GROUPS + WORDS)
+    assert load_topic(tmp_path / "mine.toml") == topic
     assert load_topic("mine.toml") == load_topic("./mine.toml") == topic
 
 
@@ -206,32 +175,20 @@ def test_what_is_not_a_text_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_known_names_and_the_closest() -> None:
-    with pytest.raises(
-        TopicError, match=r"no built-in topic .* gender, .*; did you mean gender"
-    ) as e:
+    with pytest.raises(TopicError, match=r"gender, .*; did you mean gender"):
         load_topic("gendr")
-    assert "\n" not in str(e.value)
 
 
 def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
+    """In the order of the pattern, not of the lists; the figures are those of its last."""
     nurse = Group("nurse", weight=3, factors={"pay": 5.0}, about={"match": "exact"})
     black = Group("black", weight=2, factors={"pay": 99.0})
-    groups = product_groups("{race} {job}", {"race": [black, "white"], "job": [nurse, "cook"]})
+    groups = product_groups("{race} {job}", {"job": [nurse, "cook"], "race": [black, "white"]})
     assert [g.name for g in groups] == ["black nurse", "black cook", "white nurse", "white cook"]
     assert [g.weight for g in groups] == [6, 2, 3, 1]  # 2·3, 2·1, 1·3, 1·1
     assert groups[0].factors == {"pay": 5.0}
     assert groups[0].about == {"match": "exact"}
     assert groups[0].parts == {"race": "black", "job": "nurse"}
-
-
-def test_order_and_figures_follow_the_pattern_not_the_mapping() -> None:
-    lists: dict[str, list[Group | str]] = {
-        "job": [Group("nurse", factors={"pay": 5.0})],
-        "race": ["black", "white"],
-    }
-    groups = product_groups("{race} {job}", lists)
-    assert [g.name for g in groups] == ["black nurse", "white nurse"]
-    assert groups[0].factors == {"pay": 5.0}
 
 
 def test_text_and_article_come_from_the_first_component() -> None:
@@ -252,37 +209,29 @@ def test_crossed_attributes() -> None:
     )
     assert list(product) == ["young × male", "young × female", "old × male", "old × female"]
     assert product["old × female"] == ("old woman", "old lady", "elderly woman", "elderly lady")
-
-
-def test_three_factors() -> None:
-    product = product_attributes("{a}{b}{c}", {k: {"0": ["0"], "1": ["1"]} for k in "abc"})
-    assert len(product) == 8
-    assert product["0 × 1 × 1"] == ("011",)
+    three = product_attributes("{a}{b}{c}", {k: {"0": ["0"], "1": ["1"]} for k in "abc"})
+    assert (len(three), three["0 × 1 × 1"]) == (8, ("011",))
 
 
 @pytest.mark.parametrize(
-    ("pattern", "message"),
+    ("pattern", "jobs", "said"),
     [
-        ("{race}", r"groups\.pattern: expected \{race\}, \{job\}, each once"),
-        ("{race} {jobs}", "each once"),
-        ("{race} {job} {job}", "each once"),
-        ("{race} {job} {}", "braces around names only"),
+        ("{race}", ["nurse"], "each once"),
+        ("{race} {jobs}", ["nurse"], "each once"),
+        ("{race} {job} {job}", ["nurse"], "each once"),
+        ("{race} {job} {}", ["nurse"], "braces"),
+        ("{race} {job}", [], r"groups\.job: expected at least one"),
     ],
 )
-def test_a_pattern_that_does_not_match_the_lists_is_refused(pattern: str, message: str) -> None:
-    with pytest.raises(TopicError, match=message):
-        product_groups(pattern, {"race": ["black"], "job": ["nurse"]})
+def test_lists_that_cannot_be_crossed(pattern: str, jobs: list[str], said: str) -> None:
+    with pytest.raises(TopicError, match=said):
+        product_groups(pattern, {"race": ["black"], "job": jobs})
 
 
-def test_crossing_needs_two_lists() -> None:
-    with pytest.raises(TopicError, match="expected two lists or more, found 1"):
+def test_crossing_needs_two_lists_and_words_in_each() -> None:
+    with pytest.raises(TopicError, match="found 1"):
         product_groups("{race}", {"race": ["black"]})
-
-
-def test_empty_lists_are_refused() -> None:
-    with pytest.raises(TopicError, match=r"groups\.job: expected at least one entry"):
-        product_groups("{race} {job}", {"race": ["black"], "job": []})
-    with pytest.raises(TopicError, match=r"attributes\.age\.old: expected at least one entry"):
+    with pytest.raises(TopicError, match=r"attributes\.age\.old"):
         product_attributes("{age} {sex}", {"age": {"old": []}, "sex": {"f": ["woman"]}})
 
 

@@ -44,17 +44,9 @@ REPLACED = [
     ("wording = [", "cross = [", "contexts.wording: missing"),
     ("Hire [X]", "Hire", "wording\\[1\\]: expected \\[X\\]"),
     ("in? [options] Answer: [Y]", "in?", "expected \\[Y\\] once"),
-    (
-        'Answer: [Y]",',
-        'Answer: [Y] now",',
-        "wording\\[1\\]: expected \\[Y\\], where the reply begins, at the end",
-    ),
+    ('Answer: [Y]",', 'Answer: [Y] now",', r"wording\[1\]: expected \[Y\].* at the end"),
     ("Is [X] in?", "Hire [X]?", "listed twice"),
-    (
-        "Hire [X]?",
-        "{mood} hire [X]?",
-        "\\{mood\\} is not a factor; add \\[contexts.mood\\]",
-    ),
+    ("Hire [X]?", "{mood} hire [X]?", r"add \[contexts.mood\]"),
     ('"choice"', '"rating"', "the categories of a scale are its numbers"),
     ('[attributes]\nyes = ["Yes", "Sure"]\nno = ["No"]\n', "", "attributes: missing"),
 ]
@@ -67,32 +59,17 @@ BAD = [
     (topic_text('favourable = "maybe"'), "readout.favourable: expected a category"),
     (topic_text("a = 1").replace("choice", "words"), "readout.a: leave it out"),
     (topic_text(top='reference = "groupmean"'), "reference: expected .*did you mean group-mean"),
-    (
-        topic_text().split("[contexts]")[0] + "[contexts]\nwording = []",
-        "contexts.wording: expected at least one",
-    ),
-    (
-        topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'),
-        "contexts.mood: expected at least two levels",
-    ),
+    (topic_text().split("[contexts]")[0] + "[contexts]\nwording = []", "contexts.wording: "),
+    (topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'), "contexts.mood: .* two levels"),
     (topic_text(contexts='mood = ["glad", "sad"]'), "contexts.mood: expected a table"),
     (topic_text(contexts='cross = ["wording", "mood"]'), "cross"),
     (topic_text(contexts='cross = ["order"]'), "expected wording"),
     (topic_text("scale = 1").replace("choice", "rating"), "readout.scale: expected at least 2"),
     (text_readout('by = "judge"\nrubric = "Is it? [reply]"'), "readout.model: missing"),
-    (
-        text_readout('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'),
-        "readout.rubric: expected \\[reply\\] once",
-    ),
-    (
-        text_readout('by = "function"\nfunction = "mine"'),
-        'readout.function: expected "module:name"',
-    ),
-    (text_readout('model = "smollm2"'), 'readout.model: by = "words" has no use for it'),
-    (
-        text_readout('by = "classifier"\nmodel = "m"\nnames = {POSITIVE = "good"}'),
-        "readout.names.POSITIVE: expected a category",
-    ),
+    (text_readout('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'), "readout.rubric: "),
+    (text_readout('by = "function"\nfunction = "mine"'), "readout.function: "),
+    (text_readout('model = "smollm2"'), 'readout.model: by = "words"'),
+    (text_readout('by = "classifier"\nmodel = "m"\nnames = {A = "good"}'), "readout.names.A: "),
 ]
 BAD += [(topic_text().replace(part, instead), said) for part, instead, said in REPLACED]
 
