@@ -12,14 +12,13 @@ import pytest
 
 from clinometer.contexts.load import default_contexts
 from clinometer.topics import (
-    builtin_lists,
     builtin_topics,
     choose_groups,
     load_list,
     load_topic,
     parse_topic,
 )
-from clinometer.topics.load import BUILTIN
+from clinometer.topics.load import BUILTIN, builtin_lists
 
 
 def test_builtin_topics_and_lists_are_these() -> None:

@@ -17,10 +17,8 @@ from clinometer.topics import (
     builtin_topics,
     load_topic,
     parse_topic,
-    product_attributes,
-    product_groups,
 )
-from clinometer.topics.load import topic_text
+from clinometer.topics.load import product_attributes, product_groups, topic_text
 
 TOP = 'name = "t"\n'
 GROUPS = 'groups = ["nurse", "cook"]\n'

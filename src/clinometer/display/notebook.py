@@ -9,7 +9,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clinometer.display.numbers import MISSING, TITLES, between
+from clinometer.display.numbers import MISSING, TITLES, between, risk
 from clinometer.display.text import visible
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ def risk_html(
 ) -> str:
     """The three numbers with their intervals and a bar, then the groups with the highest risk."""
     top = [
-        [
-            name,
-            f"{e['value']:.3f}",
-            between(e.get("low"), e.get("high"), to=" to ", missing=MISSING),
-        ]
+        [name, risk(e["value"]), between(e.get("low"), e.get("high"), to=" to ", missing=MISSING)]
         for key, name in TITLES.items()
         if (e := summary[key])
     ]
@@ -39,10 +35,8 @@ def risk_html(
     rows = [
         [
             g["group"],
-            f"{g['r']:.3f}",
-            f"{g['r_bias']:.3f}",
-            f"{g['r_volatility']:.3f}",
-            g["leaning"] or "–",
+            *(risk(g[measure]) for measure in ("r", "r_bias", "r_volatility")),
+            g["leaning"] or MISSING,
         ]
         for g in seen[:_MOST_ROWS]
     ]

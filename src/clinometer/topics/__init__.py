@@ -1,14 +1,11 @@
 """What is asked: groups X, the categories and words of the attribute Y, and the reference p*."""
 
 from clinometer.topics.load import (
-    builtin_lists,
     builtin_topics,
     choose_groups,
     load_list,
     load_topic,
     parse_topic,
-    product_attributes,
-    product_groups,
     topic_text,
 )
 from clinometer.topics.prompt import Articles, Prompt
@@ -19,13 +16,10 @@ __all__ = [
     "Group",
     "Prompt",
     "Topic",
-    "builtin_lists",
     "builtin_topics",
     "choose_groups",
     "load_list",
     "load_topic",
     "parse_topic",
-    "product_attributes",
-    "product_groups",
     "topic_text",
 ]

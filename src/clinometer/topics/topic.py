@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.notebook import titled_html
+from clinometer.display.numbers import risk
 from clinometer.errors import TopicError, closest
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.conversation import OwnPrompt, fill, is_conversation
@@ -203,7 +204,7 @@ class Topic:
         if isinstance(self.reference, tuple):
             shares = self.reference
         rows = [
-            [category, len(words), f"{share:.3f}" if isinstance(share, float) else share]
+            [category, len(words), risk(share) if isinstance(share, float) else share]
             for (category, words), share in zip(self.attributes.items(), shares, strict=True)
         ]
         names = ", ".join(self.group_names[:8]) + (", …" if len(self) > 8 else "")
