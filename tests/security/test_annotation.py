@@ -157,5 +157,5 @@ def test_no_formula_leaves_statements(clinometer, tmp_path: Path) -> None:  # ty
 def test_half_of_a_character_in_a_dataset_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "d.jsonl"
     file.write_text('{"id": "a", "sentence": "x \\ud800 y"}\n', encoding="utf-8")
-    with pytest.raises(TableError, match=r"line 1 .*half of a pair"):
+    with pytest.raises(TableError, match=r"line 1: .*half of a pair"):
         read_task(file, mode="rating")
