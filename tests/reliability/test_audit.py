@@ -26,7 +26,6 @@ CROWS = """,sent_more,sent_less,stereo_antistereo,bias_type
 SETTINGS = BenchmarkSettings(
     variants=VariantSettings(n=4, filler="pocket:bert"),
     scoring=ReliabilitySettings(versions=None),
-    fix=2,
 )
 STEPS = ("statements.csv", "points.jsonl", "versions.jsonl", "run/run.json")
 
@@ -63,21 +62,6 @@ def test_every_step_leaves_its_file(audited: Path) -> None:
     ]
     run = ReliabilityRun.load(audited / "run")
     assert run.statements["scored"].tolist() == [4, 4, 4]
-
-
-def test_what_to_fix_names_the_blank_and_the_strongest_version(
-    audited: Path, benchmark: Path
-) -> None:
-    found = audit_benchmark(load_statements(benchmark), audited, settings=SETTINGS)
-    scored = found.run.statements.sort_values("stability")
-    assert found.fix["id"].tolist() == scored["id"].head(2).tolist()
-    worst = found.fix.iloc[0]
-    assert worst["blank"].endswith("___")
-    assert worst["question"].endswith("?")
-    assert 0 < worst["share"] <= 1
-    mine = found.run.versions[found.run.versions["id"] == worst["id"]]
-    own = scored.set_index("id")["tau"][worst["id"]]
-    assert worst["version"] == mine.loc[(mine["tau"] - own).abs().idxmax(), "text"]
 
 
 def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Path) -> None:
@@ -128,16 +112,16 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
     other = tmp_path / "own.csv"
     other.write_text("id,sentence,target_term\n1,Nurses sing in the ward.,nurses\n")
     out = tmp_path / "audit"
-    command = ["reliability", "audit", benchmark, other, "--out", out, "-n", 3, "--fix", 1]
+    command = ["reliability", "audit", benchmark, other, "--out", out, "-n", 3]
     done = clinometer(*command, "--filler", "pocket:bert")
     assert done.status == 0, done.err
-    assert "What to specify first" in done.out
+    assert "Least stable" in done.out
     assert "Nurses sing" in (out / "report.html").read_text(encoding="utf-8")
     with (out / "scores.csv").open() as stream:
         sources = [row["source"] for row in csv.DictReader(stream)]
     assert sources == ["crows-pairs"] * 3 + ["own"]
     done = clinometer(*command, "--filler", "pocket:bert", "--json")
-    assert json.loads(done.out)["fix"][0]["question"].endswith("?")
+    assert json.loads(done.out)["changes"] == []
     other.write_text("id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n")
     done = clinometer(*command, "--filler", "pocket:bert")
     assert done.status == 0, done.err

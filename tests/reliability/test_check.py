@@ -12,7 +12,7 @@ from tests.command import Clinometer
 
 import clinometer as cm
 from clinometer.errors import SettingsError
-from clinometer.reliability.clarifying_questions import questions
+from clinometer.reliability.check import questions
 from clinometer.reliability.score import cobias
 from clinometer.reliability.statement import Blanks
 
@@ -40,14 +40,8 @@ def test_the_example_sentence_is_checked(checked: cm.Check) -> None:
         "At which office?",
         "Arrogant on what occasion?",
     ]
-    assert sorted(checked.questions) == sorted(b.question for b in checked.blanks)
-    most = max(checked.blanks, key=lambda b: b.cv)
-    others = [b for b in checked.blanks if b is not most]
-    clear = all((b.cobias_high or 1) < (most.cobias_low or 0) for b in others)
-    assert checked.matters_most == (most.number if clear else None)
+    assert checked.questions == [b.question for b in checked.blanks]
     assert "Not validated" in checked.standing
-    assert checked.questions[0] == most.question
-    assert sum(b.share or 0 for b in checked.blanks) == pytest.approx(1)
     assert checked.cv is not None
     assert checked.cobias == pytest.approx(float(cobias(checked.cv)))
     assert checked.stability == pytest.approx(1 - float(cobias(checked.cv)))

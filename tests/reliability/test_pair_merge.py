@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.reliability import Merged, merge, target_term
-from clinometer.reliability.pair_merge import differing_characters
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "not", "x."]), max_size=7).map(" ".join)
 
@@ -51,14 +50,6 @@ def test_merged_notation(first: str, second: str, merged: str) -> None:
 def test_both_sides_can_be_recovered(a: str, b: str, c: str) -> None:
     found = merge(a, b, c)
     assert [found.side(i) for i in range(3)] == [a, b, c]
-
-
-@given(WORDS, WORDS)
-def test_differing_characters_cover_what_merge_calls_different(a: str, b: str) -> None:
-    spans = differing_characters(a, b)
-    sides = merge(a, b).spans
-    for side, text in enumerate((a, b)):
-        assert [text[i:j] for i, j in spans[side]] == [s[side] for s in sides if s[side]]
 
 
 def test_the_authors_merges_are_reproduced(published: list[dict[str, str]]) -> None:

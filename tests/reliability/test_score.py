@@ -255,16 +255,3 @@ def test_split_halves_find_the_ranking_again() -> None:
     expected = stats.spearmanr(context_variance(tau, first), context_variance(tau, again))
     assert present(split_half(tau, first)) == pytest.approx(expected.statistic, abs=0.03)
     assert split_half(tau[:2], first[:2]) is None
-
-
-def test_the_versions_needed_give_the_precision() -> None:
-    rng = np.random.default_rng(5)
-    tau = np.full(300, 20.0)
-    few = tau[:, None] + 0.5 * rng.normal(size=(300, 12))
-    need = distribution(tau, few).versions_needed(precision=0.05, level=0.95)
-    n = int(np.median(need))
-    assert n > 12
-    many = tau[:, None] + 0.5 * rng.normal(size=(300, n))
-    low, high = distribution(tau, many).intervals(level=0.95)
-    assert np.median((cobias(high) - cobias(low)) / 2) == pytest.approx(0.05, rel=0.1)
-    assert np.isnan(distribution(tau, few[:, :1]).versions_needed(precision=0.05, level=0.95)).all()

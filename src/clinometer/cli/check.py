@@ -117,12 +117,9 @@ def _print_edit(before: Check, after: Check, verdict: str) -> None:
 def _print(found: Check) -> None:
     out = sentence_of_results
     out(f"{found.points}   (blanks by {found.proposer})")
-    for blank in found.by_weight:
-        share = "–" if blank.share is None else f"{blank.share:.0%}"
+    for blank in found.blanks:
         such = ", ".join(blank.suggestions()) or "nothing suits"
-        out(f"{share:>4}  {blank.question}  such as: {such}", indent="  ")
-    if len(found.blanks) > 1 and found.matters_most is None:
-        out(f"Which of these matters most cannot be told from {len(found.versions)} versions.")
+        out(f"{blank.question}  such as: {such}", indent="  ")
     if found.stability is not None:
         ends = between(found.stability_low, found.stability_high, to=" to ")
         interval = f" (95 % interval {ends})" if ends else ""

@@ -26,7 +26,6 @@ from clinometer.reliability import (
     read_variants,
     score_reliability,
 )
-from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PAPER_TEMPERATURE, PointSettings
 from clinometer.reliability.run import reading_notes
 from clinometer.reliability.validation_status import (
@@ -135,33 +134,16 @@ def audit_command(
         str | None,
         opt("Stop after a step and show it: statements, points or versions.", unset="the report"),
     ] = None,
-    fix: Annotated[
-        int,
-        opt(
-            "Look at the blanks of this many least stable statements.",
-            allowed=ranges.COUNT_OR_0,
-            advanced=True,
-        ),
-    ] = 10,
     examples: Annotated[
         Path | None,
         opt("Statements with context_points to show to the writer as examples.", advanced=True),
     ] = None,
-    measure: Annotated[
-        bool,
-        opt(
-            "With --until points: propose blanks also for statements that have context_points, and "
-            "compare.",
-            "--measure",
-            advanced=True,
-        ),
-    ] = False,
     dissimilarity: _DISSIMILARITY = None,
     max_dissimilarity: _MAX_DISSIMILARITY = None,
     *,
     points: Annotated[PointSettings, "as_in_paper", "attempts", "retry_temperature", "parser"],
     versions: Annotated[VariantSettings, "n", "filler", "temperature", "rounds"],
-    scoring: Annotated[ReliabilitySettings, "reading", "level", "precision", "seed", "device"],
+    scoring: Annotated[ReliabilitySettings, "reading", "level", "seed", "device"],
     top: _TOP = 5,
     fresh: _FRESH = False,
     fail_below: _FAIL_BELOW = None,
@@ -179,8 +161,6 @@ def audit_command(
     from clinometer.report.export import write_files
     from clinometer.report.reliability import write_reliability_report
 
-    if measure and until != "points":
-        raise SettingsError("--measure: expected with --until points")
     if points.as_in_paper:
         if writer is None or (versions.filler, versions.temperature) != _UNSET:
             raise SettingsError(
@@ -199,8 +179,6 @@ def audit_command(
         ),
         variants=replace(versions, model=writer, seed=seed, load=load),
         scoring=replace(scoring, versions=None),
-        fix=fix,
-        keep_points=not measure,
     )
     statements = read_statements(sources, format=format, limit=limit, seed=seed)
     names = [] if until is not None else _scoring_models(models)
@@ -221,11 +199,10 @@ def audit_command(
                 **work,
             )
     if until is not None:
-        _print_prepared(prepared, statements if measure else None, json_output=json_output)
+        _print_prepared(prepared, json_output=json_output)
         return
     scores = audit.run.statements
-    weights = scores[["id", "source", "text", "stability"]].rename(columns={"stability": "weight"})
-    frames = {"scores": scores, "fix": audit.fix, "weights": weights}
+    frames = {"scores": scores}
     if len(audit.changes):
         frames["changes"] = audit.changes
     for name, frame in frames.items():
@@ -235,16 +212,10 @@ def audit_command(
     if json_output:
         content = _run_json(audit.run)
         content.pop("settings")
-        more = {"fix": plain_records(audit.fix), "changes": plain_records(audit.changes)}
-        print_json(content | {"steps": audit.counts, **more})
+        print_json(content | {"steps": audit.counts, "changes": plain_records(audit.changes)})
     else:
         _print_changes(audit.changes)
         _print_run(audit.run, top=top)
-        if len(audit.fix):
-            rows = TerminalTable("What to specify first").add_text("id", "question", "say it after")
-            for row in audit.fix.head(5).to_dict(orient="records"):
-                rows.add_row(row["id"], row["question"], row["blank"])
-            rows.print(console())
         edit = "edit the statements and rerun the command to see before and after"
         console().print(
             f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}, card.md. "
@@ -262,49 +233,11 @@ def score_command(
     out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
     table: Annotated[
         Path | None,
-        opt("Write one row per statement (or blank): a .csv or .parquet file."),
+        opt("Write one row per statement: a .csv or .parquet file."),
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
     validation: _VALIDATION = None,
-    each_blank: Annotated[
-        bool,
-        opt(
-            "Score each blank by itself instead: the context variance it adds, and its share.",
-            "--each-blank",
-        ),
-    ] = False,
-    pairs: Annotated[
-        str | None,
-        opt(
-            "Also give the share of pairs in which this model prefers the stereotype, with and "
-            "without unreliable statements; 50 % means no preference.",
-            unset="not computed",
-        ),
-    ] = None,
-    metric: Annotated[
-        str,
-        opt(
-            "With --pairs: score the shared words (CrowS-Pairs) or the differing ones (StereoSet).",
-            advanced=True,
-        ),
-    ] = "shared",
-    leave_out: Annotated[
-        list[float] | None,
-        opt(
-            "With --pairs: leave out this share of the least stable pairs; may be repeated.",
-            allowed=ranges.PART,
-            unset="0.25 and 0.5",
-            advanced=True,
-        ),
-    ] = None,
-    weights: Annotated[
-        Path | None,
-        opt(
-            "With --pairs: write one row per pair with its stability as a weight (.csv, .parquet).",
-            advanced=True,
-        ),
-    ] = None,
     dissimilarity: _DISSIMILARITY = None,
     max_dissimilarity: _MAX_DISSIMILARITY = None,
     *,
@@ -318,7 +251,6 @@ def score_command(
         "versions",
         "keep_changed",
         "level",
-        "precision",
         "seed",
         "device",
         "dtype",
@@ -335,15 +267,8 @@ def score_command(
     """Score how much plausible context changes each statement.
 
     stability = 1 - COBIAS: 1 if context changes nothing. Rerun the same command to resume an
-    interrupted run. --each-blank needs statements with a column context_points.
+    interrupted run.
     """
-    if each_blank and any(
-        x is not None for x in (pairs, validation, fail_below, max_dissimilarity)
-    ):
-        raise SettingsError(
-            "--each-blank: expected without --pairs, --validation, --fail-below, "
-            "--max-dissimilarity"
-        )
     settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
     statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
     names = _scoring_models(models)
@@ -351,35 +276,21 @@ def score_command(
     work: dict[str, Any] = {"models": names, "out": out, "fresh": fresh}
     loading = f"loading {', '.join(names)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
-        if each_blank:
-            blanks, counts = blank_contributions(
-                statements, versions, settings=settings, progress=watch, **work
-            )
-        else:
-            run = score_reliability(
-                statements,
-                versions,
-                settings=settings,
-                progress=watch,
-                validation=read_validation(validation),
-                embed=_embed(dissimilarity, settings.load),
-                max_dissimilarity=max_dissimilarity,
-                **work,
-            )
+        run = score_reliability(
+            statements,
+            versions,
+            settings=settings,
+            progress=watch,
+            validation=read_validation(validation),
+            embed=_embed(dissimilarity, settings.load),
+            max_dissimilarity=max_dissimilarity,
+            **work,
+        )
     if table is not None:
-        write_frame(blanks if each_blank else run.statements, table)
-    if each_blank:
-        _print_blanks(blanks, counts, top=top, json_output=json_output)
-        return
+        write_frame(run.statements, table)
     content = _run_json(run)
     if not json_output:
         _print_run(run, top=top)
-    if pairs is not None:
-        shares = leave_out or (0.25, 0.5)
-        stability = dict(zip(run.statements["id"], run.statements["stability"], strict=True))
-        content["pairs"] = _pairs(
-            statements, stability, pairs, metric, shares, weights, settings, show=not json_output
-        )
     if json_output:
         print_json(content)
     elif run.path is not None:
@@ -482,17 +393,13 @@ def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str
         fail(below("stability", stability, fail_below, fail_on))
 
 
-def _print_prepared(
-    prepared: PreparedBenchmark, verified: Sequence[Statement] | None, *, json_output: bool
-) -> None:
-    """The last step that was made; with `verified` points, how well they were met."""
+def _print_prepared(prepared: PreparedBenchmark, *, json_output: bool) -> None:
+    """The last step that was made."""
     if prepared.points is None:
         _print_statements(prepared.statements, json_output=json_output)
         return
     step = prepared.versions or prepared.points
     summary = dict(step.counts)
-    if verified is not None:
-        summary["against_given_points"] = _against(prepared.statements, verified)
     if json_output:
         print_json({"summary": summary, "statements": step.rows})
         return
@@ -513,19 +420,6 @@ def _print_prepared(
             value = "; ".join(parts) or None
         if value is not None:
             console().print(f"{name.replace('_', ' ')}: {_written(value)}")
-
-
-def _against(
-    proposed: Sequence[Statement], verified: Sequence[Statement]
-) -> dict[str, float] | None:
-    from clinometer.reliability.blanks import point_score
-
-    points = {s.id: s.points or "" for s in proposed}
-    given = [s for s in verified if s.points and s.id in points]
-    if not given:
-        return None
-    own, texts = [points[s.id] for s in given], [s.text for s in given]
-    return point_score(own, [s.points or "" for s in given], texts).to_dict()
 
 
 def _print_statements(statements: Sequence[Statement], *, json_output: bool) -> None:
@@ -552,74 +446,3 @@ def _written(value: Any) -> str:
     if isinstance(value, dict):
         return "(" + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in value.items()) + ")"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _print_blanks(
-    blanks: pd.DataFrame, counts: dict[str, int], *, top: int, json_output: bool
-) -> None:
-    if json_output:
-        print_json({"summary": counts, "blanks": plain_records(blanks)})
-        return
-    table = TerminalTable("Blanks that matter most").add_text("id")
-    table.add_numbers("blank", "cv", "share").add_text("after")
-    for row in plain_records(blanks.head(top)):
-        share = "–" if row["share"] is None else f"{row['share']:.0%}"
-        table.add_row(row["id"], row["blank"], f"{row['cv']:.2f}", share, f"{row['before']} ___")
-    table.print(console())
-    for name, n in counts.items():
-        console().print(f"{name.replace('_', ' ')}: {n}")
-
-
-def _pairs(
-    statements: Sequence[Statement],
-    stability: dict[str, float],
-    model: str,
-    metric: str,
-    leave_out: Sequence[float],
-    weights: Path | None,
-    settings: ReliabilitySettings,
-    *,
-    show: bool,
-) -> dict[str, Any]:
-    """The model's score on the pairs that have a stability, under each treatment."""
-    import numpy as np
-    import pandas as pd
-
-    from clinometer.models import open_model
-    from clinometer.reliability.pair_scores import pair_scores, stereotype_preferred
-
-    pairs = [s for s in statements if np.isfinite(stability[s.id])]
-    scorer = open_model(model, load=settings.load)
-    preferred = stereotype_preferred(scorer, pairs, metric=metric)
-    values = np.array([stability[s.id] for s in pairs])
-    scores = pair_scores(preferred, values, leave_out=leave_out, seed=settings.seed)
-    if weights is not None:
-        frame = pd.DataFrame(
-            {
-                "id": [s.id for s in pairs],
-                "sentence": [s.text for s in pairs],
-                "other": [s.other for s in pairs],
-                "weight": values,
-                "prefers_stereotype": preferred,
-            }
-        )
-        write_frame(frame, weights)
-    if show:
-        table = TerminalTable(
-            f"{model}: percentage of pairs in which the stereotype is preferred ({metric} words)"
-        )
-        table.add_text("").add_numbers("pairs", "score", "interval", "change", "at random")
-        for row in scores:
-            change, chance = row.change, row.by_chance
-            table.add_row(
-                row.treatment,
-                str(row.pairs),
-                f"{row.score.value:.1f}",
-                f"{row.score.low:.1f}–{row.score.high:.1f}",
-                ""
-                if change is None
-                else f"{change.value:+.1f} ({change.low:+.1f} to {change.high:+.1f})",
-                "" if chance is None else f"{chance.low:+.1f} to {chance.high:+.1f}",
-            )
-        table.print(console())
-    return {"model": model, "metric": metric, "summary": [row.to_dict() for row in scores]}

@@ -4,7 +4,6 @@ statements.csv    what was read: sentences, target terms, merged pairs
 points.jsonl      the statements with blanks
 versions.jsonl    the blanks filled
 run/              the scores (a run folder)
-blanks/           the scores of single blanks, of the statements to fix
 
 Every step reads the file of the step before it. A file may be edited between two calls, the
 benchmark's own included: what was made from the edited rows is then made again, and nothing else.
@@ -23,9 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import ClinometerError, RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
-from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
-from clinometer.reliability.clarifying_questions import questions
 from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.folder import ValidationRecord
 from clinometer.reliability.run import ReliabilityRun, edit_verdict
@@ -56,15 +53,11 @@ STEPS = (STATEMENTS, POINTS, VERSIONS)
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkSettings:
-    """How a benchmark is audited: the settings of its three steps, how many statements are looked
-    at closely (which blank matters most), and whether statements that bring their own points keep
-    them."""
+    """How a benchmark is audited: the settings of its three steps."""
 
     points: PointSettings = field(default_factory=PointSettings)
     variants: VariantSettings = field(default_factory=VariantSettings)
     scoring: ReliabilitySettings = field(default_factory=lambda: ReliabilitySettings(versions=None))
-    fix: int = 10
-    keep_points: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,8 +79,6 @@ class BenchmarkAudit:
     """What an audit leaves behind.
 
     run       the scores
-    fix       the least stable statements, with the blank that matters most and the version that
-              changes most; empty if the versions fill no blanks
     changes   the statements whose text has changed since the last audit in this folder, before and
               after
     counts    of points and versions; empty where they were given
@@ -95,7 +86,6 @@ class BenchmarkAudit:
 
     path: Path
     run: ReliabilityRun
-    fix: pd.DataFrame
     changes: pd.DataFrame
     counts: dict[str, dict[str, Any]]
 
@@ -194,7 +184,7 @@ def audit_benchmark(
     embed: Embed | None = None,
     max_dissimilarity: float | None = None,
 ) -> BenchmarkAudit:
-    """Blanks, versions, scores and what to fix for the statements of a benchmark, in the folder
+    """Blanks, versions and scores for the statements of a benchmark, in the folder
     `out`. The same call resumes; statements that have changed since are scored again, and compared
     with what they were. `variants` are used instead of new versions; `validation`, `embed`
     and `max_dissimilarity` as in `score_reliability`."""
@@ -218,9 +208,8 @@ def audit_benchmark(
             embed=embed,
             max_dissimilarity=max_dissimilarity,
         )
-        fix = _fix(prepared.statements, variants, run, settings, folder.path / "blanks", stage)
     changes = changed_statements(earlier, run.statements)
-    return BenchmarkAudit(folder.path, run, fix, changes, prepared.counts)
+    return BenchmarkAudit(folder.path, run, changes, prepared.counts)
 
 
 def _identity(statements: Sequence[Statement], *, given: bool) -> dict[str, Any]:
@@ -294,7 +283,6 @@ def _prepare(
         out=folder.path / "points.jsonl",
         fresh=fresh,
         progress=partial(stage, "blanks", "statements"),
-        keep_given=settings.keep_points,
     )
     by_id = {row["id"]: row["context_points"] for row in points.rows}
     statements = [replace(s, points=by_id[s.id]) for s in statements]
@@ -309,50 +297,3 @@ def _prepare(
         progress=partial(stage, "versions", "statements"),
     )
     return PreparedBenchmark(statements, points, versions)
-
-
-def _fix(
-    statements: Sequence[Statement],
-    variants: VariantSet,
-    run: ReliabilityRun,
-    settings: BenchmarkSettings,
-    out: Path,
-    stage: Stage,
-) -> pd.DataFrame:
-    """One row per statement of the least stable ones: what to specify first, and the version that
-    shows why."""
-    import pandas as pd
-
-    columns = ["id", "source", "text", "stability", "blank", "question", "share", "version"]
-    scored = run.statements.dropna(subset=["stability"]).sort_values("stability", kind="stable")
-    worst = scored.head(settings.fix)
-    blanks_of = {s.id: s.blanks for s in statements if s.blanks}
-    chosen = [s for s in statements if s.id in blanks_of and s.id in set(worst["id"])]
-    try:
-        blanks, _ = blank_contributions(
-            chosen,
-            VariantSet({s.id: variants.of(s) for s in chosen}),
-            models=[m.id for m in run.record.models],
-            settings=settings.scoring,
-            out=out,
-            renew=True,
-            progress=partial(stage, "blanks of the least stable", "texts"),
-        )
-    except TableError:  # no blanks, or versions that change more than the blanks
-        return pd.DataFrame(columns=columns)
-    first = blanks.drop_duplicates("id").set_index("id")
-    versions = run.versions.dropna(subset=["tau"])
-    rows = []
-    for row in worst[worst["id"].isin(first.index)].to_dict("records"):
-        blank, own = first.loc[row["id"]], versions[versions["id"] == row["id"]]
-        strongest = own.loc[(own["tau"] - row["tau"]).abs().idxmax()]
-        rows.append(
-            row
-            | {
-                "blank": f"{blank['before']} ___".strip(),
-                "question": questions(blanks_of[row["id"]])[int(blank["blank"])],
-                "share": blank["share"],
-                "version": strongest["text"],
-            }
-        )
-    return pd.DataFrame(rows, columns=columns)

@@ -92,24 +92,23 @@ def propose_points(
     fresh: bool = False,
     progress: Progress | None = None,
     writer: Writer | None = None,
-    keep_given: bool = False,
 ) -> ProposedPoints:
     """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
     made, and the same call resumes; every other command reads the file as statements. Rows of
-    statements that have changed since are made again. With `keep_given` statements that bring their
-    own points keep them."""
+    statements that have changed since are made again. Statements that bring their own points keep
+    them."""
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
-        lines.forget(s.id for s in statements if _is_stale(s, lines.rows.get(s.id), keep_given))
+        lines.forget(s.id for s in statements if _is_stale(s, lines.rows.get(s.id)))
         missing = [s for s in statements if s.id not in lines.rows]
         if missing and settings.model is not None and writer is None:
             writer = open_writer(settings.model, load=settings.load)
         by_rule = rule_points(missing, parser=settings.parser)
         new = (
             {**statement_row(s), "proposer": GIVEN, "answers": []}
-            if keep_given and s.points
+            if s.points
             else _row(s, rules, writer, settings)
             for s, rules in zip(missing, by_rule, strict=True)
         )
@@ -153,13 +152,13 @@ def _row(
     return {**row, "context_points": points, "proposer": proposer, "answers": answers}
 
 
-def _is_stale(statement: Statement, row: dict[str, Any] | None, keep_given: bool) -> bool:
+def _is_stale(statement: Statement, row: dict[str, Any] | None) -> bool:
     """Whether a row was made from another sentence, other target terms, or other given points."""
     if row is None:
         return False
     now = statement_row(statement)
     changed = any(row.get(name) != now[name] for name in ("sentence", "target_term"))
-    given = keep_given and statement.points is not None and row["proposer"] == GIVEN
+    given = statement.points is not None and row["proposer"] == GIVEN
     return changed or (given and row["context_points"] != statement.points)
 
 

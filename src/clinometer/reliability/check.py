@@ -7,52 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import counted, show
+from clinometer.display.numbers import counted
 from clinometer.display.text import plain, plain_records
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
-from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, propose_points
-from clinometer.reliability.clarifying_questions import is_foreign, questions
-from clinometer.reliability.score import cobias, stability
-from clinometer.reliability.scoring import ReliabilitySettings
+from clinometer.reliability.parsing import neighbouring_words, parse
+from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Blanks, Statement
 from clinometer.reliability.validation_status import NOT_VALIDATED
 from clinometer.reliability.variants.fillers import FUNCTION_WORDS
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 from clinometer.statistics.estimate import Estimate
 
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
 SCHEMA_VERSION = 1
 SCORE = ("cv", "cobias", "stability", "stability_low", "stability_high")
 
-#: The cost of scoring a version grows with (blanks + 1) · words². This budget sets the default
-#: number of versions, so that a check takes less than 20 seconds on two cores.
+#: The cost of scoring a version grows with words². This budget sets the default number of versions,
+#: so that a check takes less than 20 seconds on two cores.
 _MOST, _LEAST, _BUDGET = 12, 4, 12_000
 
 
 @dataclass(frozen=True)
 class CheckedBlank:
-    """One blank: its position, its fills, the question it raises, and how much it changes the
-    sentence on its own. `share` is None if no blank changes anything."""
+    """One blank: its position, the question it raises, and what the versions say there."""
 
     number: int
     before: str
     after: str
     question: str
     fills: tuple[str, ...]
-    cv: float
-    share: float | None
-    cobias_low: float | None = None
-    cobias_high: float | None = None
 
     def suggestions(self, most: int = 3) -> tuple[str, ...]:
         """Fills that differ: none shares a word with one before it.
 
         >>> said = ("according to a study", "according to the news", "as everyone knows")
-        >>> CheckedBlank(0, "", "", "", said, 0.0, None).suggestions()
+        >>> CheckedBlank(0, "", "", "", said).suggestions()
         ('according to a study', 'as everyone knows')
         """
         chosen: list[str] = []
@@ -97,9 +93,9 @@ class Check:
         return f"Check({self.points!r}, {self._outcome})"
 
     def _repr_html_(self) -> str:
-        """The questions as a table, the most important first."""
-        rows = [[b.question, show(b.share, "share")] for b in self.by_weight]
-        return titled_html(self.points, ["question", "share of the change"], rows, self._outcome)
+        """The questions as a table, with what the versions say."""
+        rows = [[b.question, ", ".join(b.suggestions())] for b in self.blanks]
+        return titled_html(self.points, ["question", "such as"], rows, self._outcome)
 
     @property
     def _outcome(self) -> str:
@@ -118,32 +114,14 @@ class Check:
         return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
 
     @property
-    def by_weight(self) -> list[CheckedBlank]:
-        """Blanks, the most influential first."""
-        return sorted(self.blanks, key=lambda b: -b.cv)
-
-    @property
-    def matters_most(self) -> int | None:
-        """The index of the blank that changes the sentence most; None if none does, or if these
-        versions cannot tell (its interval meets another's)."""
-        if not self.blanks or self.by_weight[0].cv <= 0:
-            return None
-        first, *others = self.by_weight
-        if first.cobias_low is None:
-            return first.number if not others else None
-        rivals = [b.cobias_high for b in others if b.cv > 0]
-        clear = all(high is not None and high < first.cobias_low for high in rivals)
-        return first.number if clear else None
-
-    @property
     def standing(self) -> str:
         """What the score is worth."""
         return NOT_VALIDATED
 
     @property
     def questions(self) -> list[str]:
-        """The distinct questions, the most important first."""
-        return list(dict.fromkeys(b.question for b in self.by_weight))
+        """The distinct questions, in the order of the sentence."""
+        return list(dict.fromkeys(b.question for b in self.blanks))
 
     def to_dict(self) -> dict[str, Any]:
         """As docs/check.schema.json describes it."""
@@ -159,7 +137,6 @@ class Check:
             ],
             "score": {name: getattr(self, name) for name in SCORE},
             "blanks": plain(self.blanks),
-            "matters_most": self.matters_most,
             "questions": self.questions,
             "models": self.models,
             "standing": {"validated": False, "why": self.standing},
@@ -217,15 +194,12 @@ def check(
     how = replace(how, n=n or affordable(blanks))
     made = make_variants([statement], settings=how, makers=makers)
     versions = made.variants.of(statement)
-    whole: dict[str, Any] = dict.fromkeys(("cv_all", "stability_low", "stability_high"))
-    checked = []
+    score: dict[str, Any] = {}
     if versions:
         settings = ReliabilitySettings(versions=None, seed=seed, load=load)
-        table, _ = blank_contributions([statement], made.variants, models=models, settings=settings)
-        rows = plain_records(table.sort_values("blank"))
-        checked = _checked_blanks(blanks, versions, rows)
-        whole = rows[0]
-    cv = whole["cv_all"]
+        run = score_reliability([statement], made.variants, models=models, settings=settings)
+        (score,) = plain_records(run.statements)
+    low, high = score.get("cobias_low"), score.get("cobias_high")
     return Check(
         sentence=text,
         target_terms=statement.targets,
@@ -233,12 +207,12 @@ def check(
         proposer=proposer,
         versions=versions,
         origins=tuple(made.rows[0]["origins"]),
-        cv=cv,
-        cobias=None if cv is None else float(cobias(cv)),
-        stability=None if cv is None else float(stability(cv)),
-        stability_low=whole["stability_low"],
-        stability_high=whole["stability_high"],
-        blanks=tuple(checked),
+        cv=score.get("cv"),
+        cobias=score.get("cobias"),
+        stability=score.get("stability"),
+        stability_low=None if high is None else 1.0 - high,
+        stability_high=None if low is None else 1.0 - low,
+        blanks=tuple(_checked_blanks(blanks, versions)),
         models={
             "points": model if proposer == "model" else None,
             "versions": model,
@@ -253,29 +227,122 @@ def affordable(blanks: Blanks) -> int:
 
     >>> affordable(Blanks.parse("The ___ women at the ___ office are arrogant ___."))
     12
-    >>> affordable(Blanks.parse("One ___ " + "more " * 30 + "___."))
+    >>> affordable(Blanks.parse("One ___ " + "more " * 60 + "___."))
     4
     """
     words = len(blanks.plain.split())
-    return max(_LEAST, min(_MOST, _BUDGET // ((len(blanks) + 1) * words**2)))
+    return max(_LEAST, min(_MOST, _BUDGET // words**2))
 
 
-def _checked_blanks(
-    blanks: Blanks, versions: Sequence[str], rows: Sequence[dict[str, Any]]
-) -> list[CheckedBlank]:
-    """The blanks, in the order of their rows of `blank_contributions`."""
+def _checked_blanks(blanks: Blanks, versions: Sequence[str]) -> list[CheckedBlank]:
+    """The blanks, in the order of the sentence."""
     fills = [f for f in map(blanks.fills_of, versions) if f is not None]
     return [
         CheckedBlank(
             number=number,
-            before=row["before"],
-            after=blanks.plain[blanks.positions[number] :].strip(),
+            before=blanks.plain[:place].strip(),
+            after=blanks.plain[place:].strip(),
             question=question,
             fills=tuple(dict.fromkeys(f[number] for f in fills if f[number])),
-            cv=row["cv"],
-            share=row["share"],
-            cobias_low=row["cobias_low"],
-            cobias_high=row["cobias_high"],
         )
-        for number, (row, question) in enumerate(zip(rows, questions(blanks), strict=True))
+        for number, (place, question) in enumerate(
+            zip(blanks.positions, questions(blanks), strict=True)
+        )
     ]
+
+
+# --- The question that each blank raises: Which? Where? When? -------------------------------------
+
+#: Frequent words of other languages that are not English words, and frequent English ones.
+_FOREIGN = frozenset(
+    """der das und ist nicht sind ein eine einen im zu mit auf für von den dem sich auch wir
+    les des est une que qui dans pour avec sont nous vous ils elles très au aux
+    el los las es un una y que por con para son muy ella ellos del al
+    il gli è sono che non di della nel uno e lo
+    het een van niet zijn dat os uma não com são mais""".split()  # noqa: SIM905
+)
+_ENGLISH = frozenset(
+    """the a an of to and in is are was were be have has had that this it he she they we you i his
+    her their my your not with for on at by as from but or who all can will would do does did
+    when there what which so if because always never""".split()  # noqa: SIM905
+)
+_OCCASION = "On what occasion?"
+_NOUNS = ("NOUN", "PROPN")
+
+
+def questions(blanks: Blanks) -> list[str]:
+    """A question for every blank, from the parse of the statement without blanks.
+
+    Before a noun, which one is meant ("At which office?"); after a clause, on what occasion. A
+    repeated question is made more specific if possible.
+    """
+    doc = next(iter(parse([blanks.plain])))
+    asked: list[str] = []
+    for place in blanks.positions:
+        asked.append(_question(doc, *neighbouring_words(doc, place), asked))
+    return asked
+
+
+def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[str]) -> str:
+    noun = _noun_at(after)
+    if noun is not None:
+        return _which(doc, noun)
+    if before is not None and before.pos_ == "ADJ":
+        said = before.text.capitalize()
+        options = (f"{said} on what occasion?", f"{said} in what way?")
+    elif before is not None and before.pos_ in _NOUNS and after is not None and not after.is_punct:
+        bare = "subj" in before.dep_ and not before.n_lefts
+        options = (
+            _which(doc, before) if bare else f"{_which(doc, before)[:-1]}, exactly?",
+            _OCCASION,
+        )
+    else:
+        options = (_OCCASION, "Where, and why?")
+    return next((q for q in options if q not in asked), options[-1])
+
+
+def _noun_at(token: Token | None) -> Token | None:
+    """The noun that a blank before this token would narrow down, if any."""
+    if token is None:
+        return None
+    if token.pos_ in _NOUNS:
+        while token.dep_ == "compound" and token.head.i > token.i:
+            token = token.head
+        return token
+    if token.dep_ == "amod" and token.head.pos_ in _NOUNS and token.head.i > token.i:
+        return token.head
+    return None
+
+
+def _which(doc: Doc, noun: Token) -> str:
+    phrase = _phrase(doc, noun)
+    if noun.pos_ == "PROPN":
+        return f"Which {phrase} is meant?"
+    said = [t.lower_ for t in noun.lefts if t.dep_ in ("det", "poss", "nummod")]
+    bare_object = not said and "subj" not in noun.dep_
+    indefinite = bare_object or bool({"a", "an", "some", "any"} & set(said))
+    asked = "what kind of" if indefinite else "which"
+    if noun.dep_ == "pobj" and noun.head.pos_ == "ADP" and noun.head.lower_ != "of":
+        return f"{noun.head.text.capitalize()} {asked} {phrase}?"
+    return f"{asked.capitalize()} {phrase}?"
+
+
+def _phrase(doc: Doc, noun: Token) -> str:
+    """The noun with its modifiers, without its determiner or possessor."""
+    first = min(
+        [t.i for t in noun.lefts if t.dep_ in ("compound", "amod", "nummod") and t.i < noun.i],
+        default=noun.i,
+    )
+    text = str(doc[first : noun.i + 1].text)
+    begins = doc[first].is_sent_start and doc[first].pos_ != "PROPN" and doc[first].is_title
+    return text[:1].lower() + text[1:] if begins else text
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a sentence has frequent words of another language and none of English.
+
+    >>> is_foreign("Die Frauen im Büro sind arrogant."), is_foreign("Water boils.")
+    (True, False)
+    """
+    words = {"".join(c for c in w if c.isalpha()) for w in text.casefold().split()}
+    return bool(words & _FOREIGN) and not words & _ENGLISH

@@ -71,8 +71,6 @@ class SurenessRecord(RecordPart):
     spread           standard deviation of COBIAS over the statements
     rank_interval    median width of the interval of a rank, of `ranked` places
     models_log_sd    how far other models would move log cv of a statement
-    precision, versions_needed
-                     the requested half-width, and the versions it takes (median)
     """
 
     split_half: float | None = None
@@ -81,8 +79,6 @@ class SurenessRecord(RecordPart):
     rank_interval: float | None = None
     ranked: int = 0
     models_log_sd: float | None = None
-    precision: float | None = None
-    versions_needed: float | None = None
 
 
 class ReliabilityRecord(FolderRecord):

@@ -99,7 +99,6 @@ def merge(*sentences: str) -> Merged:
     return Merged(tuple(pieces))
 
 
-Span = tuple[int, int]
 Opcodes = Sequence[tuple[str, int, int, int, int]]
 
 
@@ -127,22 +126,6 @@ def _counterpart(codes: Opcodes, start: int, stop: int) -> tuple[int, int]:
         k + stop - i if op == "equal" else m for op, i, j, k, m in reversed(codes) if i <= stop <= j
     )
     return begin, end
-
-
-def differing_characters(first: str, second: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Character spans of the words of each sentence that the other lacks.
-
-    >>> differing_characters("Men are bad.", "Women are bad.")
-    (((0, 3),), ((0, 5),))
-    """
-    words = [[m.span() for m in re.finditer(r"\S+", text)] for text in (first, second)]
-    codes = SequenceMatcher(None, first.split(), second.split(), autojunk=False).get_opcodes()
-    sides: tuple[list[Span], list[Span]] = ([], [])
-    for op, i, j, k, m in codes:
-        for side, (start, stop) in enumerate(((i, j), (k, m))):
-            if op != "equal" and stop > start:
-                sides[side].append((words[side][start][0], words[side][stop - 1][1]))
-    return tuple(sides[0]), tuple(sides[1])
 
 
 def target_term(merged: Merged, *, side: int = 0) -> str | None:

@@ -142,7 +142,7 @@ def reading_notes(record: ReliabilityRecord) -> list[str]:
 
 
 def _precision_notes(sureness: SurenessRecord | None) -> list[str]:
-    """Whether single statements can be told apart, and how many versions it takes."""
+    """Whether single statements can be told apart."""
     if sureness is None:
         return []
     lines = []
@@ -157,13 +157,6 @@ def _precision_notes(sureness: SurenessRecord | None) -> list[str]:
         lines.append(
             f"Most statements cannot be told apart: the median interval is {width:.3f} wide, the "
             f"scores have a standard deviation of {spread:.3f}."
-        )
-    if sureness.precision is not None:
-        needed = sureness.versions_needed
-        lines.append(
-            f"± {sureness.precision:g} takes {needed:.0f} versions of the median statement."
-            if needed is not None
-            else f"± {sureness.precision:g} takes more than 5,000 versions of most statements."
         )
     return lines
 

@@ -7,7 +7,7 @@ out of its statement's mean.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -205,8 +205,6 @@ _TAIL = 0.15
 #: c² is estimated: so much wider per version. All four were chosen so that the simulations in
 #: benchmarks/statement_intervals.py cover 95 %.
 _WIDER = 0.5
-#: Numbers of versions that `versions_needed` considers.
-_SIZES = np.unique(np.geomspace(2, 5000, 200).astype(np.int64))
 #: Random halvings of `split_half`.
 _HALVES = 25
 
@@ -287,17 +285,6 @@ class SamplingDistribution:
         low = mean * np.exp(-np.hypot(np.maximum(below, 0.0), between_models))
         high = mean * np.exp(np.hypot(np.minimum(above, 0.0), between_models))
         return np.where(usable, low, np.nan), np.where(usable, high, np.nan)
-
-    def versions_needed(self, *, precision: float, level: float) -> FloatArray:
-        """[S] versions for an interval of COBIAS no wider than ± `precision`, as far as versions
-        are what makes it wide; infinite if more than 5,000 would not do, NaN if not `usable`."""
-        one_set_of_models = replace(self, models=0.0)
-        needed = np.where(self.usable, np.inf, np.nan)
-        for n in _SIZES[::-1]:
-            shape = self.shape(np.full(len(self.n), n))
-            low, high = one_set_of_models._ends(shape, level)
-            needed = np.where((cobias(high) - cobias(low)) / 2 <= precision, float(n), needed)
-        return needed
 
     def ranks(
         self, *, level: float, draws: int = 1000, seed: int = 0

@@ -51,7 +51,6 @@ from clinometer.reliability.validation_status import check_validation
 from clinometer.settings import (
     COUNT,
     LEVEL,
-    PART,
     SEED,
     SHARE,
     check_settings,
@@ -123,12 +122,6 @@ class ReliabilitySettings:
     )
     level: float = _statistics(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
-    )
-    precision: float | None = _statistics(
-        None,
-        help="Say how many versions give a statement's COBIAS an interval of ± this.",
-        allowed=PART,
-        unset="not asked",
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
@@ -599,11 +592,6 @@ def _statement_columns(
             for i, text in enumerate(texts.originals)
         ],
     }
-    median_needed = None
-    if settings.precision is not None:
-        needed = distribution.versions_needed(precision=settings.precision, level=settings.level)
-        columns["versions_needed"] = np.where(np.isfinite(needed), needed, np.nan)
-        median_needed = _median(np.where(np.isnan(needed), np.inf, needed))
     usable = distribution.usable
     return columns, SurenessRecord(
         split_half=split_half(tau, versions, seed=settings.seed),
@@ -612,16 +600,13 @@ def _statement_columns(
         rank_interval=_median(last - first),
         ranked=int(np.isfinite(rank).sum()),
         models_log_sd=float(np.sqrt(distribution.models)) if distribution.models else None,
-        precision=settings.precision,
-        versions_needed=median_needed,
     )
 
 
 def _median(values: FloatArray) -> float | None:
-    """Median of the values that are not missing; None if it is infinite or there are none."""
-    known = values[~np.isnan(values)]
-    median = float(np.median(known)) if len(known) else np.nan
-    return median if np.isfinite(median) else None
+    """Median of the values that are not missing; None if there are none."""
+    present = values[~np.isnan(values)]
+    return float(np.median(present)) if len(present) else None
 
 
 def _flag(
