@@ -306,7 +306,7 @@ def ranked(
 
 
 #: Over the cells of a difference.
-DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "p (Holm)")
+DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "p (corrected)")
 
 
 @dataclass(frozen=True, repr=False)
@@ -463,7 +463,7 @@ class Comparison:
         """What a notebook shows: the overall differences."""
         note = (
             f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
-            f"effective; {self.level:.0%} intervals, p after Holm's correction"
+            f"effective; {self.level:.0%} intervals, p times the number of pairs"
         )
         rows = [d.cells() for d in self.overall]
         return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)

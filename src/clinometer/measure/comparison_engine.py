@@ -1,7 +1,8 @@
-"""The paired bootstrap behind `compare`: one multiplier per context, the same for every model.
+"""What each context contributes to the differences that `compare` tests, and errors of models.
 
-The resampling unit is the context (or a cluster of contexts). A replicate gives context c the
-multiplier xi_c ~ N(0,1) and moves the means of *all* models and groups with it:
+`compare` flips the signs of these contributions and resamples nothing. Where replicates of the
+errors are asked for, one gives context c (or a cluster of contexts) the multiplier xi_c ~ N(0,1)
+and moves the means of *all* models and groups with it:
 
     e* = sum over c of xi_c a_c (z_c - mean z) / sqrt(1 - 2 a_c + sum of a²),
 
@@ -225,7 +226,7 @@ def flipped(
     return found
 
 
-# --- The paired bootstrap ------------------------------------------------------------------------
+# --- Differences of pairs, and errors of each model ----------------------------------------------
 
 
 INNER = 64
@@ -255,7 +256,7 @@ class Contrasts:
 
 @dataclass(frozen=True, eq=False)
 class PairedDraws:
-    """What the paired bootstrap gives.
+    """Risks of each model, differences of pairs and, where asked for, replicates of the errors.
 
     Attributes:
         risks: [M,X,3], plug-in r, r^b, r^v; NaN for missing groups.
@@ -286,7 +287,7 @@ def paired_draws(
     seed: int,
     samples: Sequence[ArrayLike | None] | None = None,
 ) -> PairedDraws:
-    """Risks of each model and the bootstrap distribution of the errors of their differences.
+    """Risks of each model, tests of their differences, and `replicates` of the errors (0: none).
 
     `samples` are the answers behind the cells of each model, None of those whose probabilities were
     read. Counting lifts R of the former, the more the fewer they are, and is taken out of each.

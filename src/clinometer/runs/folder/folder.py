@@ -236,7 +236,9 @@ def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> Ri
         np.stack([_numbers(groups, f"{name}_low"), _numbers(groups, f"{name}_high")], axis=1)
         for name in _RISKS
     ]
-    without = all(np.isnan(pair).all() for pair in ends)
+    intervals = None
+    if not all(np.isnan(pair).all() for pair in ends):
+        intervals = GroupIntervals(ends[0], ends[1], ends[2], record.settings.level, METHOD)
     return RiskReport(
         groups=preferences.groups,
         categories=preferences.categories,
@@ -254,7 +256,7 @@ def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> Ri
         missing_cells=grid.missing_cells,
         missing_groups=tuple(g for g, risk in zip(grid.groups, r, strict=True) if np.isnan(risk)),
         criterion=grid.criterion,
-        intervals=None if without else GroupIntervals(*ends, record.settings.level, METHOD),
+        intervals=intervals,
         R_shared=summary.R_shared,
         R_between=summary.R_between,
     )
