@@ -36,45 +36,22 @@ def test_a_template_without_its_slots_is_refused(template: str) -> None:
         TOPIC.render(template, "nurse")
 
 
-CASES = [
-    ("nurse", "a"),
-    ("engineer", "an"),
-    ("accountant", "an"),
-    ("intern", "an"),
-    ("officer", "an"),
-    ("underwriter", "an"),
-    ("ceo", "a"),
-    ("university lecturer", "a"),
-    ("unionist", "a"),
-    ("uninsured driver", "an"),
-    ("unidentified worker", "an"),
-    ("European pilot", "a"),
-    ("Ukrainian nurse", "a"),
-    ("Uzbek nurse", "an"),
-    ("one-armed cook", "a"),
-    ("heir", "an"),
-    ("hourly worker", "an"),
-    ("honest broker", "an"),
-    ("housekeeper", "a"),
-    ("Hispanic teacher", "a"),
-    ("MP", "an"),
-    ("HR manager", "an"),
-    ("UN envoy", "a"),
-    ("EU official", "an"),
-    ("X-ray technician", "an"),
-    ("NURSE", "a"),
-    ("18-year-old", "an"),
-    ("180-kilo wrestler", "a"),
-    ("80-year-old", "an"),
-    ("élite athlete", "an"),
-    ('"expert"', "an"),
-    ("user", "a"),
-]
+TAKES_A = (
+    "nurse", "ceo", "university lecturer", "unionist", "European pilot", "Ukrainian nurse",
+    "one-armed cook", "housekeeper", "Hispanic teacher", "UN envoy", "NURSE",
+    "180-kilo wrestler", "user",
+)  # fmt: skip
+TAKES_AN = (
+    "engineer", "accountant", "intern", "officer", "underwriter", "uninsured driver",
+    "unidentified worker", "Uzbek nurse", "heir", "hourly worker", "honest broker", "MP",
+    "HR manager", "EU official", "X-ray technician", "18-year-old", "80-year-old",
+    "élite athlete", '"expert"',
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "article"), CASES)
-def test_english_article_rule(text: str, article: str) -> None:
-    assert Articles().choose(text) == article
+@pytest.mark.parametrize("text", [*TAKES_A, *TAKES_AN])
+def test_english_article_rule(text: str) -> None:
+    assert Articles().choose(text) == ("a" if text in TAKES_A else "an")
 
 
 def test_own_prefixes_come_before_the_rule_and_the_longest_wins() -> None:

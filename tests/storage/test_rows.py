@@ -1,0 +1,55 @@
+"""Rows of others' tables: the same from every format, and one line for what cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clinometer.errors import ContextError, TableError
+from clinometer.storage.rows import json_lines, read_rows
+
+ROWS = [{"id": "a", "text": "=1+1"}, {"id": "b", "text": "one, two"}]
+#: A formula has a quote before it in what we write for spreadsheets.
+CSV = 'id,text\na,\'=1+1\nb,"one, two"\n'
+JSON = '{"id": "a", "text": "=1+1"}\n\n{"id": "b", "text": "one, two"}\n'
+
+
+def test_every_format_has_the_same_rows(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(CSV)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    (tmp_path / "t.tsv").write_text("id\ttext\na\t=1+1\nb\tone, two\n")
+    (tmp_path / "t.jsonl").write_text(JSON)
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "t.parquet")
+    for path in tmp_path.iterdir():
+        assert list(read_rows(path)) == ROWS, path.name
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.jsonl", b'{"id": 1}\n{\n', "line 2: not valid JSON"),
+        ("t.jsonl", b"[1]\n", "line 1: expected a JSON object"),
+        ("t.csv", b"id\n\xff\n", "UTF-8"),
+        ("t.csv.gz", b"id\n", "cannot be read"),
+        ("t.parquet", b"id\n", "cannot be read"),
+        ("none.csv", None, "no such file"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(TableError, match=said) as caught:
+        list(read_rows(tmp_path / name))
+    assert str(caught.value).startswith(f"{tmp_path / name}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_are_of_the_callers_class_and_call_the_file_as_asked(tmp_path: Path) -> None:
+    with pytest.raises(ContextError, match=r"^mine: no such file"):
+        list(json_lines(tmp_path / "t.jsonl", error=ContextError, shown="mine"))
