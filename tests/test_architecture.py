@@ -156,6 +156,26 @@ def test_only_two_methods_import_a_higher_layer() -> None:
     assert upward == UPWARD
 
 
+#: The rooms of models, each of which imports only those before it.
+ROOMS_OF_MODELS = (
+    *("protocol", "background", "providers", "options", "catalog", "tokens", "scoring", "sampled"),
+    *("local", "server", "application", "open", "replies", "texts"),
+)
+
+
+def test_no_room_of_models_imports_a_later_one() -> None:
+    package = "clinometer.models."
+    order = {room: place for place, room in enumerate(ROOMS_OF_MODELS)}
+    upward = {
+        (module.removeprefix(package), name.removeprefix(package))
+        for module, path in FILES.items()
+        if module.startswith(package)
+        for name in imports(path)
+        if name.startswith(package) and order[name.split(".")[2]] > order[module.split(".")[2]]
+    }
+    assert upward == set()
+
+
 def cycle(imports: dict[str, set[str]]) -> list[str]:
     """Some files that import each other in a circle; empty when there are none."""
     left = {name: set(others) for name, others in imports.items()}

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from clinometer.errors import ModelError
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
+
+if TYPE_CHECKING:
+    from clinometer.storage.reply_log import ReplyLog
 
 
 @dataclass(frozen=True)
@@ -143,11 +147,60 @@ class Scorer(Protocol):
         these need not be scored. Without it, any word may count for any category.
         """
 
+    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
+        """Sampled replies to every prompt, of a model whose kind is `sampled`; of others an
+        error."""
+
+    @property
+    def blocks_at_once(self) -> int:
+        """How many calls of `score` should be under way at a time."""
+
+    def expect(self, prompts: int) -> None:
+        """Say how many prompts an audit has, before the first is scored."""
+
+    def keep(self, log: ReplyLog) -> None:
+        """Keep replies in the log as they arrive, and ask for none that it has."""
+
+    def halt(self) -> None:
+        """Begin nothing more; what is under way arrives."""
+
     def usage(self) -> dict[str, int]:
         """Requests and tokens used so far; empty if nothing is counted."""
 
     def close(self) -> None:
-        """Release resources: connections, or an engine's processes."""
+        """Release resources: connections and files."""
+
+
+class ModelBase:
+    """The parts of a scorer that a model on this machine leaves as they are."""
+
+    info: ModelInfo
+
+    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
+        raise ModelError(
+            f"{self.info.name}: its words are scored, and it was opened without --replies"
+        )
+
+    @property
+    def blocks_at_once(self) -> int:
+        # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
+        # cores are busy as they are.
+        return 2 if self.info.device.startswith("cuda") else 1
+
+    def expect(self, prompts: int) -> None:
+        pass
+
+    def keep(self, log: ReplyLog) -> None:
+        pass
+
+    def halt(self) -> None:
+        pass
+
+    def usage(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:
+        pass
 
 
 #: (role, what was said); roles are user and assistant in turn, after system if there is one.

@@ -26,7 +26,7 @@ from clinometer.models.catalog.spec import on_this_machine
 from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
-from clinometer.models.sampled import SampledScorer, shares
+from clinometer.models.sampled import shares
 from clinometer.readouts.choice import OPTIONS, ChoiceReader, lay_out, option_orders, with_order
 from clinometer.readouts.protocol import (
     OTHER,
@@ -49,6 +49,7 @@ from clinometer.readouts.tables import (
 )
 from clinometer.readouts.text import FunctionReader, RatingReader, WordCountReader
 from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 
@@ -102,12 +103,27 @@ class ReplyScorer:
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         """Labels are checked when they are scored; texts as any other words."""
-        sampled = isinstance(self.scorer, SampledScorer)
-        if sampled or self.query.table.label_style != "none":
+        if self.info.kind == "sampled" or self.query.table.label_style != "none":
             return WordReport(tokens={word: (word,) for word in words})
         report = self.scorer.word_report(words, space=space and not self.chat)
         self._check(report)
         return report
+
+    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
+        return self.scorer.generate(prompts)
+
+    @property
+    def blocks_at_once(self) -> int:
+        return self.scorer.blocks_at_once
+
+    def expect(self, prompts: int) -> None:
+        self.scorer.expect(prompts)
+
+    def keep(self, log: ReplyLog) -> None:
+        self.scorer.keep(log)
+
+    def halt(self) -> None:
+        self.scorer.halt()
 
     def usage(self) -> dict[str, int]:
         return self.scorer.usage()
@@ -122,8 +138,8 @@ class ReplyScorer:
         counts: FloatArray | None = None,
     ) -> WordScores:
         """Scores with a column for each word of the topic, in any order of the options."""
-        if self._reader is not None and isinstance(self.scorer, SampledScorer):
-            replies = self.scorer.replies(prompts)
+        if self._reader is not None and self.info.kind == "sampled":
+            replies = self.scorer.generate(prompts)
             with self._turn:  # a reader may be a model
                 return read_replies(self._reader, self.query.attributes, prompts, words, replies)
         alike: dict[tuple[str, ...], list[int]] = {}

@@ -1,4 +1,4 @@
-"""Models that reply: sampled and counted, or bounded by the tokens that they list first.
+"""Models that reply: sampled, and the words in their replies counted.
 
 Counts replace probabilities: log_probs contains log(count / samples), and coverage is the share of
 samples in which any word was recognised. Counting adds noise, which J takes for risk, so runs of
@@ -10,7 +10,6 @@ Replies that are asked for over a network are kept as they arrive.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -21,10 +20,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clinometer.errors import ContextError, ModelError
+from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
-from clinometer.models.protocol import ModelInfo, WordReport, WordScores
+from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
 from clinometer.readouts.protocol import (
     EMPTY,
     OTHER,
@@ -103,7 +102,7 @@ class Backend(Protocol):
     def close(self) -> None: ...
 
 
-class SampledScorer(ABC):
+class SampledScorer(ModelBase, ABC):
     """Scores a model by sampling from it; `notes` say how the prompts are presented to it."""
 
     def __init__(
@@ -126,9 +125,9 @@ class SampledScorer(ABC):
         words: Sequence[str],
         counts: FloatArray | None = None,
     ) -> WordScores:
-        return counted(prompts, words, self.replies(prompts))
+        return counted(prompts, words, self.generate(prompts))
 
-    def replies(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
+    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
         """What the model writes on from each prompt."""
         for prompt in prompts:
             if prompt.after:
@@ -241,6 +240,12 @@ class AskingSampler(SampledScorer):
         self.learnt = False
         self._first = threading.Lock()
 
+    def keep(self, log: ReplyLog) -> None:
+        self.log = log
+
+    def halt(self) -> None:
+        self.backend.halt()
+
     def close(self) -> None:
         if self.log is not None:
             self.log.close()
@@ -281,89 +286,3 @@ class AskingSampler(SampledScorer):
             if self.log is not None:
                 self.log.put(text, number, reply)
             found[number] = reply
-
-
-# --- The most probable first tokens of a reply: bounds for every word -----------------------------
-
-
-#: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
-LISTED = 20
-#: How far the sum of a provider's probabilities may be off.
-_ROUNDING = 1e-3
-
-
-class FirstTokenScorer(ABC):
-    """Scores words by one request per prompt."""
-
-    blocks_at_once = 8
-
-    def __init__(self, backend: AskedBackend, info: ModelInfo, *notes: str) -> None:
-        bounds = f"bounds from the {LISTED} most probable first tokens"
-        self.backend, self.info = backend, replace(info, notes=(*info.notes, bounds, *notes))
-
-    @abstractmethod
-    def listed(self, texts: Sequence[str]) -> list[list[tuple[str, float]]]:
-        """The most probable first tokens of the reply to each text, with their probabilities."""
-
-    def usage(self) -> dict[str, int]:
-        return self.backend.usage()
-
-    def close(self) -> None:
-        self.backend.close()
-
-    def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
-        """The provider's tokens are not known; a word is compared as text."""
-        return WordReport(tokens={word: (word,) for word in words})
-
-    def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
-    ) -> WordScores:
-        for prompt in prompts:
-            if prompt.after or not prompt.before:
-                raise ContextError(
-                    f"{self.info.name}: a reply continues the text from the slot: use templates "
-                    "that end with [Y] and do not begin with it"
-                )
-        lists = self.listed([prompt.before for prompt in prompts])
-        bounds = np.array([word_bounds(self._checked(one), words) for one in lists])
-        lower, upper = np.moveaxis(bounds, 1, 0)
-        with np.errstate(divide="ignore"):
-            return WordScores(
-                log_probs=np.log(lower),
-                log_coverage=np.log(lower.sum(axis=1)),
-                skipped=np.zeros(len(prompts)),
-                log_upper=np.log(upper),
-            )
-
-    def _checked(self, listed: list[tuple[str, float]]) -> list[tuple[str, float]]:
-        if not all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed) or (
-            math.fsum(p for _, p in listed) > 1.0 + len(listed) * _ROUNDING
-        ):
-            raise ModelError(
-                f"{self.info.name}: the provider's probabilities sum to more than 1; --replies N "
-                "samples N replies per context instead"
-            )
-        return listed
-
-
-def word_bounds(
-    listed: Sequence[tuple[str, float]], words: Sequence[str]
-) -> tuple[list[float], list[float]]:
-    """The least and the most probability of each word as the beginning of a reply.
-
-    >>> low, high = word_bounds([("Yes", 0.6), (" No", 0.2), ("Y", 0.1)], ["Yes", "No"])
-    >>> [round(p, 3) for p in low], [round(p, 3) for p in high]
-    ([0.6, 0.2], [0.801, 0.301])
-    """
-    texts = [(token.strip(), p) for token, p in listed]
-    rest = max(0.0, 1.0 - math.fsum(p for _, p in texts)) + _ROUNDING
-    low, high = [], []
-    for word in words:
-        whole = math.fsum(p for text, p in texts if text == word)
-        begun = math.fsum(p for text, p in texts if text != word and word.startswith(text))
-        low.append(min(whole, 1.0))
-        high.append(min(whole + begun + rest, 1.0))
-    return low, high

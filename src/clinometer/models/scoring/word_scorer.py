@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo, WordReport, WordScores
+from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
 from clinometer.models.tokens import (
     Tokens,
     WordList,
@@ -23,7 +23,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 
-class WordScorer(ABC):
+class WordScorer(ModelBase, ABC):
     """Tokenises words, and groups prompts that can be scored together.
 
     chat          what the chat template writes before the assistant's turn; None: no template
@@ -92,15 +92,6 @@ class WordScorer(ABC):
 
         upper = None if scores.log_upper is None else widen(scores.log_upper)
         return replace(scores, log_probs=widen(scores.log_probs), log_upper=upper)
-
-    def expect(self, prompts: int) -> None:  # noqa: B027  (most models need not prepare)
-        """Say how many prompts an audit has, before the first is scored."""
-
-    def usage(self) -> dict[str, int]:
-        return {}
-
-    def close(self) -> None:  # noqa: B027  (a local model has nothing to release)
-        pass
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report

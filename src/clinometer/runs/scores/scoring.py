@@ -35,9 +35,6 @@ from clinometer.models.background import prefetch, write_behind
 from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.options import KINDS
 from clinometer.models.replies import ReadoutQuery, ReplyScorer, open_reader
-from clinometer.models.sampled import AskingSampler, FirstTokenScorer
-from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.server.chat import ChatTokenScorer
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
 from clinometer.runs.scores.accumulate import PreferenceTable
@@ -210,9 +207,9 @@ class ModelQuery:
         if readout is not None and not readout.table.exact and load.sampled is not None:
             load = replace(load, sampled=replace(load.sampled, automatic=False))
         scorer = open_model(self.spec, load=load, words=options)
-        if isinstance(scorer, AskingSampler | ChatTokenScorer) and self.replies is not None:
+        if self.replies is not None:
             paid = load.begun.get("usage", {})
-            scorer.log = ReplyLog(self.replies, lambda: added(paid, scorer.usage()))
+            scorer.keep(ReplyLog(self.replies, lambda: added(paid, scorer.usage())))
         if readout is None:
             return scorer
         reader = None
@@ -250,29 +247,19 @@ class AuditedModel:
     def expect(self, cells: int) -> None:
         """Say how many cells the whole audit has, also those that are scored: what is prepared for
         many must not depend on where an audit was interrupted."""
-        if isinstance(self._inner, WordScorer):
-            self._inner.expect(cells)
-
-    @property
-    def _inner(self) -> Scorer:
-        scorer = self.scorer
-        return scorer.scorer if isinstance(scorer, ReplyScorer) else scorer
+        self.scorer.expect(cells)
 
     def score(self, blocks: Iterable[CellBlock]) -> Iterator[Scored]:
         """The scores of every block."""
-        scorer, inner = self.scorer, self._inner
+        scorer = self.scorer
 
         def work(block: CellBlock) -> Scored:
             return block.cells, scorer.score(block.prompts, self.question.words, block.counts)
 
-        # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
-        # cores are busy as they are.
-        gpu = scorer.info.device.startswith("cuda")
-        if isinstance(inner, AskingSampler | FirstTokenScorer):
-            # The requests of many blocks share the rate that the server allows.
-            yield from prefetch(work, blocks, by=inner.blocks_at_once, stop=inner.backend.halt)
+        if scorer.blocks_at_once > 1:
+            yield from prefetch(work, blocks, by=scorer.blocks_at_once, stop=scorer.halt)
         else:
-            yield from prefetch(work, blocks, by=2) if gpu else map(work, blocks)
+            yield from map(work, blocks)
 
     def usage(self) -> dict[str, int]:
         """Server usage so far; empty for local models."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clinometer.models.sampled import LISTED, word_bounds
+from clinometer.models.server.chat import LISTED, word_bounds
 
 WORDS = ("yes", "no", "yesterday", "n")
 
