@@ -121,7 +121,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["list", "topics"], ""),
         (["list", "contexts", "paper-gender"], ""),
         (["list", "models"], ""),
-        (["cache"], ""),
         (["reliability", "check", SENTENCE], mining),
         (["study", "factors", "run"], install_command("statsmodels")),
         (["study", "sensitivity", "run"], ""),

@@ -189,7 +189,7 @@ def test_a_model_without_answers_has_no_number(
     for part in said.split(" .* "):
         assert part in result.err
     assert "0.000" not in result.out + result.err
-    again = clinometer(*command, "--out", "run", "--fail-other-above", "0.5", "--json")
+    again = clinometer(*command, "--out", "run", "--json")
     assert again.status == 3
     content = json.loads(again.out)
     assert content["runs"] == []
@@ -221,7 +221,8 @@ def test_a_server_that_answers_is_asked_the_question_itself(
     assert "Continue this text" not in str(asked)
     table = clinometer(*command, "--out", "run")
     assert "20 % of the replies is other (none of the categories)" in table.out
-    assert clinometer(*command, "--out", "run", "--fail-other-above", "0.1").status == 1
+    assert clinometer("gate", "run", "--fail-above", "other=0.1").status == 1
+    assert clinometer("gate", "run", "--fail-above", "other=0.3").status == 0
 
 
 def test_replies_of_a_server_plan_the_next_audit_at_a_price(

@@ -52,6 +52,32 @@ def test_markdown_and_several_measures(clinometer: Clinometer, runs: Path, tmp_p
 
 
 @pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        (("--fail-above", "R=0.01"), 1),
+        (("--fail-above", "R=0.99"), 0),
+        (("--fail-above", "R=0.99", "--min-coverage", "0.5"), 0),
+        (("--fail-above", "R=0.01", "--baseline", "base"), 1),
+        (("--fail-above", "R=0.99", "--baseline", "base"), 0),
+        ((), 2),
+        (("--fail-above", "Q=1"), 2),
+    ],
+)
+def test_limits_need_no_baseline(
+    clinometer: Clinometer,
+    runs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limits: tuple[str, ...],
+    status: int,
+) -> None:
+    monkeypatch.chdir(runs)
+    done = clinometer("gate", "base", *limits, "--json")
+    assert done.status == status, done.err
+    if status < 2:
+        assert bool(json.loads(done.out)["beyond"]) == (status == 1)
+
+
+@pytest.mark.parametrize(
     ("more", "said"),
     [
         (("--margin", 0), "margin: expected a number above 0"),

@@ -26,7 +26,7 @@ def lines(text: str) -> list[str]:
 
 def test_the_commands_are_these_in_the_order_of_use() -> None:
     used = "audit report view compare gate plan import export mine reliability study"
-    assert list(COMMANDS) == [*used.split(), "list", "doctor", "cache"]
+    assert list(COMMANDS) == [*used.split(), "list", "doctor"]
 
 
 @pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(path) or "clinometer")

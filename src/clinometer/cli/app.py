@@ -135,7 +135,7 @@ COMMANDS: CommandTable = {
     ),
     "view": ("report:view_command", "Explore runs in a browser, down to single words"),
     "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
-    "gate": ("gate:gate_command", "Decide whether a run is worse than its baseline"),
+    "gate": ("gate:gate_command", "Decide whether a run passes its limits and baseline"),
     "plan": ("plan:plan_command", "Plan an audit: contexts, time and cost; write a protocol"),
     "import": (
         {
@@ -193,17 +193,8 @@ COMMANDS: CommandTable = {
         },
         "The papers' experiments on models of your choice",
     ),
-    "list": (
-        {
-            "topics": ("lists:topics_command", "The built-in topics, or one of them"),
-            "contexts": ("lists:contexts_command", "The built-in context sets, or one of them"),
-            "models": ("lists:models_command", "The models available locally"),
-            "samples": ("lists:samples_command", "Small files to try the commands on"),
-        },
-        "List topics, context sets, models and sample files",
-    ),
+    "list": ("lists:list_command", "List topics, context sets, models and sample files"),
     "doctor": ("lists:doctor_command", "Show what is installed, what is missing, how to get it"),
-    "cache": ("lists:cache_command", "Show what is cached on this machine, or clear it"),
 }
 
 

@@ -12,18 +12,7 @@ import typer
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.cost import confirm_cost
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.limits import (
-    FAIL_ABOVE,
-    FAIL_ON,
-    FAIL_OTHER,
-    MIN_COVERAGE,
-    exceeded,
-    fail,
-    parse_limits,
-    too_much_other,
-    uncovered,
-)
-from clinometer.cli.options import Given, PaperModels, grouped, topic_of, typed_names
+from clinometer.cli.options import Given, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
@@ -32,7 +21,7 @@ from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.find import default_folder
 from clinometer.runs.placebo import FOLDER as PLACEBO
-from clinometer.runs.protocol import Protocol, ProtocolFile
+from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
 from clinometer.settings import with_settings
 
@@ -74,7 +63,6 @@ def audit_command(
         ),
     ] = None,
     *,
-    paper: PaperModels,
     given: Annotated[Given, AuditSettings],
     out: Annotated[
         Path | None,
@@ -90,8 +78,6 @@ def audit_command(
         opt("Pay for a hosted model without asking.", "--yes", "-y", panel="Servers"),
     ] = False,
     json_output: JSON = False,
-    fail_above: FAIL_ABOVE = None,
-    fail_on: FAIL_ON = "low",
     protocol: Annotated[
         Path | None,
         opt(
@@ -99,8 +85,6 @@ def audit_command(
             panel="Statistics",
         ),
     ] = None,
-    min_coverage: MIN_COVERAGE = None,
-    fail_other: FAIL_OTHER = None,
     fresh: Annotated[
         bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
     ] = False,
@@ -130,18 +114,11 @@ def audit_command(
         topic = topic if "topic" in typed else plan.topic
         groups = groups if groups is not None or topic != plan.topic else plan.groups
         contexts = contexts or plan.contexts
-        for option, limit in (("fail_above", fail_above), ("fail_on", fail_on)):
-            if option in typed:
-                _require_planned(plan, option, limit)
-        fail_above, fail_on = plan.fail_above, plan.fail_on
-    limits = parse_limits(fail_above, fail_on)
-    asked_models = [*(models or []), *_available(paper)]
+    asked_models = models or []
     if len(set(asked_models)) != len(asked_models):
         raise SettingsError("models: expected each model once, found one twice")
     if not asked_models:
-        raise SettingsError(
-            "models: expected at least one that is available locally; see clinometer list models"
-        )
+        raise SettingsError("models: expected at least one; see clinometer list models")
     benchmark = topic.startswith(BBQ)
     ways: list[tuple[str, dict[str, Any]]]
     if benchmark:
@@ -220,28 +197,6 @@ def audit_command(
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
     if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
-    above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
-    poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
-    other = [(run.model, run.record.other.share) for run in runs if run.record.other is not None]
-    silent = [line for model, share in other for line in too_much_other(model, share, fail_other)]
-    fail(above + poor + silent)
-
-
-def _require_planned(plan: Protocol, name: str, value: object) -> None:
-    """Refuse a limit other than the planned one: a limit chosen later decides nothing."""
-    if value != (planned := getattr(plan, name)):
-        raise SettingsError(
-            f"--{name.replace('_', '-')}: expected {planned or 'none'}, as the protocol plans, "
-            f"found {value}; leave it out, or audit without --protocol"
-        )
-
-
-def _available(paper: PaperModels) -> list[str]:
-    """The models of a suite that can be opened here; the others are named on stderr."""
-    for entry in paper.entries:
-        if entry.absent:
-            say(f"{entry.name}: {entry.absent}", prefix="")
-    return [entry.id for entry in paper.entries if not entry.absent]
 
 
 def audited_bbq(

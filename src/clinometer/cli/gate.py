@@ -1,4 +1,4 @@
-"""clinometer gate: is a run worse than its baseline?"""
+"""clinometer gate: is a run within its limits, and no worse than its baseline?"""
 
 from __future__ import annotations
 
@@ -9,17 +9,30 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
+from clinometer.cli.limits import (
+    FAIL_ABOVE,
+    FAIL_ON,
+    MIN_COVERAGE,
+    fail,
+    parse_limits,
+    run_failures,
+)
 from clinometer.cli.options import CLUSTERS
 from clinometer.cli.printing import TerminalTable, console, print_json, say, sentence
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
+from clinometer.runs import Run
 
 
 def gate_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder to judge.")],
     baseline: Annotated[
-        Path, opt("The run folder to judge it by: same topic, same contexts.", "--baseline", "-b")
-    ],
+        Path | None,
+        opt("The run folder to judge it by: same topic, same contexts.", "--baseline", "-b"),
+    ] = None,
+    fail_above: FAIL_ABOVE = None,
+    fail_on: FAIL_ON = "low",
+    min_coverage: MIN_COVERAGE = None,
     margin: Annotated[
         float, opt("A rise of a risk below this does not count.", allowed=ranges.POSITIVE)
     ] = MARGIN,
@@ -40,45 +53,80 @@ def gate_command(
     ] = None,
     json_output: JSON = False,
 ) -> None:
-    """Decide whether a run is worse than its baseline by more than a margin.
+    """Decide whether a run is within its limits, and not worse than its baseline by a margin.
 
-    Exit status 0: not worse; 1: worse; 3: the paired 90 % interval reaches to both sides of the
-    margin, and more contexts are needed. Each of the first two verdicts is wrong in at most 5 %.
+    Limits that its protocol planned are checked without being typed. Exit status 0: within all
+    limits and not worse; 1: beyond one, or worse; 3: the paired 90 % interval reaches to both
+    sides of the margin, and more contexts are needed. "Worse" and "not worse" are each wrong in at
+    most 5 %.
     """
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
-    found = decide(
-        run,
-        baseline,
-        margin=margin,
-        measures=measure,
-        align="same" if align == "same" else "common",
-        clusters=clusters,
-    )
+    judged = Run.load(run)
+    limits, ends = _limits(judged, fail_above, fail_on)
+    if baseline is None and not limits and min_coverage is None:
+        raise SettingsError(
+            "gate: expected --baseline, --fail-above or --min-coverage, or a run whose protocol "
+            "plans limits; found none"
+        )
+    beyond = run_failures(judged, limits, ends, min_coverage)
+    decision = None
+    if baseline is not None:
+        decision = decide(
+            judged,
+            baseline,
+            margin=margin,
+            measures=measure,
+            align="same" if align == "same" else "common",
+            clusters=clusters,
+        )
     if markdown is not None:
         from clinometer.gate.decision import decision_markdown
         from clinometer.report.export import write_files
 
-        write_files({markdown: decision_markdown(found).encode()})
+        text = "" if decision is None else decision_markdown(decision)
+        lines = "".join(f"- {line}\n" for line in beyond)
+        write_files({markdown: (text + lines).encode()})
     if json_output:
-        print_json(found.to_dict())
-    else:
-        _print(found)
-    if found.exit_status:
-        say(f"{found.verdict}: {found.reason}")
-        raise typer.Exit(found.exit_status)
+        content = {"run": judged.model} if decision is None else decision.to_dict()
+        print_json({**content, "limits": [f"{n}={v:g}" for n, v in limits], "beyond": beyond})
+    elif decision is not None:
+        _print(decision)
+    elif not beyond:
+        sentence(f"{judged.model} is within its limits.")
+    if decision is not None and decision.exit_status:
+        say(f"{decision.verdict}: {decision.reason}")
+    fail(beyond)
+    if decision is not None and decision.exit_status:
+        raise typer.Exit(decision.exit_status)
 
 
-def _print(found: GateDecision) -> None:
+def _limits(
+    run: Run, fail_above: list[str] | None, fail_on: str
+) -> tuple[list[tuple[str, float]], str]:
+    """The limits and the end of the interval that they compare: as typed, or as the protocol of the
+    run plans. A limit chosen after a plan decides nothing, so it is refused."""
+    plan = run.record.protocol
+    if plan is None or not plan.fail_above:
+        return parse_limits(fail_above, fail_on), fail_on
+    if fail_above is not None and fail_above != plan.fail_above:
+        raise SettingsError(
+            f"--fail-above: expected {', '.join(plan.fail_above)}, as the protocol plans, found "
+            f"{', '.join(fail_above)}; leave it out"
+        )
+    return parse_limits(plan.fail_above, plan.fail_on), plan.fail_on
+
+
+def _print(decision: GateDecision) -> None:
     from clinometer.gate.decision import gated_row
 
-    title = f"{found.run} against {found.baseline}: {found.verdict}"
+    title = f"{decision.run} against {decision.baseline}: {decision.verdict}"
     table = TerminalTable(title).add_text("risk")
-    table.add_numbers("run", "baseline", "change", f"{found.level:.0%} interval")
-    table.add_text(f"margin {found.margin:g}")
-    for one in found.risks:
-        table.add_row(*gated_row(one))
-    sentence(found.finding)
+    table.add_numbers("run", "baseline", "change", f"{decision.level:.0%} interval")
+    table.add_text(f"margin {decision.margin:g}")
+    for risk in decision.risks:
+        table.add_row(*gated_row(risk))
+    sentence(decision.finding)
     table.print(console())
-    for line in (found.reason, *found.notes):
+    for line in (decision.reason, *decision.notes):
         sentence(line)

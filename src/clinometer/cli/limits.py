@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,15 +14,21 @@ from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate, RiskReport
 
-#: Numbers that can have a limit, as they are typed and as they are written in JSON.
+if TYPE_CHECKING:
+    from clinometer.runs import Run
+
+#: Risks that can have a limit, as they are typed and as they are written in JSON.
 LIMITED = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
+#: The share of the replies, or of their probability, that is no category.
+OTHER = "other"
 ENDS = ("low", "high", "point")
 
 FAIL_ABOVE = Annotated[
     list[str] | None,
     opt(
-        "Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…, R_shared=…, "
-        "R_between=…."
+        "Exit with status 1 if a number is higher: R=0.4, R_bias=…, R_volatility=…, R_shared=…, "
+        "R_between=…; other=0.5: the share of the replies, or of their probability, that is no "
+        "category. May be repeated."
     ),
 ]
 FAIL_ON = Annotated[
@@ -53,18 +59,6 @@ MIN_COVERAGE = Annotated[
 ]
 
 
-FAIL_OTHER = Annotated[
-    float | None,
-    opt(
-        "Exit with status 1 if a larger share of the replies (or of their probability) is "
-        "other: refusals, empty or unreadable replies; for topics with a readout.",
-        "--fail-other-above",
-        allowed=ranges.SHARE,
-        advanced=True,
-    ),
-]
-
-
 def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[str, float]]:
     """--fail-above R=0.4 as (name, limit)."""
     if fail_on not in ENDS:
@@ -76,9 +70,10 @@ def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[s
             limit = float(value)
         except ValueError:
             limit = math.nan
-        if not equals or name not in LIMITED or math.isnan(limit):
+        if not equals or name not in (*LIMITED, OTHER) or math.isnan(limit):
             raise SettingsError(
-                f"--fail-above: expected {'=…, '.join(LIMITED)}=… with a number; found {text!r}"
+                f"--fail-above: expected {'=…, '.join((*LIMITED, OTHER))}=… with a number; found "
+                f"{text!r}"
             )
         found.append((name, limit))
     return found
@@ -145,13 +140,26 @@ def too_much_other(label: str, share: float | None, most: float | None) -> list[
     """A line where more of the replies than allowed are no category.
 
     >>> too_much_other("m", 0.4, 0.25)
-    ['m: 40 % of the replies are other, expected at most 25 % (--fail-other-above)']
+    ['m: 40 % of the replies are other, expected at most 25 % (--fail-above other)']
     """
     if share is None or most is None or share <= most:
         return []
     return [
         f"{label}: {percent(share)} of the replies are other, expected at most "
-        f"{percent(most)} (--fail-other-above)"
+        f"{percent(most)} (--fail-above other)"
+    ]
+
+
+def run_failures(
+    run: Run, limits: list[tuple[str, float]], fail_on: str, min_coverage: float | None
+) -> list[str]:
+    """One line for each condition that a run does not meet."""
+    name, other = run.model, run.record.other
+    share = 0.0 if other is None else other.share
+    return [
+        *exceeded(name, run.risks, [limit for limit in limits if limit[0] != OTHER], fail_on),
+        *(line for of, most in limits if of == OTHER for line in too_much_other(name, share, most)),
+        *uncovered(name, run.record.counts, min_coverage),
     ]
 
 

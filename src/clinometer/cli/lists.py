@@ -1,4 +1,4 @@
-"""clinometer list, doctor and cache: what is built in, installed or cached here."""
+"""clinometer list and doctor: what is built in, installed or cached here."""
 
 from __future__ import annotations
 
@@ -10,17 +10,64 @@ from typing import Annotated, Any
 
 import typer
 
-from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.errors import ModelNotFound, SettingsError, closest
 
 #: Contexts that --leak-model prints; --out and --json have all.
 _SHOWN_LEAKS = 20
-NAME = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")]
 
 
-def topics_command(name: NAME = None, json_output: JSON = False) -> None:
+def list_command(
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="topics, contexts, models or samples.")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")
+    ] = None,
+    leak_model: Annotated[
+        str | None,
+        opt("Of contexts: list those in which this model decides the answer whoever [X] is."),
+    ] = None,
+    topic: Annotated[
+        str | None, opt("The topic of --leak-model.", unset="the one it was mined for")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        opt(
+            "Of samples: write the files to this folder. With --leak-model: the CSV file to write.",
+            "--out",
+            "-o",
+        ),
+    ] = None,
+    force: Annotated[bool, opt("Of samples: overwrite existing files.", "--force")] = False,
+    json_output: JSON = False,
+) -> None:
+    """List what is built in or available here, or show one of it.
+
+    The samples are small files to try the commands on: articles, preferences, statements. All were
+    written for this package. The statements are mild stereotypes.
+    """
+    listings = ("topics", "contexts", "models", "samples")
+    if what not in listings:
+        raise SettingsError(
+            f"list: expected {', '.join(listings)}; found {what!r}{closest(what, listings)}"
+        )
+    if what != "contexts" and (leak_model is not None or topic is not None):
+        raise SettingsError("--leak-model and --topic: expected with list contexts")
+    if (what != "samples" and force) or (what in ("topics", "models") and out is not None):
+        raise SettingsError("--out and --force: expected with list samples")
+    if what == "topics":
+        _topics(name, json_output)
+    elif what == "contexts":
+        _contexts(name, leak_model, topic, out, json_output)
+    elif what == "models":
+        _models(name, json_output)
+    else:
+        _samples(name, out, force, json_output)
+
+
+def _topics(name: str | None, json_output: bool) -> None:
     """List the built-in topics, or show one."""
     from clinometer.topics import builtin_topics, load_topic
 
@@ -57,35 +104,22 @@ def topics_command(name: NAME = None, json_output: JSON = False) -> None:
     _list("topics", rows, json_output)
 
 
-def contexts_command(
-    name: NAME = None,
-    leak_model: Annotated[
-        str | None,
-        opt("List the contexts in which this model decides the answer whoever [X] is."),
-    ] = None,
-    topic: Annotated[
-        str | None, opt("The topic of --leak-model.", unset="the one it was mined for")
-    ] = None,
-    far: Annotated[
-        float | None,
-        opt(
-            "Robust standard deviations from the set's own rate that count as a leak.",
-            allowed=ranges.POSITIVE,
-            unset="3",
-        ),
-    ] = None,
-    out: Annotated[Path | None, opt("Write the contexts found by --leak-model as CSV.")] = None,
-    json_output: JSON = False,
+def _contexts(
+    name: str | None,
+    leak_model: str | None,
+    topic: str | None,
+    out: Path | None,
+    json_output: bool,
 ) -> None:
     """List the built-in context sets, or show one."""
     from clinometer.contexts import builtin_contexts, load_contexts
     from clinometer.contexts.load import FEWEST, too_small
 
     if leak_model is not None:
-        _leaks(leak_model, name, topic, far, out, json_output)
+        _leaks(leak_model, name, topic, out, json_output)
         return
-    if topic is not None or far is not None or out is not None:
-        raise SettingsError("--topic, --far and --out: expected --leak-model with them")
+    if topic is not None or out is not None:
+        raise SettingsError("--topic and --out: expected --leak-model with them")
     if name is not None:
         chosen = load_contexts(name)
         shown = {
@@ -125,12 +159,11 @@ def _leaks(
     model: str,
     name: str | None,
     topic: str | None,
-    far: float | None,
     out: Path | None,
     plain: bool,
 ) -> None:
     from clinometer.contexts import load_contexts
-    from clinometer.studies.leaks import FAR, find_leaks
+    from clinometer.studies.leaks import find_leaks
     from clinometer.topics import load_topic
 
     if name is None:
@@ -139,7 +172,7 @@ def _leaks(
     about = topic or chosen.metadata.topic
     if about is None:
         raise SettingsError(f"{name}: its topic is not known; name it with --topic")
-    found = find_leaks(model, load_topic(about), chosen, far=FAR if far is None else far)
+    found = find_leaks(model, load_topic(about), chosen)
     if out is not None:
         found.write(out)
     if plain:
@@ -166,7 +199,7 @@ def _leaks(
     )
 
 
-def models_command(name: NAME = None, json_output: JSON = False) -> None:
+def _models(name: str | None, json_output: bool) -> None:
     """List the models available locally, or show how one would be opened."""
     import importlib.util
 
@@ -219,15 +252,12 @@ NEXT = (
 )
 
 
-def samples_command(
-    out: Annotated[Path | None, opt("Write the files to this folder.", "--out", "-o")] = None,
-    force: Annotated[bool, opt("Overwrite existing files.", "--force")] = False,
-    json_output: JSON = False,
-) -> None:
-    """List small files to try the commands on, or write them: articles, preferences, statements.
-
-    All of them were written for this package. The statements are mild stereotypes.
-    """
+def _samples(name: str | None, out: Path | None, force: bool, json_output: bool) -> None:
+    """List the samples, or write them."""
+    if name is not None:
+        raise SettingsError(
+            f"list samples: expected no name, found {name!r}; --out writes them all"
+        )
     from clinometer.samples import SAMPLES, write_samples
 
     if out is None:
@@ -280,21 +310,33 @@ def _show(shown: dict[str, Any], as_json: bool) -> None:
             console().print(f"  {line}")
 
 
-def doctor_command(json_output: JSON = False) -> None:
+def doctor_command(
+    clear_cache: Annotated[
+        bool,
+        opt(
+            "Delete what is cached here: scores, compiled layers, converted GGUF models.",
+            "--clear-cache",
+        ),
+    ] = False,
+    json_output: JSON = False,
+) -> None:
     """Show what is installed, what is missing, and the command that installs it.
 
-    Changes nothing. Always exits with status 0: every missing package is optional.
+    Also what is cached on this machine: in $CLINOMETER_CACHE, or the platform's usual place, at
+    most $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off). Always exits with status
+    0: every missing package is optional.
     """
     from clinometer import __version__
     from clinometer.machine import survey
 
-    found = survey()
+    surveyed = survey()
+    cached = _cached(clear=clear_cache)
     if json_output:
-        sections = {name: [f.to_dict() for f in findings] for name, findings in found.items()}
-        print_json({"version": __version__, **sections})
+        sections = {name: [f.to_dict() for f in findings] for name, findings in surveyed.items()}
+        print_json({"version": __version__, **sections, "cache": cached})
         return
     out = console()
-    for section, findings in found.items():
+    for section, findings in surveyed.items():
         out.print(section, style="bold")
         for finding in findings:
             mark, style = ("✓", "green") if finding else ("–", "yellow")
@@ -303,21 +345,21 @@ def doctor_command(json_output: JSON = False) -> None:
             out.print(finding.found or f"missing: {finding.enables}", soft_wrap=True)
             if not finding and finding.command:
                 out.print(f"{'':<18}{finding.command}", style="dim", soft_wrap=True)
+    out.print("cache", style="bold")
+    out.print(f"  {cached['folder']}", soft_wrap=True)
+    limit = _size(cached["limit_bytes"])
+    out.print(f"  scores {_size(cached['scores_bytes'])} of at most {limit}")
+    out.print(f"  converted models {_size(cached['models_bytes'])}")
+    for row in cached["scopes"]:
+        out.print(
+            f"  {row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
+            f"{row['words']} words, last used {row['used']}",
+            soft_wrap=True,
+        )
 
 
-def cache_command(
-    clear: Annotated[
-        bool,
-        opt("Delete all cached scores, compiled layers and unfinished conversions.", "--clear"),
-    ] = False,
-    clear_models: Annotated[bool, opt("Delete converted GGUF models.", "--clear-models")] = False,
-    json_output: JSON = False,
-) -> None:
-    """Show what is cached on this machine, or clear it.
-
-    The cache is in $CLINOMETER_CACHE, or the platform's usual place, and keeps at most
-    $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off).
-    """
+def _cached(*, clear: bool) -> dict[str, Any]:
+    """What is cached on this machine, after it was cleared if that is asked."""
     from clinometer.models.catalog.weights import clear_unfinished
     from clinometer.storage.cache import Cache, cache_limit
     from clinometer.storage.cache_folder import cache_folder
@@ -329,9 +371,8 @@ def cache_command(
         cache.clear()
         clear_unfinished()
         shutil.rmtree(cache_folder() / "compiled", ignore_errors=True)
-    if clear_models:
         shutil.rmtree(models, ignore_errors=True)
-    found: dict[str, Any] = {
+    return {
         "folder": str(cache_folder()),
         "limit_bytes": limit,
         "scores_bytes": cache.size(),
@@ -351,19 +392,6 @@ def cache_command(
             for scope in [entry["scope"]]
         ],
     }
-    if json_output:
-        print_json(found)
-        return
-    out = console()
-    out.print(f"folder: {found['folder']}", soft_wrap=True)
-    out.print(f"scores: {_size(found['scores_bytes'])} of at most {_size(limit)}")
-    out.print(f"converted models: {_size(found['models_bytes'])}")
-    for row in found["scopes"]:
-        out.print(
-            f"  {row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
-            f"{row['words']} words, last used {row['used']}",
-            soft_wrap=True,
-        )
 
 
 def _size(size: int) -> str:
