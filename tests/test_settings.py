@@ -116,7 +116,7 @@ def test_numbers_in_the_range_pass(value: object) -> None:
     "value", [-1, 2**32, 10**400, 1.5, float("nan"), float("inf"), True, None, "3", [1]]
 )
 def test_numbers_outside_the_range_fail(value: object) -> None:
-    with pytest.raises(SettingsError, match="seed: expected a whole number of at least 0"):
+    with pytest.raises(SettingsError, match=r"^seed: "):
         SEED.check("seed", value)
 
 

@@ -61,9 +61,9 @@ def test_crossed_topics_and_other_languages() -> None:
     assert load_contexts("wikipedia", topic=load_topic("gender-race")).name == "wikipedia-gender"
     chinese = load_contexts("wikipedia", topic=load_topic("gender-zh"))
     assert chinese.metadata.language == "zh"
-    with pytest.raises(ContextError, match="no set of this source for topic 'gender-zh'"):
+    with pytest.raises(ContextError, match="gender-zh"):
         load_contexts("book", topic=load_topic("gender-zh"))
-    with pytest.raises(ContextError, match="without a topic; there are wikipedia-disability"):
+    with pytest.raises(ContextError, match="wikipedia-disability"):
         load_contexts("wikipedia")
 
 
@@ -109,7 +109,7 @@ def test_every_set_says_where_it_comes_from(name: str) -> None:
 
 
 def test_an_unknown_name_lists_known_names_and_the_closest() -> None:
-    with pytest.raises(ContextError, match=r"no built-in .* did you mean paper-gender") as caught:
+    with pytest.raises(ContextError, match="did you mean paper-gender") as caught:
         load_contexts("papergender")
     assert "\n" not in str(caught.value)
 

@@ -19,22 +19,24 @@ WORDS = ["he", "canary", "she", "table"]
 CATEGORIES = {"male": ["he", "canary"], "female": ["she", "canary"]}
 
 
-def test_split_counts_a_shared_word_half_for_each() -> None:
-    assert membership(WORDS, CATEGORIES).tolist() == [[1, 0], [0.5, 0.5], [0, 1], [0, 0]]
+@pytest.mark.parametrize(
+    ("words", "categories", "shared", "expected"),
+    [
+        (WORDS, CATEGORIES, "split", [[1, 0], [0.5, 0.5], [0, 1], [0, 0]]),
+        (WORDS, CATEGORIES, "drop", [[1, 0], [0, 0], [0, 1], [0, 0]]),
+        ("abcz", {y: [y, "z"] for y in "abc"}, "split", [*np.eye(3).tolist(), [1 / 3] * 3]),
+        ("ab", {"A": ["a", "a"], "B": ["b"]}, "split", [[1, 0], [0, 1]]),  # twice counts once
+    ],
+)
+def test_membership_by_hand(
+    words: Any, categories: dict[str, list[str]], shared: Any, expected: list[list[float]]
+) -> None:
+    assert membership(list(words), categories, shared=shared).tolist() == expected
 
 
-def test_drop_leaves_a_shared_word_out() -> None:
-    dropped = membership(WORDS, CATEGORIES, shared="drop")
-    assert dropped.tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
-
-
-def test_a_word_of_three_categories_counts_a_third_for_each() -> None:
-    m = membership(["a", "b", "c", "z"], {y: [y, "z"] for y in "abc"})
-    assert m[3].tolist() == [1 / 3] * 3
-
-
-def test_a_word_twice_in_one_category_counts_once() -> None:
-    assert membership(["a", "b"], {"A": ["a", "a"], "B": ["b"]}).tolist() == [[1, 0], [0, 1]]
+@pytest.mark.parametrize("first", [-1.0, 1e-7])
+def test_an_impossible_word_and_rounding_above_zero_are_allowed(first: float) -> None:
+    assert preference([first, -np.inf], np.eye(2)).p.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -55,19 +57,17 @@ def test_wrong_word_lists_are_named(
         membership(words, categories, shared=shared)
 
 
-def test_preference_by_hand() -> None:
-    # he 0.3, canary 0.1 (half each), she 0.1, table (not counted) 0.4:
-    # male 0.35, female 0.15 of 0.5.
-    result = preference(np.log([0.3, 0.1, 0.1, 0.4]), membership(WORDS, CATEGORIES))
-    np.testing.assert_allclose(result.p, [0.7, 0.3], atol=1e-15)
-    assert float(result.log_coverage) == pytest.approx(math.log(0.5), abs=1e-15)
+@pytest.mark.parametrize(
+    ("shared", "p", "covered"),
+    # he 0.3, canary 0.1 (half each), she 0.1, table (not counted) 0.4: male 0.35 of 0.5
+    [("split", [0.7, 0.3], 0.5), ("drop", [0.75, 0.25], 0.4)],
+)
+def test_preference_by_hand(shared: Any, p: list[float], covered: float) -> None:
+    counts = membership(WORDS, CATEGORIES, shared=shared)
+    result = preference(np.log([0.3, 0.1, 0.1, 0.4]), counts)
+    np.testing.assert_allclose(result.p, p, atol=1e-15)
+    assert float(result.log_coverage) == pytest.approx(math.log(covered), abs=1e-15)
     assert bool(result.observed) is True
-
-
-def test_dropped_words_are_not_covered() -> None:
-    result = preference(np.log([0.3, 0.1, 0.1, 0.4]), membership(WORDS, CATEGORIES, shared="drop"))
-    np.testing.assert_allclose(result.p, [0.75, 0.25], atol=1e-15)
-    assert float(result.log_coverage) == pytest.approx(math.log(0.4), abs=1e-15)
 
 
 def test_uncounted_words_cause_no_underflow() -> None:
@@ -88,10 +88,6 @@ def test_a_row_without_probability_is_missing() -> None:
     assert decompose(result.p, mask=result.observed).missing_cells == 1
 
 
-def test_one_impossible_word_is_allowed() -> None:
-    assert preference([-1.0, -np.inf], np.eye(2)).p.tolist() == [1.0, 0.0]
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e-5])
 def test_impossible_log_probabilities_are_named(value: float) -> None:
     logs = np.full((2, 3, 4), -1.0)
@@ -101,10 +97,6 @@ def test_impossible_log_probabilities_are_named(value: float) -> None:
         preference(logs, m)
     with pytest.raises(SettingsError, match=r"at index \(3,\)"):
         preference(logs[1, 2], m)
-
-
-def test_rounding_above_zero_is_allowed() -> None:
-    assert preference([1e-7, -np.inf], np.eye(2)).p.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -50,18 +50,21 @@ def report(**settings: Any) -> RiskReport:
     )
 
 
-def test_leaning_is_the_favoured_category() -> None:
-    assert report().leaning == ("male", None, "female")
+MISSING = np.array([[False, False], [True, True], [True, True]])
 
 
-def test_leaning_is_judged_against_the_reference() -> None:
-    # 0.7 is below an expected 0.9: the doctor leans towards the other side.
-    assert report(reference=[0.9, 0.1]).leaning[0] == "female"
-
-
-def test_a_missing_group_has_no_leaning() -> None:
-    mask = np.array([[False, False], [True, True], [True, True]])
-    assert report(mask=mask).leaning == (None, None, "female")
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ("male", None, "female")),
+        ({"reference": [0.9, 0.1]}, ("female", "female", "female")),  # 0.7 is below 0.9
+        ({"mask": MISSING}, (None, None, "female")),
+    ],
+)
+def test_leaning_is_the_favoured_category(
+    settings: dict[str, Any], expected: tuple[str | None, ...]
+) -> None:
+    assert report(**settings).leaning == expected
 
 
 def test_groups_table_by_hand() -> None:
@@ -93,8 +96,7 @@ def test_group_intervals_fill_the_table() -> None:
 
 @pytest.mark.parametrize("norm", [np.inf, 2])
 def test_to_dict_is_strict_json(norm: float) -> None:
-    mask = np.array([[False, False], [True, True], [True, True]])
-    found = report(mask=mask, norm=norm).to_dict()
+    found = report(mask=MISSING, norm=norm).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["summary"]["R"].keys() == {"value", "low", "high", "level", "method"}
     assert found["groups"][0]["r"] is None

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import itertools
 import tracemalloc
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import ArrayLike
 from tests.measure import plain_loops
 
@@ -15,6 +20,8 @@ from clinometer.statistics import arrays as arrays_module
 from clinometer.statistics.arrays import FloatArray
 
 M1 = [[0.6, 0.4]] * 3
+
+
 M2 = [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
 
 
@@ -22,9 +29,28 @@ def triple(report: RiskReport) -> tuple[float, float, float]:
     return report.R.value, report.R_bias.value, report.R_volatility.value
 
 
-@pytest.mark.parametrize(("p", "expected"), [(M1, (0.2, 0.2, 0.0)), (M2, (0.2, 0.0, 0.2))])
-def test_the_papers_example(p: list[list[float]], expected: tuple[float, float, float]) -> None:
-    assert triple(decompose(p)) == pytest.approx(expected, abs=1e-15)
+FIVE = [[0.4, 0.3, 0.2, 0.1, 0.0]]  # s = (1, 0.5, 0, -0.5, -1): J_inf 1, J_1 1.5; scale 4
+
+
+@pytest.mark.parametrize(
+    ("p", "settings", "expected"),
+    [
+        (M1, {}, (0.2, 0.2, 0.0)),  # the paper's two models
+        (M2, {}, (0.2, 0.0, 0.2)),
+        # weights 3:1 of s = (1,-1) and (-0.5,0.5): r = 0.75 + 0.125; mean s = 0.625
+        ([[1.0, 0.0], [0.25, 0.75]], {"context_weights": [3, 1]}, (0.875, 0.625, 0.25)),
+        (FIVE, {}, (0.25, 0.25, 0.0)),
+        (FIVE, {"normalize": False}, (1.0, 1.0, 0.0)),
+        (FIVE, {"norm": 1, "normalize": False}, (1.5, 1.5, 0.0)),
+        ([[[0.9, 0.1]]], {}, (0.8, 0.8, 0.0)),
+    ],
+)
+def test_by_hand(
+    p: ArrayLike, settings: dict[str, Any], expected: tuple[float, float, float]
+) -> None:
+    found = triple(decompose(p, **settings))
+    assert found == pytest.approx(expected, abs=1e-15)
+    assert [value == 0 for value in found] == [value == 0 for value in expected]  # exactly
 
 
 @pytest.mark.parametrize(("p", "bias"), [(M1, 0.1), (M2, 0.0)])
@@ -47,30 +73,11 @@ def test_system_bias_and_deviation_leave_out_what_is_missing(rng: np.random.Gene
     assert np.isnan(halves).tolist() == [False, False, True]
 
 
-def test_zero_components_of_the_papers_example_are_exact() -> None:
-    assert decompose(M1).R_volatility.value == 0.0
-    assert decompose(M2).R_bias.value == 0.0
-
-
-def test_weights_by_hand() -> None:
-    # Weights 3:1 of s = (1,-1) and (-0.5,0.5): r = 0.75 + 0.125; mean s = 0.625; r_v = 0.25.
-    report = decompose([[1.0, 0.0], [0.25, 0.75]], context_weights=[3, 1])
-    assert triple(report) == pytest.approx((0.875, 0.625, 0.25), abs=1e-15)
-
-
 def test_groups_by_hand() -> None:
     # r = 0.2 and 0.8, both steady; weights 3:1 give R = 0.35.
     report = decompose([M1, [[0.1, 0.9]] * 3], group_weights=[3, 1])
     np.testing.assert_allclose(report.r, [0.2, 0.8], atol=1e-15)
     assert triple(report) == pytest.approx((0.35, 0.35, 0.0), abs=1e-15)
-
-
-def test_five_categories_on_both_scales_by_hand() -> None:
-    # s = (1, 0.5, 0, -0.5, -1): J_inf = 1, J_1 = 1.5; scale 4.
-    p = [[0.4, 0.3, 0.2, 0.1, 0.0]]
-    assert decompose(p, normalize=False).R.value == pytest.approx(1.0, abs=1e-15)
-    assert decompose(p).R.value == pytest.approx(0.25, abs=1e-15)
-    assert decompose(p, norm=1, normalize=False).R.value == pytest.approx(1.5, abs=1e-15)
 
 
 def test_skewed_reference_by_hand() -> None:
@@ -189,9 +196,6 @@ def test_single_precision_and_strided_input(rng: np.random.Generator) -> None:
     assert decompose(p.astype(np.float32)).r.dtype == np.float64
 
 
-# Missing cells and weights of zero
-
-
 def test_missing_cells_match_leaving_the_context_out(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(2, 5))
     w = rng.random(5)
@@ -245,14 +249,6 @@ def test_effective_numbers_by_hand() -> None:
     assert own.n_contexts == 3
 
 
-# Degenerate and wrong input
-
-
-def test_one_context_has_no_volatility() -> None:
-    assert triple(decompose([[[0.9, 0.1]]])) == pytest.approx((0.8, 0.8, 0.0), abs=1e-15)
-    assert decompose([[[0.9, 0.1]]]).R_volatility.value == 0.0
-
-
 def test_rounding_of_the_input_is_not_an_error() -> None:
     p = np.array([[0.6 + 9e-7, 0.4], [1 + 5e-10, -5e-10]])
     assert decompose(p).R.value == pytest.approx(0.6, abs=1e-6)
@@ -269,6 +265,7 @@ def cells(value: float | list[float]) -> FloatArray:
     [
         (cells([np.nan, 0.5]), {}, r"NaN in group '1', context 2; .*pass mask"),
         (cells(np.nan), {"groups": ["doctor", "nurse"]}, "NaN in group 'nurse', context 2"),
+        (cells(np.nan), {"context_weights": [1, 1, 0]}, "pass mask"),
         (cells([np.inf, 0.5]), {}, "infinity in group '1', context 2"),
         (cells([np.inf, -np.inf]), {}, "infinity in group '1', context 2"),
         (cells([1.1, -0.1]), {}, "at least 0, found -0.1 in group '1', context 2"),
@@ -313,11 +310,6 @@ def test_wrong_input_is_named_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_nan_of_weight_zero_still_needs_a_mask() -> None:
-    with pytest.raises(SettingsError, match="pass mask"):
-        decompose([[0.5, 0.5], [np.nan, np.nan]], context_weights=[1, 0])
-
-
 def test_input_is_not_changed(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(2, 4))
     w, copy = rng.random(4), p.copy()
@@ -348,3 +340,143 @@ def test_memory_beyond_the_input_is_bounded(kind: str, rng: np.random.Generator)
 def test_contexts_without_an_answer_are_not_counted() -> None:
     mask = np.array([[True, False, False], [True, True, False]])
     assert decompose(np.full((2, 3, 2), 0.5), mask=mask).n_contexts == 2
+
+
+# --- what must hold for any preferences, weights, reference and norm ------------------------------
+
+
+"""What must hold for any preferences, weights, reference and norm."""
+
+
+NORMS = st.one_of(st.just(np.inf), st.floats(1, 40), st.sampled_from([1, 2, 3]))
+
+
+TOLERANCE = 1e-12
+
+
+#: Preferences and the settings of `decompose`.
+Problem = tuple[FloatArray, dict[str, Any]]
+
+
+def simplex(draw: st.DrawFn, size: tuple[int, ...], least: float = 0.0) -> FloatArray:
+    raw = draw(arrays(np.float64, size, elements=st.floats(0, 1)))
+    raw = raw + least
+    total = raw.sum(axis=-1, keepdims=True)
+    return np.where(total > 1e-3, raw / np.where(total > 1e-3, total, 1.0), 1.0 / size[-1])
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Preferences with every kind of weights and reference; s stays below about 100."""
+    X, C, K = draw(st.integers(1, 3)), draw(st.integers(1, 6)), draw(st.integers(2, 5))
+    settings: dict[str, Any] = {
+        "criterion": "ratio",
+        "norm": draw(NORMS),
+        "normalize": draw(st.booleans()),
+    }
+    shape = draw(st.sampled_from([None, (C,), (X, C)]))
+    if shape:
+        settings["context_weights"] = draw(arrays(np.float64, shape, elements=st.floats(0.01, 9)))
+    kind = draw(st.sampled_from([None, (K,), (X, K), (X, C, K)]))
+    if kind:
+        settings["reference"] = simplex(draw, kind, least=0.05)
+    settings["group_weights"] = draw(arrays(np.float64, X, elements=st.floats(0.01, 9)))
+    return simplex(draw, (X, C, K)), settings
+
+
+def same(one: RiskReport, other: RiskReport) -> None:
+    for name in ("r", "r_bias", "r_volatility"):
+        np.testing.assert_allclose(
+            getattr(other, name), getattr(one, name), rtol=TOLERANCE, atol=1e-11
+        )
+    assert other.R.value == pytest.approx(one.R.value, rel=TOLERANCE, abs=1e-11)
+
+
+@given(problems())
+def test_volatility_is_never_negative_and_the_components_add_up(problem: Problem) -> None:
+    p, settings = problem
+    report = decompose(p, **settings)
+    assert (report.r_volatility >= -TOLERANCE).all()
+    np.testing.assert_allclose(report.r_bias + report.r_volatility, report.r, atol=1e-10)
+    total = report.R_bias.value + report.R_volatility.value
+    assert total == pytest.approx(report.R.value, abs=1e-10)
+
+
+@given(problems())
+def test_normalised_risks_lie_between_zero_and_one(problem: Problem) -> None:
+    p, settings = problem
+    report = decompose(p, **{**settings, "normalize": True})
+    for values in (report.r, report.r_bias, report.r_volatility):
+        assert (values >= 0).all()
+        assert (values <= 1 + TOLERANCE).all()
+
+
+@given(problems(), st.randoms(use_true_random=False))
+def test_order_of_categories_does_not_matter(problem: Problem, random: Random) -> None:
+    p, settings = problem
+    order = list(range(p.shape[2]))
+    random.shuffle(order)
+    swapped = dict(settings)
+    if "reference" in settings:
+        swapped["reference"] = settings["reference"][..., order]
+    one, other = decompose(p, **settings), decompose(p[..., order], **swapped)
+    same(one, other)
+    np.testing.assert_allclose(other.mean_stereotype, one.mean_stereotype[:, order], atol=1e-11)
+
+
+@given(problems(), st.integers(0, 5))
+def test_splitting_a_context_changes_nothing(problem: Problem, which: int) -> None:
+    p, settings = problem
+    C = p.shape[1]
+    c = which % C
+    w = settings.get("context_weights", np.ones(C)).copy()
+    w[..., c] /= 2
+    split = {**settings, "context_weights": np.concatenate([w, w[..., [c]]], axis=-1)}
+    if np.ndim(settings.get("reference", 0)) == 3:
+        cells = settings["reference"]
+        split["reference"] = np.concatenate([cells, cells[:, [c]]], axis=1)
+    same(decompose(p, **settings), decompose(np.concatenate([p, p[:, [c]]], axis=1), **split))
+
+
+@given(problems(), st.floats(1e-6, 1e6))
+def test_scale_of_the_weights_does_not_matter(problem: Problem, factor: float) -> None:
+    p, settings = problem
+    w = settings.get("context_weights", np.ones(p.shape[1]))
+    scaled = {
+        **settings,
+        "context_weights": w * factor,
+        "group_weights": settings["group_weights"] / factor,
+    }
+    one, other = decompose(p, **settings), decompose(p, **scaled)
+    same(one, other)
+    assert other.n_eff == pytest.approx(one.n_eff, rel=1e-9)
+
+
+@given(problems())
+def test_contexts_that_agree_give_only_bias(problem: Problem) -> None:
+    p, settings = problem
+    if np.ndim(settings.get("reference", 0)) == 3:
+        settings["reference"] = np.repeat(settings["reference"][:, :1], p.shape[1], axis=1)
+    report = decompose(np.repeat(p[:, :1], p.shape[1], axis=1), **settings)
+    np.testing.assert_array_equal(report.r_volatility, 0.0)
+    np.testing.assert_allclose(report.r, report.r_bias, rtol=1e-12, atol=1e-11)
+
+
+@given(problems(), st.lists(NORMS, min_size=2, max_size=3))
+def test_risks_do_not_grow_with_the_norm(problem: Problem, norms: list[float]) -> None:
+    p, settings = problem
+    reports = [decompose(p, **{**settings, "norm": k}) for k in sorted(norms)]
+    for smaller, larger in itertools.pairwise(reports):
+        assert (larger.r <= smaller.r * (1 + 1e-12) + 1e-10).all()
+        assert (larger.r_bias <= smaller.r_bias * (1 + 1e-12) + 1e-10).all()
+
+
+@given(problems())
+def test_normalising_divides_by_the_scale_of_a_shared_reference(problem: Problem) -> None:
+    p, settings = problem
+    if np.ndim(settings.get("reference", 0)) > 1:
+        settings["reference"] = settings["reference"].reshape(-1, p.shape[2])[0]
+    reference = settings.get("reference", np.full(p.shape[2], 1 / p.shape[2]))
+    raw = decompose(p, **{**settings, "normalize": False})
+    unit = decompose(p, **{**settings, "normalize": True})
+    np.testing.assert_allclose(raw.r / (1 / reference.min() - 1), unit.r, rtol=1e-9, atol=1e-10)

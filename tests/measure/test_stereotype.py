@@ -11,20 +11,18 @@ from clinometer.measure.stereotype import resolve_reference, scale
 P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]])
 
 
-def test_uniform_reference_by_hand() -> None:
-    np.testing.assert_allclose(stereotype(P)[0], [[0.2, -0.2], [0.0, 0.0], [1.0, -1.0]], atol=1e-15)
-
-
-def test_one_reference_for_all_by_hand() -> None:
-    # 0.6/0.25 - 1 = 1.4, 0.4/0.75 - 1 = -7/15.
-    s = stereotype(P, [0.25, 0.75])
-    np.testing.assert_allclose(s[0, 0], [1.4, -7 / 15], atol=1e-15)
-
-
-def test_one_reference_per_group() -> None:
-    s = stereotype(P, [[0.5, 0.5], [0.2, 0.8]])
-    np.testing.assert_allclose(s[0, 0], [0.2, -0.2], atol=1e-15)
-    np.testing.assert_allclose(s[1, 0], [0, 0], atol=1e-15)
+@pytest.mark.parametrize(
+    ("reference", "cell", "expected"),
+    [
+        (None, (0, 0), [0.2, -0.2]),
+        (None, (0, 2), [1.0, -1.0]),
+        ([0.25, 0.75], (0, 0), [1.4, -7 / 15]),  # 0.6/0.25 - 1, 0.4/0.75 - 1
+        ([[0.5, 0.5], [0.2, 0.8]], (0, 0), [0.2, -0.2]),  # one per group
+        ([[0.5, 0.5], [0.2, 0.8]], (1, 0), [0, 0]),
+    ],
+)
+def test_by_hand(reference: ArrayLike | None, cell: tuple[int, int], expected: list[float]) -> None:
+    np.testing.assert_allclose(stereotype(P, reference)[cell], expected, atol=1e-15)
 
 
 def test_one_reference_per_cell_equal_to_p_leaves_nothing() -> None:
@@ -89,14 +87,15 @@ def test_the_reference_of_missing_cells_is_ignored() -> None:
         resolve_reference(reference, (2, 3, 2), mask=~mask)
 
 
-@pytest.mark.parametrize("K", [2, 3, 5, 7])
-def test_scale_of_uniform_is_k_minus_one(K: int) -> None:
-    assert float(scale(np.full(K, 1 / K))) == pytest.approx(K - 1, rel=1e-14)
-
-
-def test_scale_of_skewed_by_hand() -> None:
-    # Rarest category 0.1: 1/0.1 - 1 = 9; second row 1/0.2 - 1 = 4.
-    np.testing.assert_allclose(scale([[0.1, 0.6, 0.3], [0.4, 0.4, 0.2]]), [9, 4], rtol=1e-14)
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        *((np.full(K, 1 / K), K - 1) for K in (2, 3, 5, 7)),
+        ([[0.1, 0.6, 0.3], [0.4, 0.4, 0.2]], [9, 4]),  # the rarest: 1/0.1 - 1, 1/0.2 - 1
+    ],
+)
+def test_scale_by_hand(reference: ArrayLike, expected: ArrayLike) -> None:
+    np.testing.assert_allclose(scale(reference), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("reference", [[1.0], 0.5, [0.0, 1.0], [np.nan, 0.5]])

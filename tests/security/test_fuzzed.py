@@ -23,7 +23,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.bridges.test_replies import COLUMNS, rows
 from tests.models.server.standin import Standin
-from tests.report.made import made_run
 from tests.security.fuzzing import budget, fuzzer, one_line, spoiled
 from tests.security.hostile_server import HostileServer, body
 from tests.security.small_gguf import write_gguf
@@ -317,13 +316,6 @@ def test_a_score_beyond_measure_is_no_score(tmp_path: Path) -> None:
 
 
 # --- run folders ----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=2, contexts=3)
-    return folder
 
 
 @budget(60)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from tests.command import Clinometer
-from tests.report.made import made_run
 
 from clinometer.errors import InputError
 from clinometer.storage.atomic import output_file
@@ -21,13 +20,6 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "report": ("report", "RUN", "--out"),
     "gate": ("gate", "RUN", "--baseline", "RUN", "--markdown"),
 }
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=2, contexts=40)
-    return folder
 
 
 @pytest.fixture

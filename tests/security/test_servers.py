@@ -67,7 +67,7 @@ def every_value(reply: dict[str, Any], number: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("number", [0.0, -0.1, -12.5, 0.5, 3.0])
 def test_numbers_that_are_no_distribution_are_refused(server: HostileServer, number: float) -> None:
     server.change = lambda reply: every_value(reply, number)
-    with pytest.raises(ModelError, match=r"expected log-probabilities|no usable answer"):
+    with pytest.raises(ModelError, match=r"log-probabilities|usable"):
         score(server)
 
 
@@ -230,5 +230,5 @@ def test_another_model_half_way_is_refused(server: HostileServer) -> None:
         return {**reply, "model": next(names)}
 
     server.change = named
-    with pytest.raises(ModelError, match="answers of one model, found a and then another"):
+    with pytest.raises(ModelError, match="one model"):
         score(server)

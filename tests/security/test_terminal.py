@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.command import Clinometer
 from tests.processes import ROOT, until
 from tests.report.made import made_run
 
@@ -60,7 +61,9 @@ def write_table(path: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_names_in_a_table(name: str, options: tuple[str, ...], clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_names_in_a_table(
+    name: str, options: tuple[str, ...], clinometer: Clinometer, tmp_path: Path
+) -> None:
     table = write_table(tmp_path / "t.csv", NAMES[name])
     result = clinometer("import", "table", table, *options)
     assert result.status in (0, 2)
@@ -72,7 +75,7 @@ def test_names_in_a_table(name: str, options: tuple[str, ...], clinometer, tmp_p
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_in_errors(name: str, clinometer) -> None:  # type: ignore[no-untyped-def]
+def test_names_in_errors(name: str, clinometer: Clinometer) -> None:
     path = f"./no/such/{NAMES[name]}"
     for command in (("audit", path), ("report", path), ("compare", path, path)):
         result = clinometer(*command)
@@ -80,7 +83,7 @@ def test_names_in_errors(name: str, clinometer) -> None:  # type: ignore[no-unty
         assert not steers(result.err)
 
 
-def test_models_from_elsewhere_in_compare(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_models_from_elsewhere_in_compare(clinometer: Clinometer, tmp_path: Path) -> None:
     for folder, model in (("a", "\x1b[31mred[/close]"), ("b", "plain")):
         made_run(tmp_path / folder, groups=3, contexts=4, model=model, seed=len(folder))
     result = clinometer("compare", tmp_path / "a", tmp_path / "b")
@@ -89,7 +92,7 @@ def test_models_from_elsewhere_in_compare(clinometer, tmp_path: Path) -> None:  
     assert not steers(result.out)
 
 
-def test_names_of_300_characters(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_names_of_300_characters(clinometer: Clinometer, tmp_path: Path) -> None:
     long = "x" * 300
     for command in (
         ("audit", f"./{long}"),

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
-from tests.report.made import made_run
 
 from clinometer.contexts import ContextSet
 from clinometer.runs import audit
@@ -24,13 +23,6 @@ from clinometer.web import viewer
 PAGES = ("/run?id={}", "/report?id={}", "/figure?name=risks&id={}", "/version?id={}")
 DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
 VALUES = ('"text"', "-1", "1e999", "NaN", "null", "[]", "{}", '"\\ud800"', "true", "9" * 40, "0.5")
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made") / "run"
-    made_run(folder, groups=3, contexts=4)
-    return folder
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_the_second_writer_is_refused_and_the_next_is_not(tmp_path: Path) -> Non
     lock = tmp_path / "run" / ".lock"
     with only_writer(tmp_path / "run", lock):
         with (
-            pytest.raises(InputError, match="another process is writing it"),
+            pytest.raises(InputError, match="another process"),
             only_writer(tmp_path / "run", lock),
         ):
             pytest.fail("two writers at once")
@@ -88,7 +88,7 @@ def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "run"
     with (
-        pytest.raises(InputError, match="choose another place with --out"),
+        pytest.raises(InputError, match="--out"),
         only_writer(folder, folder / ".lock"),
     ):
         pytest.fail("a lock inside a file")

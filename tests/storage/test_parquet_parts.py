@@ -57,7 +57,7 @@ def test_a_part_that_its_reader_rejects_is_removed(parts: Parts) -> None:
 def test_with_advice_a_damaged_part_is_an_error(parts: Parts) -> None:
     file = parts.files()[1]
     file.write_bytes(b"")
-    with pytest.raises(RunError, match=rf"{file.name}: damaged; score it again"):
+    with pytest.raises(RunError, match=rf"{file.name}: .*score it again"):
         list(parts.results(values, advice="score it again"))
     assert file.exists()
 

@@ -1,4 +1,4 @@
-"""Risks as people would have them, from a judge's categories."""
+"""A judge's labels against people's, and risks as people would have them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import math
 
 import numpy as np
 import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
 from tests.measure import plain_loops
 from tests.preferences import pair
 
+from clinometer.errors import SettingsError
 from clinometer.measure import decompose, read_preferences
+from clinometer.measure.counting_noise import sampled_correction
+from clinometer.measure.criterion import Criterion, criterion
 from clinometer.measure.intervals import estimate_grid
-from clinometer.measure.judge import Confusion, calibrated_risks
+from clinometer.measure.judge import Confusion, calibrated_risks, unlike, unmixed_criterion
 from clinometer.statistics.arrays import FloatArray
 
+"""Risks as people would have them, from a judge's categories."""
+
+
 MATRIX = np.array([[0.9, 0.1], [0.25, 0.75]])
+
+
 NAMES = ("hire", "reject")
 
 
@@ -107,3 +116,88 @@ def test_sampled_replies_are_held_by_corrected_intervals_and_not_by_plain_ones()
     assert abs(error) < 0.02
     assert held >= 34  # 95 % less four standard errors
     assert plain_held <= 16
+
+
+"""People's labels against a judge's."""
+
+
+def test_labels_are_counted_and_what_is_no_category_is_left_out() -> None:
+    people = ["yes"] * 8 + ["no"] * 6 + ["other", "yes"]
+    judge = ["yes"] * 7 + ["no"] + ["no"] * 6 + ["yes", "refusal"]
+    found = Confusion.of(people, judge, ["yes", "no"])
+    assert found.counts.tolist() == [[7, 1], [0, 6]]
+    assert found.left_out == 2
+    assert found.agreement == pytest.approx(13 / 14)
+    assert found.matrix.sum(axis=1) == pytest.approx([1, 1])
+
+
+def test_kappa_is_that_of_another_package() -> None:
+    rng = np.random.default_rng(0)
+    people = rng.choice(["a", "b", "c"], 200, p=[0.6, 0.3, 0.1]).tolist()
+    judge = [v if rng.random() < 0.7 else str(rng.choice(["a", "b", "c"])) for v in people]
+    found = Confusion.of(people, judge, ["a", "b", "c"])
+    assert found.kappa == pytest.approx(cohens_kappa(found.counts, return_results=False), abs=1e-12)
+
+
+def test_a_matrix_that_cannot_be_used_is_refused_in_one_line() -> None:
+    with pytest.raises(SettingsError, match="'b'"):
+        Confusion(("a", "b"), np.array([[9.0, 1.0], [1.0, 2.0]]))
+    with pytest.raises(SettingsError, match="depends"):
+        Confusion(("a", "b"), np.array([[50.0, 50.0], [52.0, 48.0]]))
+    with pytest.raises(SettingsError, match="one of the judge for each"):
+        Confusion.of(["a"], [], ["a", "b"])
+
+
+def test_the_covariance_of_a_row_is_that_of_its_shares() -> None:
+    rng = np.random.default_rng(1)
+    true = np.array([0.7, 0.2, 0.1])
+    shares = rng.multinomial(80, true, 20_000) / 80
+    counts = np.array([[56.0, 16.0, 8.0], [5.0, 60.0, 5.0], [9.0, 1.0, 70.0]])
+    made = Confusion(("a", "b", "c"), counts)
+    assert made.covariance(0) == pytest.approx(np.cov(shares.T), abs=6e-4)
+
+
+def test_a_judge_that_errs_alike_about_all_groups_is_rarely_called_unlike() -> None:
+    rng = np.random.default_rng(2)
+    called = 0
+    for _ in range(400):
+        tables = [rng.multinomial([60, 40], [[0.9, 0.1], [0.2, 0.8]]).astype(float) for _ in "xyz"]
+        called += unlike([Confusion(("a", "b"), t) for t in tables]) < 0.05
+    assert 0.02 <= called / 400 <= 0.09
+
+
+"""J of people's shares from judged counts: close to the truth where the plain one is far off."""
+
+
+CASES = [
+    (((0.9, 0.1), (0.25, 0.75)), (5.0, 5.0), 15),
+    (((0.85, 0.1, 0.05), (0.1, 0.8, 0.1), (0.1, 0.2, 0.7)), (4.0, 3.0, 3.0), 30),
+]
+
+
+@pytest.mark.parametrize(("rows", "shape", "m"), CASES)
+def test_the_mean_is_that_of_people(
+    rows: tuple[tuple[float, ...], ...], shape: tuple[float, ...], m: int
+) -> None:
+    rng = np.random.default_rng(3)
+    matrix = np.array(rows)
+    K = len(matrix)
+    p = rng.dirichlet(shape, 4000)
+    counts = rng.multinomial(m, p @ matrix)
+    star = np.full(p.shape, 1 / K)
+    truth = criterion((p * K - 1) / (K - 1), np.inf).mean()
+    inverse = np.linalg.inv(matrix)
+    found = unmixed_criterion(counts, inverse, star, criterion=Criterion()).mean()
+    plain = criterion((counts / m @ inverse * K - 1) / (K - 1), np.inf).mean()
+    assert found == pytest.approx(truth, abs=0.015)
+    assert plain - truth > 0.06
+
+
+def test_a_perfect_judge_is_as_plain_answers() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.beta(5, 5, 3000)
+    counts = np.stack([n := rng.binomial(12, p), 12 - n], axis=-1)
+    star = np.full((3000, 2), 0.5)
+    found = unmixed_criterion(counts, np.eye(2), star, criterion=Criterion())
+    other = sampled_correction(read_preferences(counts / 12), 12)
+    assert found.mean() == pytest.approx(float(other.mean()), abs=0.012)

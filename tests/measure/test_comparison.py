@@ -1,0 +1,642 @@
+"""Comparison of models: hand values, scipy and statsmodels, invariants, errors in one line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import kendalltau
+from tests.preferences import labelled, pair
+from tests.present import present
+
+from clinometer.errors import SettingsError
+from clinometer.measure import (
+    Comparison,
+    Preferences,
+    compare,
+    corrected,
+    criterion,
+    decompose,
+    estimate_risks,
+    read_preferences,
+    stereotype,
+)
+from clinometer.measure import comparison_engine as paired
+from clinometer.measure.comparison import (
+    MARGIN_LEVEL,
+    OwnContexts,
+    compare_unpaired,
+    margin_verdicts,
+    rank_probabilities,
+)
+from clinometer.measure.comparison_engine import around_samples, joint_replicates
+from clinometer.measure.correction import Sampling
+from clinometer.measure.criterion import Criterion
+from clinometer.measure.group_split import group_split
+from clinometer.runs.align import compare_preferences
+from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.rank import kendall, kendall_interval
+from clinometer.statistics.significance import flip_p_value, holm
+
+# --- paired: the same contexts --------------------------------------------------------------------
+
+
+"""Comparison of models: hand values, scipy and statsmodels, invariants, errors in one line."""
+
+
+OVERALL = ("R", "R_bias", "R_volatility")
+
+
+def models(
+    rng: np.random.Generator, M: int = 2, X: int = 4, C: int = 25, K: int = 2, a: float = 3.0
+) -> FloatArray:
+    return rng.dirichlet(np.full(K, a), size=(M, X, C))
+
+
+def numbers(result: Comparison) -> list[list[float | None]]:
+    return [
+        [d[k] for k in ("value", "corrected", "low", "high", "p", "p_corrected")]
+        for d in result.table()
+    ]
+
+
+def flip_p(x: FloatArray, a: FloatArray) -> float:
+    """The test from its definition: weights a, values x of each unit; `flip_p_value` is held
+    against enumeration in tests/statistics/test_sign_flips.py."""
+    return float(flip_p_value((a / a.sum() * x)[None])[0])
+
+
+def test_hand_value_of_a_difference() -> None:
+    a = [[[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.8, 0.2], [0.6, 0.4]]]
+    b = [[[0.5, 0.5], [0.4, 0.6], [0.6, 0.4], [0.5, 0.5], [0.5, 0.5]]]
+    found = {d.measure: d.value for d in compare(a, b).overall}
+    # s of the first category: A .8 .4 .6 .6 .2, mean .52 = R = R_bias; B 0 -.2 .2 0 0.
+    assert found["R"] == pytest.approx(0.52 - 0.08)
+    assert found["R_bias"] == pytest.approx(0.52)
+    assert found["R_volatility"] == pytest.approx(-0.08)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("K", [2, 4])
+def test_values_match_decompose(rng: np.random.Generator, K: int, norm: float) -> None:
+    p, w, g = models(rng, K=K), rng.random(25), rng.random(4)
+    mask = rng.random((4, 25)) < 0.8
+    settings: dict[str, Any] = {
+        "context_weights": w,
+        "group_weights": g,
+        "norm": norm,
+        "mask": mask,
+    }
+    result = compare(*p, **settings)
+    a, b = (decompose(part, **settings) for part in p)
+    between = [
+        present(group_split(read_preferences(part, **settings))).R_between.value for part in p
+    ]
+    for d in result.overall:
+        expected = between[0] - between[1]
+        if d.measure != "R_between":
+            expected = getattr(a, d.measure).value - getattr(b, d.measure).value
+        assert d.value == pytest.approx(expected, abs=1e-12)
+    for d in result.by_group:
+        x = int(present(d.group))
+        expected = getattr(a, d.measure)[x] - getattr(b, d.measure)[x]
+        assert d.value == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_p_value_of_r_follows_its_definition_with_weights_and_clusters(
+    rng: np.random.Generator,
+) -> None:
+    p, w, g = models(rng, K=3), rng.random(25), rng.random(4)
+    names = [str(i) for i in rng.integers(0, 9, 25)]
+    j = criterion(np.stack([stereotype(part) for part in p]), np.inf) / 2
+    per_context = np.einsum("x,xc->c", g / g.sum(), j[0] - j[1])
+    result = compare(*p, context_weights=w, group_weights=g)
+    assert result.overall[0].p == pytest.approx(flip_p(per_context, w), abs=1e-10)
+    for x in range(4):
+        assert result.by_group[x].p == pytest.approx(flip_p((j[0] - j[1])[x], w), abs=1e-10)
+    clustered = compare(*p, context_weights=w, group_weights=g, clusters=names)
+    labels = sorted(set(names))
+    weight = np.array([w[np.array(names) == label].sum() for label in labels])
+    total = np.array([(w * per_context)[np.array(names) == label].sum() for label in labels])
+    assert clustered.overall[0].p == pytest.approx(flip_p(total / weight, weight), abs=1e-10)
+    assert clustered.n_clusters == len(labels)
+
+
+def test_even_weights_give_the_paired_t_test(rng: np.random.Generator) -> None:
+    """With 200 even contexts flips and Student's t differ by less than 1 %."""
+    p = models(rng, X=1, C=200)
+    j = criterion(np.stack([stereotype(part[0]) for part in p]))
+    theirs = stats.ttest_rel(j[0], j[1])
+    ours = compare(*p).overall[0]
+    assert ours.p == pytest.approx(theirs.pvalue, abs=5e-3)
+    low, high = theirs.confidence_interval(0.95)
+    assert ours.low == pytest.approx(low, abs=0.02 * (high - low))
+    assert ours.high == pytest.approx(high, abs=0.02 * (high - low))
+
+
+def test_p_values_match_swapping_the_models_by_brute_force() -> None:
+    """All 1024 ways to swap the two models in ten contexts, the risks computed anew each time."""
+    rng, n = np.random.default_rng(3), 10
+    w = 1.0 / np.arange(1, n + 1)
+    first = rng.beta(5, 4, (2, 2, n))
+    p = pair(first)
+    seen = compare(*p, context_weights=w)
+
+    def gap(q: FloatArray) -> float:
+        a, b = (decompose(part, context_weights=w).R.value for part in q)
+        return a - b
+
+    reached = 0
+    for flip in itertools.product((False, True), repeat=n):
+        swapped = np.where(np.array(flip)[None, None, :, None], p[::-1], p)
+        reached += abs(gap(swapped)) >= abs(gap(p)) - 1e-12
+    assert seen.overall[0].p == pytest.approx(reached / 2**n, abs=1e-12)
+
+
+def test_the_default_contexts_cannot_single_out_a_group(rng: np.random.Generator) -> None:
+    """Ten contexts have 1024 flips: no p-value is below 2/1024, and Holm's of 360 tests is 0.70."""
+    w = np.array([0.42, 0.168, 0.126, 0.086, 0.048, 0.035, 0.03, 0.03, 0.03, 0.027])
+    first = np.stack([rng.beta(30, 3, (120, 10)), rng.beta(5, 5, (120, 10))])
+    result = compare(*pair(first), context_weights=w)
+    assert min(present(d.p) for d in result.by_group) == 2 / 1024
+    assert min(present(d.p_corrected) for d in result.by_group) == pytest.approx(360 * 2 / 1024)
+
+
+def test_overall_is_corrected_for_pairs_and_groups_by_holm(rng: np.random.Generator) -> None:
+    result = compare(*models(rng, M=3, X=5))
+    for d in result.overall:
+        assert d.p_corrected == min(1.0, 3 * present(d.p))
+        assert (d.p_corrected > 0.05) == (present(d.low) <= 0 <= present(d.high))
+    for start in range(0, 45, 15):
+        family = result.by_group[start : start + 15]
+        assert len({(d.a, d.b) for d in family}) == 1
+        assert [d.p_corrected for d in family] == holm([present(d.p) for d in family]).tolist()
+
+
+def test_far_from_parity_the_bias_risk_is_tested_like_a_mean(rng: np.random.Generator) -> None:
+    first = rng.beta(30, 10, (2, 1, 120))
+    p = pair(first)
+    s = 2 * first[:, 0] - 1
+    expected = flip_p(s[0] - s[1], np.ones(120))
+    assert compare(*p).overall[1].p == pytest.approx(expected, abs=0.02)
+
+
+def test_interval_and_p_value_agree(rng: np.random.Generator) -> None:
+    for i in range(20):
+        result = compare(*models(rng, X=2, C=30), seed=i)
+        for d in (*result.overall, *result.by_group):
+            assert (present(d.p) > 0.05) == (present(d.low) <= 0 <= present(d.high))
+            assert present(d.p_corrected) >= present(d.p)
+
+
+def test_swapping_the_models_flips_the_sign(rng: np.random.Generator) -> None:
+    p = models(rng)
+    there, back = compare(*p), compare(*p[::-1])
+    for d, e in zip(there.table(), back.table(), strict=True):
+        # Sums over 25 contexts and 4 groups of numbers up to 1: at most 29 roundings of 1.1e-16;
+        # a model's place in the array decides which of them are fused on some processors.
+        assert d["value"] == pytest.approx(-e["value"], abs=1e-14)
+        assert d["low"] == pytest.approx(-e["high"], abs=1e-9)
+        assert d["p"] == pytest.approx(e["p"], abs=1e-9)
+
+
+def test_permuting_categories_changes_nothing(rng: np.random.Generator) -> None:
+    p = models(rng, K=4)
+    a = compare(*p).overall[0]
+    b = compare(*p[..., [2, 0, 3, 1]]).overall[0]
+    assert a.p == pytest.approx(b.p, abs=1e-9)
+
+
+def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_size(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = models(rng)
+    whole = compare(*p, seed=3)
+    assert whole.to_dict() == compare(*list(p), seed=3).to_dict()
+    monkeypatch.setattr(paired, "LIMIT", 300)
+    pieces = compare(*p, seed=3)
+    np.testing.assert_allclose(
+        np.array(numbers(whole), float), np.array(numbers(pieces), float), atol=1e-10
+    )
+
+
+def test_identical_models_do_not_differ(rng: np.random.Generator) -> None:
+    """Exactly, whatever a processor makes of the same sums at three places of an array."""
+    p = models(rng, M=1)[0]
+    result = compare(p, p, p)
+    assert {(d.value, d.low, d.high, d.p) for d in result.overall} == {(0.0, None, None, 1.0)}
+    assert {(rank.rank, rank.low, rank.high) for rank in result.ranks} == {(1, 1, 3)}
+    many = compare(*[np.tile(p, (1, 2, 1))] * 2).overall[0]
+    assert (many.value, many.low, many.high, many.p) == (0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("C", "low", "p"), [(9, None, 2.0**-8), (30, 1.0, 0.0)])
+def test_steady_models_differ_by_the_number_of_their_contexts(
+    C: int, low: float | None, p: float
+) -> None:
+    """Too few contexts that agree have no interval of width 0; 2^-29 is 0 to the tolerance."""
+    one, half = np.tile([1.0, 0.0], (2, C, 1)), np.full((2, C, 2), 0.5)
+    found = compare(one, half, names=["stereotyped", "unbiased"]).overall[1]
+    assert found.p == pytest.approx(p, abs=1e-6)
+    assert found.value == pytest.approx(1.0, abs=1e-14)
+    assert (found.low, found.high) == ((None, None) if low is None else pytest.approx((1, 1)))
+
+
+def test_ranks_by_hand_and_against_a_loop(rng: np.random.Generator) -> None:
+    tiles = [np.tile([q, 1 - q], (2, 40, 1)) for q in (0.9, 0.5, 0.7, 0.7)]
+    result = compare(*tiles, names=list("cabd"))
+    ranks = {r.model: (r.rank, r.low, r.high) for r in result.ranks if r.measure == "R"}
+    assert ranks == {"c": (4, 4, 4), "a": (1, 1, 1), "b": (2, 2, 3), "d": (2, 2, 3)}
+    values = rng.random((50, 4))
+    expected = np.zeros((4, 4))
+    for row in values:
+        for place, model in enumerate(np.argsort(row)):
+            expected[model, place] += 1 / 50
+    np.testing.assert_allclose(rank_probabilities(values), expected, atol=1e-12)
+
+
+def test_few_contexts_give_no_interval_and_one_gives_no_value(rng: np.random.Generator) -> None:
+    few = compare(*models(rng, C=3)).overall[0]
+    assert few.low is None
+    assert present(few.p) > 0.05
+    one = compare(*models(rng, C=1))
+    assert all(d.p is None and d.low is None and d.p_corrected is None for d in one.overall)
+    clustered = compare(*models(rng), clusters=["same"] * 25).overall[0]
+    assert clustered.p is None
+    json.dumps(one.to_dict(), allow_nan=False)
+
+
+def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator) -> None:
+    p = models(rng)
+    mask = np.ones((2, 4, 25), dtype=bool)
+    mask[0, 0, :3], mask[1, 2] = False, False
+    p[~mask] = np.nan
+    result = compare(*p, mask=mask, groups=["a", "b", "c", "d"])
+    assert result.missing_cells == 28
+    gone = [d for d in result.by_group if d.group == "c"]
+    assert {(d.value, d.p, d.p_corrected) for d in gone} == {(None, None, None)}
+    assert all(d.p is not None for d in result.overall)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
+    """A short `benchmarks/coverage.py --part compare`: 100 pairs of models, and one differing."""
+    rng = np.random.default_rng(5)
+    hits = np.zeros(4)
+    for i in range(100):
+        first = rng.beta(6, 4, (2, 3, 50))
+        result = compare(*pair(first), seed=i)
+        hits += [present(d.p) <= 0.05 for d in result.overall]
+    assert (hits <= 0.05 * 100 + 3 * math.sqrt(100 * 0.05 * 0.95)).all()
+    far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
+    assert present(compare(*pair(far)).overall[1].p) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"p": np.full((1, 2, 3, 2), 0.5)}, "at least two models"),
+        ({"p": [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]}, "align the runs"),
+        ({"level": 1.0}, "level"),
+        ({"seed": -1}, "seed"),
+        ({"clusters": ["a"]}, "one a context"),
+        ({"names": ["a", "a"]}, "distinct"),
+        ({"mask": np.ones((3, 2, 3), dtype=bool)}, "each of 2 models"),
+        ({"mask": np.zeros((2, 3), dtype=bool)}, "nothing to average"),
+        ({"context_weights": [0, 0, 0]}, "positive sum"),
+    ],
+)
+def test_errors_are_one_line(change: dict[str, Any], message: str) -> None:
+    settings: dict[str, Any] = {"p": np.full((2, 2, 3, 2), 0.5), **change}
+    with pytest.raises(SettingsError, match=message) as caught:
+        compare(*settings.pop("p"), **settings)
+    assert "\n" not in str(caught.value)
+
+
+# --- joint replicates -----------------------------------------------------------------------------
+
+
+"""Joint replicates and Kendall's tau."""
+
+
+def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:
+    p = rng.beta(a, b, shape)
+    return pair(p)
+
+
+def test_values_are_the_corrected_risks() -> None:
+    rng = np.random.default_rng(0)
+    w = rng.uniform(1, 5, 40)
+    models = [binary(rng, 5, 5, (6, 40)), binary(rng, 8, 3, (6, 40))]
+    grids = [read_preferences(p, context_weights=w) for p in models]
+    found = joint_replicates(grids, replicates=100)
+    for p, values in zip(models, found.values, strict=True):
+        best = corrected(p, context_weights=w)
+        assert values[0] == pytest.approx(decompose(p, context_weights=w).R.value)
+        assert values[1] == pytest.approx(best.signed_bias)
+        assert values[2] == pytest.approx(values[0] - values[1])
+    assert found.n_eff == pytest.approx(w.sum() ** 2 / (w**2).sum())
+
+
+def test_replicates_spread_like_fresh_samples() -> None:
+    """The standard deviation of R over new samples, against the bootstrap's of one of them."""
+    truth = np.random.default_rng(1)
+    fresh = [decompose(binary(truth, 6, 3, (5, 50))).R.value for _ in range(400)]
+    one = joint_replicates([read_preferences(binary(truth, 6, 3, (5, 50)))], replicates=800)
+    assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
+
+
+def test_twins_have_zero_in_their_difference_interval() -> None:
+    p = binary(np.random.default_rng(2), 6, 4, (4, 30))
+    found = joint_replicates([read_preferences(p)] * 2, replicates=100)
+    gap = found.draws[:, 0, 0] - found.draws[:, 1, 0]
+    assert found.interval(0.0, gap) == (0.0, 0.0)
+
+
+def test_no_model_is_an_error() -> None:
+    with pytest.raises(SettingsError, match="at least one model"):
+        joint_replicates([])
+
+
+def test_kendall_matches_scipy_without_ties_and_is_bounded_with_them() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        a, b = rng.normal(size=(2, 7))
+        assert kendall(a, b) == pytest.approx(kendalltau(a, b).statistic)
+    assert kendall([1, 1, 1], [1, 2, 3]) == 0
+    assert kendall([1, 2, 3], [6, 5, 4]) == -1
+    with pytest.raises(SettingsError, match="two or more"):
+        kendall([1], [1])
+
+
+def test_interval_of_tau_widens_with_noise() -> None:
+    rng = np.random.default_rng(4)
+    base = np.arange(5.0)
+    still = base + 0.01 * rng.normal(size=(300, 5))
+    noisy = base + 3.0 * rng.normal(size=(300, 5))
+    assert kendall_interval(still, still[::-1]) == (1.0, 1.0)
+    low, high = kendall_interval(noisy, noisy[::-1])
+    assert low < 0.3 < high
+
+
+"""The mean of J around the samples of a replicate, against one J at a time."""
+
+
+@pytest.mark.parametrize(
+    "criterion", [Criterion(), Criterion(norm=1), Criterion(norm=2), Criterion("share")], ids=str
+)
+@pytest.mark.parametrize("kind", ["opposite", "uneven reference", "three"])
+def test_the_mean_of_j_around_samples(
+    rng: np.random.Generator, criterion: Criterion, kind: str
+) -> None:
+    at, z = rng.normal(0, 0.3, (5, 4, 3, 3)), rng.normal(0, 0.3, (8, 4, 3, 3))
+    if kind != "three":
+        ratio = {"opposite": -1.0, "uneven reference": -0.25}[kind]
+        at, z = (np.stack([s[..., 0], ratio * s[..., 0]], -1) for s in (at, z))
+    inner = np.concatenate([z, -z])
+    expected = np.mean([criterion(at + one) for one in inner], axis=0)
+    np.testing.assert_allclose(around_samples(at, inner, criterion), expected, atol=1e-14)
+
+
+"""Ranks without pairs: the same as those of `compare`, and probabilities that fit together."""
+
+
+# --- non-inferiority: "not worse" at a margin -----------------------------------------------------
+
+
+"""Non-inferiority: the error of "not worse" at the margin, and what each interval says."""
+
+
+def further_by(rng: np.random.Generator, gap: float, contexts: int = 60):  # type: ignore[no-untyped-def]
+    """Two models that lean the same way for 8 groups, the first further by `gap` on average."""
+    shared = rng.normal(0, 0.1, (8, contexts))  # what both models share in a context
+    s = [
+        np.clip(0.4 + lean + shared + rng.normal(0, 0.08, (8, contexts)), -1, 1)
+        for lean in (gap, 0.0)
+    ]
+    return [np.stack([(1 + one) / 2, (1 - one) / 2], axis=-1) for one in s]
+
+
+def judged(models, margin: float, seed: int = 0) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    found = compare(*models, level=MARGIN_LEVEL, seed=seed)
+    return {v.measure: v.verdict for v in margin_verdicts(found, margin)}
+
+
+def test_the_error_at_the_margin_is_5_percent() -> None:
+    """A model that is worse by exactly the margin: "not worse" in 5 % of 200 (3 se: 4.6)."""
+    rng = np.random.default_rng(11)
+    wrong = [judged(further_by(rng, 0.02), 0.02, seed)["R"] in ("not worse", "equivalent")
+             for seed in range(200)]  # fmt: skip
+    assert 0.004 <= np.mean(wrong) <= 0.096
+
+
+@pytest.mark.parametrize(
+    ("gap", "verdict"),
+    [(0.2, "worse"), (-0.2, "better"), (0.0, "equivalent"), (0.05, "cannot tell")],
+)
+def test_what_an_interval_says(gap: float, verdict: str) -> None:
+    found = judged(further_by(np.random.default_rng(2), gap, contexts=200), 0.05)
+    assert found["R"] == verdict
+
+
+def test_a_margin_is_positive() -> None:
+    found = compare(*further_by(np.random.default_rng(0), 0.0), level=MARGIN_LEVEL)
+    with pytest.raises(SettingsError, match=r"^margin: "):
+        margin_verdicts(found, 0.0)
+
+
+# --- contexts drawn from a corpus -----------------------------------------------------------------
+
+
+"""Differences for a corpus: the error of occurrences, against a plain loop and by coverage."""
+
+
+def drawn(up: np.ndarray, counts: np.ndarray) -> Preferences:
+    weights = counts / counts.sum()
+    return labelled(pair(up), context_weights=weights, sampling=Sampling.of_counts(counts))
+
+
+def two(rng: np.random.Generator, C: int) -> tuple[np.ndarray, np.ndarray]:
+    shared = rng.normal(0.6, 0.1, (5, C))
+    return tuple(np.clip(shared + rng.normal(0, 0.05, (5, C)), 0, 1) for _ in range(2))  # type: ignore[return-value]
+
+
+def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
+    """A loop over multinomial counts, each decomposed alone; 800 of them (se 2.5 %)."""
+    rng = np.random.default_rng(0)
+    a, b = two(rng, 40)
+    counts = rng.integers(1, 9, 40).astype(float)
+    found = compare_preferences([drawn(a, counts), drawn(b, counts)], population="corpus")
+    slow = []
+    for _ in range(800):
+        w = rng.multinomial(int(counts.sum()), counts / counts.sum()).astype(float)
+        one, other = (decompose(pair(p), context_weights=w) for p in (a, b))
+        slow.append(one.R.value - other.R.value)
+    d = next(d for d in found.overall if d.measure == "R")
+    assert d.value is not None
+    assert d.low is not None
+    assert (d.value - d.low) / 1.96 == pytest.approx(np.std(slow), rel=0.12)
+
+
+def test_a_whole_set_has_no_error_for_itself() -> None:
+    rng = np.random.default_rng(1)
+    a, b = two(rng, 30)
+    runs = [drawn(p, np.ones(30)) for p in (a, b)]
+    exact = compare_preferences(runs, population="set").overall[0]
+    similar = compare_preferences(runs, population="similar").overall[0]
+    assert exact.value == similar.value
+    assert (exact.low, exact.high, exact.p) == (None, None, None)
+
+
+# --- models in contexts of their own --------------------------------------------------------------
+
+
+"""Models in contexts of their own: the intervals of both audits, joined."""
+
+
+LEANS = np.linspace(-0.6, 0.6, 8)
+
+
+def asked(
+    name: str,
+    n: int,
+    seed: int,
+    *,
+    lean: float = 0.0,
+    contexts: str | None = None,
+    size: float = 1.0,
+) -> OwnContexts:
+    """A model that leans by group, further by `lean`, in n contexts named after `contexts`."""
+    rng = np.random.default_rng(seed)
+    leans = size * LEANS + np.sign(LEANS) * lean
+    s = np.tanh(leans + 0.3 * rng.standard_normal((n, LEANS.size))).T
+    p = np.stack([1 + s, 1 - s], axis=-1) / 2
+    weights = 1.0 / np.arange(1, n + 1) ** 0.5
+    grid = read_preferences(p, context_weights=weights)
+    return OwnContexts(name, grid, [f"{contexts or name} {c}" for c in range(n)])
+
+
+def overall(found: Comparison) -> FloatArray:
+    return np.array([[present(v) for v in (d.corrected, d.low, d.high)] for d in found.overall])
+
+
+def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
+    """Difference and interval from two of (value, low, high)."""
+    gap = one[0] - two[0]
+    down, up = (
+        math.hypot(one[0] - one[1], two[2] - two[0]),
+        math.hypot(one[2] - one[0], two[0] - two[1]),
+    )
+    return [gap, gap - down, gap + up]
+
+
+def test_the_intervals_of_both_audits_are_joined() -> None:
+    """Of R, of every group, and near parity of R^b and R^v too."""
+    a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
+    found = compare_unpaired([a, b])
+    reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
+    shown = overall(found)[0]
+    ends = [[r.R.value, present(r.R.low), present(r.R.high)] for r in reports]
+    assert shown == pytest.approx(joined(*ends), abs=1e-9)
+    for x, group in enumerate(a.grid.groups):
+        for measure in ("r", "r_bias", "r_volatility"):
+            ends = [
+                [getattr(r, measure)[x], *getattr(present(r.intervals), measure)[x]]
+                for r in reports
+            ]
+            (d,) = (d for d in found.by_group if (d.group, d.measure) == (group, measure))
+            row = [present(v) for v in (d.corrected, d.low, d.high)]
+            assert row == pytest.approx(joined(*ends), abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [0.0, 3.0])
+def test_clear_leans_have_linear_errors_and_leans_of_noise_do_not(size: float) -> None:
+    a, b = asked("a", 60, 1, size=size), asked("b", 25, 2, size=size)
+    found = overall(compare_unpaired([a, b]))[1]
+    reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
+    bias = [(r.R_bias.value, present(r.R_bias.low), present(r.R_bias.high)) for r in reports]
+    variance = [slow_variance(m) for m in (a, b)]
+    half = math.sqrt(sum(v for v, _ in variance))
+    freedom = sum(v for v, _ in variance) ** 2 / sum(v * v / n for v, n in variance)
+    gap = bias[0][0] - bias[1][0]
+    reach = float(stats.t.ppf(0.975, freedom)) * half
+    expected = [gap, gap - reach, gap + reach] if size else joined(*bias)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def slow_variance(model: OwnContexts) -> tuple[float, float]:
+    """Variance of R^b for known leans, and its degrees of freedom, context by context."""
+    w = present(model.grid.given) / present(model.grid.given).sum()
+    s = 2 * model.grid.values[..., 0] - 1
+    sign = np.sign(s @ w)
+    deviation = np.array([np.mean(sign * (s[:, c] - s @ w)) for c in range(w.size)])
+    q = sum(x * x for x in w)
+    form = np.diag(w) - np.outer(w, w)
+    freedom = np.trace(form) ** 2 / np.trace(form @ form)
+    return float(q / (1 - q) * sum(w * deviation**2)), float(freedom)
+
+
+def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> None:
+    seen = set()
+    for seed in range(6):
+        a, b = asked("a", 40, seed, lean=0.06), asked("b", 40, 100 + seed)
+        found = compare_unpaired([a, b], level=0.9)
+        for d in (*found.overall, *found.by_group):
+            excluded = present(d.low) > 0 or present(d.high) < 0
+            assert (present(d.p) < 0.1) == excluded
+            seen.add(excluded)
+    assert seen == {True, False}
+
+
+def test_for_many_even_contexts_r_is_welchs_test() -> None:
+    rng = np.random.default_rng(3)
+    p = [0.5 + 0.5 * np.tanh(0.6 + 0.2 * rng.standard_normal((1, n))) for n in (900, 400)]
+    models = [
+        OwnContexts(str(i), read_preferences(pair(q)), [f"{i} {c}" for c in
+                    range(q.size)])
+        for i, q in enumerate(p)
+    ]  # fmt: skip
+    (r,) = (d for d in compare_unpaired(models).overall if d.measure == "R")
+    expected = stats.ttest_ind(*(np.abs(2 * q[0] - 1) for q in p), equal_var=False)
+    assert r.p == pytest.approx(expected.pvalue, rel=0.05)
+    mean = [float(np.abs(2 * q - 1).mean()) for q in p]
+    assert r.value == pytest.approx(mean[0] - mean[1])
+
+
+def test_shared_contexts_narrow_the_interval_and_the_same_answers_differ_by_nothing() -> None:
+    a, b = asked("a", 60, 1), asked("b", 60, 1, lean=0.05, contexts="a")
+    apart = overall(compare_unpaired([a, asked("b", 60, 1, lean=0.05)]))
+    together = overall(compare_unpaired([a, b]))
+    assert ((together[:, 2] - together[:, 1]) < 0.7 * (apart[:, 2] - apart[:, 1])).all()
+    paired = compare(a.grid.values, b.grid.values, context_weights=a.grid.given)
+    width = present(paired.overall[0].high) - present(paired.overall[0].low)
+    assert together[0, 2] - together[0, 1] == pytest.approx(width, rel=0.5)
+    same = compare_unpaired([a, OwnContexts("again", a.grid, a.units)])
+    assert {d.p for d in (*same.overall, *same.by_group)} == {1.0}
+    assert {d.value for d in same.overall} == {0.0}
+
+
+def test_clusters_and_sizes_are_reported() -> None:
+    a, b = asked("a", 40, 1), asked("b", 12, 2)
+    found = compare_unpaired([a, b])
+    assert [one.contexts for one in found.own_contexts] == [40, 12]
+    assert found.n_contexts == 52
+    assert found.n_eff == pytest.approx(min(one.n_eff for one in found.own_contexts))
+    assert found.n_clusters is None
+    assert [r.rank for r in found.ranks if r.measure == "R"] in ([1, 2], [2, 1])
+    clustered = OwnContexts("a", a.grid, [str(c // 4) for c in range(40)])
+    assert compare_unpaired([clustered, b]).n_clusters == 10 + 12
+    assert "own_contexts" in found.to_dict()
+
+
+def test_a_model_without_an_interval_has_no_difference_to_show() -> None:
+    single = asked("one", 1, 1)
+    found = compare_unpaired([asked("a", 40, 1), single])
+    assert {(d.low, d.high, d.p) for d in found.overall} == {(None, None, None)}
+    assert all(d.value is not None for d in found.overall)
