@@ -93,21 +93,15 @@ $(STAMPS)/docs: $(STAMPS)/demo
 	-$(INSTALL) xllamacpp
 	touch $@
 
-# vLLM wants other versions of what we use, so that it lies before our packages in an environment of
-# its own; its CPU build, without the dependencies that would bring another torch.
-$(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm-requirements.txt
-	$(BIN)/python -m venv $(VENV)/vllm
+# vLLM, and Inspect with lm-evaluation-harness, want other versions of what we use: each lies before
+# our packages in an environment of its own, without the dependencies that would bring another torch.
+$(STAMPS)/vllm: tests/models/vllm-requirements.txt
+$(STAMPS)/harnesses: tests/bridges/requirements.txt
+$(STAMPS)/vllm $(STAMPS)/harnesses: $(STAMPS)/%: $(STAMPS)/test
+	$(BIN)/python -m venv $(VENV)/$*
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
-	  > "$$($(VENV)/vllm/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
-	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm-requirements.txt
-	touch $@
-
-# The same for Inspect and lm-evaluation-harness, which want older versions of what we use.
-$(STAMPS)/harnesses: $(STAMPS)/test tests/bridges/requirements.txt
-	$(BIN)/python -m venv $(VENV)/harnesses
-	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
-	  > "$$($(VENV)/harnesses/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
-	$(VENV)/harnesses/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/bridges/requirements.txt
+	  > "$$($(VENV)/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
+	$(VENV)/$*/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement $(filter %.txt,$^)
 	touch $@
 
 clean:
