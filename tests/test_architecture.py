@@ -56,7 +56,6 @@ ABOUT_THE_PROJECT = {
     "test_architecture.py",
     "test_components.py",
     "test_docs.py",
-    "test_docs_blocks.py",
     "test_docs_notebooks.py",
     "test_commands_page.py",
     "test_docs_papers.py",

@@ -47,9 +47,6 @@ from clinometer.statistics.significance import flip_p_value, holm
 # --- paired: the same contexts --------------------------------------------------------------------
 
 
-"""Comparison of models: hand values, scipy and statsmodels, invariants, errors in one line."""
-
-
 OVERALL = ("R", "R_bias", "R_volatility")
 
 
@@ -322,9 +319,6 @@ def test_errors_are_one_line(change: dict[str, Any], message: str) -> None:
 # --- joint replicates -----------------------------------------------------------------------------
 
 
-"""Joint replicates and Kendall's tau."""
-
-
 def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:
     p = rng.beta(a, b, shape)
     return pair(p)
@@ -385,9 +379,6 @@ def test_interval_of_tau_widens_with_noise() -> None:
     assert low < 0.3 < high
 
 
-"""The mean of J around the samples of a replicate, against one J at a time."""
-
-
 @pytest.mark.parametrize(
     "criterion", [Criterion(), Criterion(norm=1), Criterion(norm=2), Criterion("share")], ids=str
 )
@@ -404,13 +395,7 @@ def test_the_mean_of_j_around_samples(
     np.testing.assert_allclose(around_samples(at, inner, criterion), expected, atol=1e-14)
 
 
-"""Ranks without pairs: the same as those of `compare`, and probabilities that fit together."""
-
-
 # --- non-inferiority: "not worse" at a margin -----------------------------------------------------
-
-
-"""Non-inferiority: the error of "not worse" at the margin, and what each interval says."""
 
 
 def further_by(rng: np.random.Generator, gap: float, contexts: int = 60):  # type: ignore[no-untyped-def]
@@ -454,9 +439,6 @@ def test_a_margin_is_positive() -> None:
 # --- contexts drawn from a corpus -----------------------------------------------------------------
 
 
-"""Differences for a corpus: the error of occurrences, against a plain loop and by coverage."""
-
-
 def drawn(up: np.ndarray, counts: np.ndarray) -> Preferences:
     weights = counts / counts.sum()
     return labelled(pair(up), context_weights=weights, sampling=Sampling.of_counts(counts))
@@ -495,9 +477,6 @@ def test_a_whole_set_has_no_error_for_itself() -> None:
 
 
 # --- models in contexts of their own --------------------------------------------------------------
-
-
-"""Models in contexts of their own: the intervals of both audits, joined."""
 
 
 LEANS = np.linspace(-0.6, 0.6, 8)

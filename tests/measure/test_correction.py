@@ -20,8 +20,6 @@ from clinometer.measure import Preferences, corrected, decompose, estimate_risks
 from clinometer.measure.correction import BiasModel, Sampling, Units
 from clinometer.measure.counting_noise import extrapolation, sampled_correction
 
-"""The corrections: hand values, independent loops, invariants, and a small simulation."""
-
 
 def test_hand_value_at_exact_parity() -> None:
     # s = 0.2, -0.2: mean 0, V = q/(1-q) × 0.04 with q = 1/2, so sigma = 0.2.
@@ -266,9 +264,6 @@ def test_dice_in_a_few_contexts_leave_an_interval_that_says_something() -> None:
 
 
 # --- what an interval speaks of -------------------------------------------------------------------
-
-
-"""What an interval speaks of: coverage for each population, and widths that do not jump."""
 
 
 def preferences(contexts: ContextSet, up: dict[str, np.ndarray]) -> Preferences:

@@ -160,9 +160,6 @@ def test_missing_groups_and_unknown_labels() -> None:
 # --- influence of a context, against decomposing again without it ---------------------------------
 
 
-"""Influence of a context, against decomposing again without it."""
-
-
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("K", [2, 5])

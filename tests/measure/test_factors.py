@@ -29,17 +29,10 @@ from clinometer.measure.factors import (
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.estimate import Estimate
 
-"""Shares of factors: planted models, invariants, and what cannot be told."""
-
-
 WORDINGS, ORDERS, FRAMINGS = 24, 3, 2
-
-
 WORDING, ORDER, FRAMING = (
     a.ravel() for a in np.meshgrid(*map(np.arange, (WORDINGS, ORDERS, FRAMINGS)), indexing="ij")
 )
-
-
 LABELS = {"wording": WORDING, "order": ORDER, "framing": FRAMING}
 
 
@@ -187,9 +180,6 @@ def test_a_group_in_one_unit_takes_no_part() -> None:
 # --- mean squares without the noise of units ------------------------------------------------------
 
 
-"""Mean squares without the noise of units: against pairs of units taken one by one."""
-
-
 def slow_square(
     s: FloatArray, w: FloatArray, units: list[int], levels: list[int], left_out: int | None
 ) -> float:
@@ -299,9 +289,6 @@ def test_counting_noise_is_taken_out_on_average() -> None:
 
 
 # --- in words -------------------------------------------------------------------------------------
-
-
-"""Shares of factors in words."""
 
 
 def test_one_factor_and_none() -> None:

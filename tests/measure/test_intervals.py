@@ -26,9 +26,6 @@ from clinometer.measure.correction import Units
 from clinometer.measure.intervals import Noise, crossing, estimate_grid, inverted, solved
 from clinometer.statistics.arrays import FloatArray
 
-"""Risks with intervals: analytic and scipy checks, invariants, coverage, edge cases."""
-
-
 RISKS = ("R", "R_bias", "R_volatility")
 
 
@@ -289,9 +286,6 @@ def test_a_long_scale_has_the_same_interval_of_r_alone(monkeypatch: pytest.Monke
 
 
 # --- inverted intervals ---------------------------------------------------------------------------
-
-
-"""Inverted intervals: slow implementations, brute force, invariants, coverage."""
 
 
 def made(

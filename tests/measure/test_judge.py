@@ -18,12 +18,7 @@ from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.judge import Confusion, calibrated_risks, unlike, unmixed_criterion
 from clinometer.statistics.arrays import FloatArray
 
-"""Risks as people would have them, from a judge's categories."""
-
-
 MATRIX = np.array([[0.9, 0.1], [0.25, 0.75]])
-
-
 NAMES = ("hire", "reject")
 
 
@@ -118,9 +113,6 @@ def test_sampled_replies_are_held_by_corrected_intervals_and_not_by_plain_ones()
     assert plain_held <= 16
 
 
-"""People's labels against a judge's."""
-
-
 def test_labels_are_counted_and_what_is_no_category_is_left_out() -> None:
     people = ["yes"] * 8 + ["no"] * 6 + ["other", "yes"]
     judge = ["yes"] * 7 + ["no"] + ["no"] * 6 + ["yes", "refusal"]
@@ -164,9 +156,6 @@ def test_a_judge_that_errs_alike_about_all_groups_is_rarely_called_unlike() -> N
         tables = [rng.multinomial([60, 40], [[0.9, 0.1], [0.2, 0.8]]).astype(float) for _ in "xyz"]
         called += unlike([Confusion(("a", "b"), t) for t in tables]) < 0.05
     assert 0.02 <= called / 400 <= 0.09
-
-
-"""J of people's shares from judged counts: close to the truth where the plain one is far off."""
 
 
 CASES = [

@@ -20,8 +20,6 @@ from clinometer.statistics import arrays as arrays_module
 from clinometer.statistics.arrays import FloatArray
 
 M1 = [[0.6, 0.4]] * 3
-
-
 M2 = [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
 
 
@@ -345,15 +343,8 @@ def test_contexts_without_an_answer_are_not_counted() -> None:
 # --- what must hold for any preferences, weights, reference and norm ------------------------------
 
 
-"""What must hold for any preferences, weights, reference and norm."""
-
-
 NORMS = st.one_of(st.just(np.inf), st.floats(1, 40), st.sampled_from([1, 2, 3]))
-
-
 TOLERANCE = 1e-12
-
-
 #: Preferences and the settings of `decompose`.
 Problem = tuple[FloatArray, dict[str, Any]]
 
