@@ -65,7 +65,7 @@ def numbers(result: Comparison) -> list[list[float | None]]:
 
 def flip_p(x: FloatArray, a: FloatArray) -> float:
     """The test from its definition: weights a, values x of each unit; `flip_p_value` is held
-    against enumeration in tests/statistics/test_sign_flips.py."""
+    against enumeration in tests/statistics/test_significance.py."""
     return float(flip_p_value((a / a.sum() * x)[None])[0])
 
 
