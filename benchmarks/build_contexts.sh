@@ -14,7 +14,7 @@ mine() { # NAME SOURCE CORPUS OPTION...
     [ -e "$out/$1.json" ] && return
     name=$1 source=$2 corpus=$3
     shift 3
-    (cd "$corpora" && clinometer mine "$corpus" "$@" --out "$out/$name.csv" --source "$source" --json)
+    (cd "$corpora" && clinometer mine "$corpus" "$@" --out "$out/$name.csv" --set "source=$source" --json)
 }
 
 each() { # TOPIC OPTION...

@@ -126,7 +126,7 @@ FEWER = {
     "study temperature": "--limit 3",
     "reliability audit": "--limit 2",
     "reliability check": "-n 2",
-    "reliability score": "--limit 8 --versions 2",
+    "reliability score": "--limit 8 --set versions=2",
 }
 
 

@@ -295,10 +295,11 @@ def values_from_texts(
 def _value_from_text(kind: Any, name: str, text: str, *, where: str) -> Any:
     from pydantic import TypeAdapter, ValidationError
 
-    setting, hint = _find(kind, name)
+    setting, hint = find_setting(kind, name)
     about = option_of(setting)
     try:
-        value = TypeAdapter(hint).validate_strings(text)
+        parse = TypeAdapter(hint).validate_strings if not about or not about.parse else about.parse
+        value = parse(text)
         if about is not None:
             about.check(name, value)
     except (ValidationError, SettingsError) as error:
@@ -308,15 +309,16 @@ def _value_from_text(kind: Any, name: str, text: str, *, where: str) -> Any:
     return value
 
 
-def _find(kind: Any, name: str) -> tuple[Field[Any], Any]:
-    """The setting of that name and its type, in the dataclass or in a nested one."""
+def find_setting(kind: Any, name: str) -> tuple[Field[Any], Any]:
+    """The setting of that name and its type, in the dataclass or else in a nested one."""
     hints = _hints(kind)
     for setting in fields(kind):
-        inner = dataclass_in(hints[setting.name])
         if setting.name == name:
             return setting, hints[name]
+    for setting in fields(kind):
+        inner = dataclass_in(hints[setting.name])
         if inner is not None and name in _names(inner):
-            return _find(inner, name)
+            return find_setting(inner, name)
     raise KeyError(name)
 
 

@@ -54,7 +54,7 @@ def test_score(files: Path, clinometer: Clinometer) -> None:
     assert done.status == 1
     assert "is below 0.999" in done.err
 
-    done = clinometer(*score, "--dissimilarity", "all-MiniLM-L6-v2", "--json")
+    done = clinometer(*score, "--set", "dissimilarity=all-MiniLM-L6-v2", "--json")
     assert done.status == 0
     assert all(0 < row["dissimilarity"] < 1 for row in json.loads(done.out)["statements"])
 
@@ -75,7 +75,7 @@ def test_an_audit_stops_after_a_step_and_resumes(
     found = json.loads(done.out)
     assert [row["proposer"] for row in found["statements"]] == ["given", "given", "rules"]
     assert "by rules: 1" in clinometer(*audit, "--until", "points").out
-    make = ["--until", "versions", "-n", 2, "--filler", "pocket:bert"]
+    make = ["--until", "versions", "-n", 2, "--set", "filler=pocket:bert"]
     done = clinometer(*audit, *make)
     assert done.status == 0
     assert "versions by filler: 6" in done.out
@@ -88,10 +88,13 @@ def test_an_audit_stops_after_a_step_and_resumes(
         (["audit", "none.csv", "--out", "{}/x"], "no such file"),
         (["audit", "{}/statements.csv", "--out", "{}/x", "--limit", "0"], "--limit"),
         (["audit", "{}/statements.csv", "--out", "{}/x", "--until", "scores"], "until: expected"),
-        (["audit", "{}/statements.csv", "--out", "{}/x", "--as-in-paper"], "with --writer"),
+        (
+            ["audit", "{}/statements.csv", "--out", "{}/x", "--set", "as_in_paper=true"],
+            "with --writer",
+        ),
         (["score", "{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
         (
-            ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--reading", "x"],
+            ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--set", "reading=x"],
             "equation, figure, released",
         ),
     ],

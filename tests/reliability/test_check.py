@@ -17,7 +17,7 @@ from clinometer.reliability.score import cobias
 from clinometer.reliability.statement import Blanks
 
 SENTENCE = "The women at the office are arrogant."
-CHECK = ("reliability", "check", SENTENCE, "--filler", "pocket:bert")
+CHECK = ("reliability", "check", SENTENCE, "--set", "filler=pocket:bert")
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs/check.schema.json").read_text(encoding="utf-8")
 )

@@ -8,17 +8,17 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
-from clinometer.cli.options import DEVICE, SEED, derived
+from clinometer.cli.limits import below, fail
+from clinometer.cli.options import set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.cli.printing import sentence as sentence_of_results
 from clinometer.display.numbers import between, risk
-from clinometer.models import LoadOptions
 from clinometer.reliability.check import Check, check
 from clinometer.reliability.run import edit_verdict
 from clinometer.reliability.variants import VariantSettings
-from clinometer.reliability.variants.make import DEFAULT_FILLER
 
+#: What --set may change.
+KEYS = ("filler", "temperature", "seed", "device")
 #: Questions that one person can be asked at a time.
 _ASKED = 3
 _MEANING = (
@@ -39,13 +39,6 @@ def check_command(
     model: Annotated[
         str | None, opt("A model that proposes blanks and versions.", unset="rules and filler")
     ] = None,
-    filler: Annotated[
-        str | None,
-        opt(
-            "A model that fills blanks.",
-            unset=f"the proposing model if it is local, else {DEFAULT_FILLER}",
-        ),
-    ] = None,
     score_with: Annotated[
         list[str] | None, opt("A scoring model; may be repeated.", unset="pocket:bert")
     ] = None,
@@ -59,15 +52,10 @@ def check_command(
             unset="12, down to 4 for long sentences",
         ),
     ] = None,
-    temperature: Annotated[
-        float, derived(VariantSettings, "temperature")
-    ] = VariantSettings.temperature,
-    seed: SEED = VariantSettings.seed,
-    device: DEVICE = LoadOptions.device,
+    values: Annotated[list[str] | None, set_option(VariantSettings, *KEYS)] = None,
     fail_below: Annotated[
         float | None, opt("Exit with status 1 if the stability is lower.", allowed=ranges.SHARE)
     ] = None,
-    fail_on: FAIL_BELOW_ON = "high",
     json_output: Annotated[
         bool, opt("Print one JSON object (docs/check.schema.json).", "--json")
     ] = False,
@@ -77,14 +65,15 @@ def check_command(
     stability = 1 - COBIAS: 1 if context changes nothing for the scoring models. --edit shows what
     another wording changes.
     """
+    settings = set_settings(VariantSettings(), values, KEYS)
     asked: dict[str, Any] = {
         "model": model,
-        "filler": filler,
+        "filler": settings.filler,
         "models": score_with or ("pocket:bert",),
         "n": n,
-        "temperature": temperature,
-        "seed": seed,
-        "load": LoadOptions(device=device),
+        "temperature": settings.temperature,
+        "seed": settings.seed,
+        "load": settings.load,
     }
     found = check(sentence, targets=target or (), points=points, **asked)
     if edit is not None:
@@ -101,7 +90,7 @@ def check_command(
             _print_edit(before, found, verdict)
         _print(found)
     if fail_below is not None:
-        fail(below("stability", found.estimate, fail_below, fail_on))
+        fail(below("stability", found.estimate, fail_below, "high"))
 
 
 def _print_edit(before: Check, after: Check, verdict: str) -> None:

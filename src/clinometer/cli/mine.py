@@ -9,12 +9,13 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import grouped
+from clinometer.cli.options import grouped, set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import out_files
+from clinometer.contexts.mining.settings import KEYS
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -33,8 +34,8 @@ def mine_command(
     ],
     out: Annotated[Path, opt("The context set to write: a .csv or .csv.gz file.")],
     *,
-    settings: MineSettings,
-    name: Annotated[str | None, opt("Name of the context set.", unset="the file's")] = None,
+    settings: Annotated[MineSettings, "topic", "also", "sample", "seed", "about", "as_in_paper"],
+    values: Annotated[list[str] | None, set_option(MineSettings, *KEYS)] = None,
     explain: Annotated[
         Path | None,
         opt(
@@ -63,6 +64,7 @@ def mine_command(
     """
     if (perplexity_model is None) != (max_perplexity is None):
         raise SettingsError("--perplexity-model and --max-perplexity: expected both or none")
+    settings = set_settings(settings, values, KEYS)
     judge = None
     if perplexity_model is not None:
         require("scoring with a language model", "torch", "transformers")
@@ -79,7 +81,6 @@ def mine_command(
             list(corpus),
             out,
             settings,
-            name=name,
             processes=processes,
             explain=explain,
             fresh=fresh,

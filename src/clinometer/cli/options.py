@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 from rich.markup import escape
 from typer._click.globals import get_current_context
@@ -19,14 +19,19 @@ from clinometer.runs import AuditSettings
 from clinometer.settings import (
     Option,
     dataclass_in,
+    find_setting,
     option,
     option_of,
     set_by_name,
     values_from_texts,
+    with_settings,
 )
 
 if TYPE_CHECKING:
     from clinometer.topics import Topic
+
+
+T = TypeVar("T")
 
 
 class Given(dict[str, Any]):
@@ -142,20 +147,48 @@ def load_values(texts: Sequence[str] | None) -> dict[str, Any]:
     return values_from_texts(LoadOptions, texts or (), list(LOAD_KEYS), where="--load")
 
 
-def load_parameter() -> Parameter:
+def load_option() -> Any:
     """--load KEY=VALUE; --help-all lists the keys under it."""
     keys = {
         name: (about.help, about.unset or ("" if default is None else str(default)))
         for name, (about, default) in LOAD_KEYS.items()
     }
-    about = opt(
+    return opt(
         "KEY=VALUE: how models are loaded and asked; may be repeated. For one model alone: "
         "MODEL?KEY=VALUE&KEY=VALUE.",
         keys=keys,
         panel="Model",
     )
-    typed = Annotated[list[str] | None, about]
+
+
+def load_parameter() -> Parameter:
+    """The parameter of `load_option`."""
+    typed = Annotated[list[str] | None, load_option()]
     return Parameter(LOAD, Parameter.KEYWORD_ONLY, default=None, annotation=typed)
+
+
+def set_option(kind: type, *names: str) -> Any:
+    """The typer option --set KEY=VALUE for settings that few people change; `set_settings` reads
+    it."""
+    keys = {}
+    for name in names:
+        setting, _ = find_setting(kind, name)
+        about = option_of(setting)
+        if about is None:
+            raise TypeError(f"{kind.__name__}.{name} is not an option")
+        default = "" if setting.default in (None, "") else str(setting.default)
+        keys[name] = (about.help, about.unset or default)
+    return opt("KEY=VALUE: a setting of the method; may be repeated.", "--set", keys=keys)
+
+
+def set_settings(settings: T, texts: Sequence[str] | None, names: Sequence[str]) -> T:
+    """The settings with what --set says of `names`; a field of its own goes before one of the same
+    name in a nested dataclass (a topic has a source too)."""
+    values = values_from_texts(type(settings), texts or (), names, where="--set")
+    own = {field.name for field in fields(settings)} & values.keys()  # type: ignore[arg-type]
+    nested = {name: value for name, value in values.items() if name not in own}
+    changed: T = replace(settings, **{name: values[name] for name in own})  # type: ignore[type-var]
+    return with_settings(changed, nested)
 
 
 def derived(kind: type, name: str) -> Any:

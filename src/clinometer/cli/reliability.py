@@ -12,21 +12,21 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
-from clinometer.cli.options import grouped
+from clinometer.cli.limits import below, fail
+from clinometer.cli.options import derived, load_option, load_values, set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
-from clinometer.models import LoadOptions
 from clinometer.reliability import (
     ReliabilitySettings,
     load_statements,
     read_variants,
     score_reliability,
 )
-from clinometer.reliability.blanks import PAPER_TEMPERATURE, PointSettings
+from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
+from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.run import reading_notes
 from clinometer.reliability.validation_status import (
     read_validation,
@@ -35,6 +35,7 @@ from clinometer.reliability.validation_status import (
 )
 from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
+from clinometer.settings import with_settings
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from clinometer.reliability import ReliabilityRun, Statement
     from clinometer.reliability.audit import PreparedBenchmark
-    from clinometer.reliability.dissimilarity import Embed
 
 StatementsArgument = Annotated[
     list[str],
@@ -81,38 +81,26 @@ _VALIDATION = Annotated[
         unset="the result is labelled not validated",
     ),
 ]
-_DISSIMILARITY = Annotated[
-    str | None,
-    opt(
-        "Also measure how far context moves the meaning (Eq. 1), by a sentence-transformers model "
-        "such as all-MiniLM-L6-v2.",
-        "--dissimilarity",
-        advanced=True,
-    ),
-]
-_MAX_DISSIMILARITY = Annotated[
-    float | None,
-    opt(
-        "With --dissimilarity: leave out versions that are farther than this from their statement.",
-        "--max-dissimilarity",
-        allowed=ranges.SHARE,
-        unset="no limit",
-        advanced=True,
-    ),
-]
-_TOP = Annotated[
-    int, opt("Number of least stable statements to show.", allowed=ranges.COUNT_OR_0, advanced=True)
-]
 _FRESH = Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")]
 _FAIL_BELOW = Annotated[
     float | None, opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE)
 ]
 
 
+#: Least stable statements that are printed.
+_SHOWN = 5
+#: What --set may change.
+SCORE_KEYS = (
+    *("reading", "masking", "normalise", "special_tokens", "duplicates", "versions"),
+    *("keep_changed", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
+)
+AUDIT_KEYS = (
+    *("as_in_paper", "attempts", "retry_temperature", "parser", "filler", "temperature", "rounds"),
+    *("reading", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
+)
 _UNSET = (VariantSettings.filler, VariantSettings.temperature)
 
 
-@grouped
 def audit_command(
     sources: StatementsArgument,
     out: Annotated[Path, opt("Folder for every step's file and the report; resumed.")],
@@ -138,16 +126,10 @@ def audit_command(
         Path | None,
         opt("Statements with context_points to show to the writer as examples.", advanced=True),
     ] = None,
-    dissimilarity: _DISSIMILARITY = None,
-    max_dissimilarity: _MAX_DISSIMILARITY = None,
-    *,
-    points: Annotated[PointSettings, "as_in_paper", "attempts", "retry_temperature", "parser"],
-    versions: Annotated[VariantSettings, "n", "filler", "temperature", "rounds"],
-    scoring: Annotated[ReliabilitySettings, "reading", "level", "seed", "device"],
-    top: _TOP = 5,
+    n: Annotated[int, derived(VariantSettings, "n")] = VariantSettings.n,
+    values: Annotated[list[str] | None, set_option(BenchmarkSettings, *AUDIT_KEYS)] = None,
     fresh: _FRESH = False,
     fail_below: _FAIL_BELOW = None,
-    fail_on: FAIL_BELOW_ON = "high",
     json_output: JSON = False,
 ) -> None:
     """From a benchmark's files to a report: pairs, target terms, blanks, versions, scores, ranks.
@@ -156,34 +138,23 @@ def audit_command(
     and to redo what depends on an edited file: statements that have changed are scored again and
     shown before and after. Benchmarks contain offensive sentences.
     """
-    from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
     from clinometer.reliability.run import data_card
     from clinometer.report.export import write_files
     from clinometer.report.reliability import write_reliability_report
 
+    settings = set_settings(BenchmarkSettings(), values, AUDIT_KEYS)
+    points = replace(settings.points, model=writer, examples=_examples(examples))
+    versions = replace(settings.variants, model=writer, n=n)
     if points.as_in_paper:
         if writer is None or (versions.filler, versions.temperature) != _UNSET:
             raise SettingsError(
-                "--as-in-paper: expected with --writer, without --filler and --temperature"
+                "as_in_paper: expected with --writer, without filler and temperature"
             )
         versions = replace(versions, temperature=PAPER_TEMPERATURE, filler=NO_FILLER)
-    seed, load = scoring.seed, scoring.load
-    shown = () if examples is None else load_statements(examples)
-    settings = BenchmarkSettings(
-        points=replace(
-            points,
-            model=writer,
-            examples=tuple((s.text, s.points) for s in shown if s.points),
-            seed=seed,
-            load=load,
-        ),
-        variants=replace(versions, model=writer, seed=seed, load=load),
-        scoring=replace(scoring, versions=None),
-    )
-    statements = read_statements(sources, format=format, limit=limit, seed=seed)
+    settings = replace(settings, points=points, variants=versions)
+    statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
     names = [] if until is not None else _scoring_models(models)
     work: dict[str, Any] = {"settings": settings, "fresh": fresh}
-    work["embed"] = _embed(dissimilarity, load)
     with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
         if until is not None:
             prepared = prepare_benchmark(statements, out, until=until, stage=watch.stage, **work)
@@ -195,7 +166,6 @@ def audit_command(
                 variants=None if variants is None else read_variants(variants),
                 stage=watch.stage,
                 validation=read_validation(validation),
-                max_dissimilarity=max_dissimilarity,
                 **work,
             )
     if until is not None:
@@ -215,17 +185,16 @@ def audit_command(
         print_json(content | {"steps": audit.counts, "changes": plain_records(audit.changes)})
     else:
         _print_changes(audit.changes)
-        _print_run(audit.run, top=top)
+        _print_run(audit.run)
         edit = "edit the statements and rerun the command to see before and after"
         console().print(
             f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}, card.md. "
             f"Next: open {out / 'report.html'}; {edit}",
             soft_wrap=True,
         )
-    _check_stability(audit.run, fail_below, fail_on)
+    _check_stability(audit.run, fail_below)
 
 
-@grouped
 def score_command(
     sources: StatementsArgument,
     variants: VariantsOption,
@@ -238,30 +207,10 @@ def score_command(
     format: FormatOption = None,
     limit: LimitOption = None,
     validation: _VALIDATION = None,
-    dissimilarity: _DISSIMILARITY = None,
-    max_dissimilarity: _MAX_DISSIMILARITY = None,
-    *,
-    settings: Annotated[
-        ReliabilitySettings,
-        "reading",
-        "masking",
-        "normalise",
-        "special_tokens",
-        "duplicates",
-        "versions",
-        "keep_changed",
-        "level",
-        "seed",
-        "device",
-        "dtype",
-    ],
-    batch_tokens: Annotated[
-        int | None, opt("Tokens per batch.", allowed=ranges.COUNT, panel="Model", advanced=True)
-    ] = None,
-    top: _TOP = 5,
+    values: Annotated[list[str] | None, set_option(ReliabilitySettings, *SCORE_KEYS)] = None,
+    load: Annotated[list[str] | None, load_option()] = None,
     fresh: _FRESH = False,
     fail_below: _FAIL_BELOW = None,
-    fail_on: FAIL_BELOW_ON = "high",
     json_output: JSON = False,
 ) -> None:
     """Score how much plausible context changes each statement.
@@ -269,7 +218,8 @@ def score_command(
     stability = 1 - COBIAS: 1 if context changes nothing. Rerun the same command to resume an
     interrupted run.
     """
-    settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
+    settings = set_settings(ReliabilitySettings(), values, SCORE_KEYS)
+    settings = with_settings(settings, load_values(load))
     statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
     names = _scoring_models(models)
     versions = read_variants(variants)
@@ -282,21 +232,18 @@ def score_command(
             settings=settings,
             progress=watch,
             validation=read_validation(validation),
-            embed=_embed(dissimilarity, settings.load),
-            max_dissimilarity=max_dissimilarity,
             **work,
         )
     if table is not None:
         write_frame(run.statements, table)
-    content = _run_json(run)
-    if not json_output:
-        _print_run(run, top=top)
     if json_output:
-        print_json(content)
-    elif run.path is not None:
-        line = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
-        console().print(line, soft_wrap=True)
-    _check_stability(run, fail_below, fail_on)
+        print_json(_run_json(run))
+    else:
+        _print_run(run)
+        if run.path is not None:
+            line = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
+            console().print(line, soft_wrap=True)
+    _check_stability(run, fail_below)
 
 
 def read_statements(
@@ -331,12 +278,10 @@ def _scoring_models(names: list[str] | None) -> list[str]:
     return models
 
 
-def _embed(model: str | None, load: LoadOptions) -> Embed | None:
-    if model is None:
-        return None
-    from clinometer.models.texts.embeddings import SentenceEncoder
-
-    return SentenceEncoder(model, device=load.device).embed
+def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
+    """Statements with their blanks, to show to the writer."""
+    shown = () if path is None else load_statements(path)
+    return tuple((s.text, s.points) for s in shown if s.points)
 
 
 def _run_json(run: ReliabilityRun) -> dict[str, Any]:
@@ -348,7 +293,7 @@ def _run_json(run: ReliabilityRun) -> dict[str, Any]:
     }
 
 
-def _print_run(run: ReliabilityRun, *, top: int) -> None:
+def _print_run(run: ReliabilityRun) -> None:
     """The means, the least stable statements, and what a reader must know."""
     frame = run.statements
     names = ", ".join(m.id for m in run.record.models)
@@ -358,7 +303,7 @@ def _print_run(run: ReliabilityRun, *, top: int) -> None:
         if mean is not None:
             table.add_row(name, f"{mean.value:.3f}", between(mean.low, mean.high))
     table.print(console())
-    worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
+    worst = frame[frame["stability"].notna()].sort_values("stability").head(_SHOWN)
     if len(worst):
         rows = TerminalTable("Least stable").add_text("id").add_numbers("stability")
         rows.add_text("statement")
@@ -382,7 +327,7 @@ def _print_changes(changes: pd.DataFrame) -> None:
     table.print(console())
 
 
-def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str) -> None:
+def _check_stability(run: ReliabilityRun, fail_below: float | None) -> None:
     stability = run.summary["stability"]
     if stability is None:
         raise SettingsError(
@@ -390,7 +335,7 @@ def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str
             "and compare the ids of statements and versions"
         )
     if fail_below is not None:
-        fail(below("stability", stability, fail_below, fail_on))
+        fail(below("stability", stability, fail_below, "high"))
 
 
 def _print_prepared(prepared: PreparedBenchmark, *, json_output: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,13 +12,13 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import LEVEL, SEED
+from clinometer.cli.options import set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability import write_frame
 from clinometer.display.numbers import between, p_value, risk
 from clinometer.errors import SettingsError, TableError
-from clinometer.runs import AuditSettings
+from clinometer.settings import option
 
 if TYPE_CHECKING:
     from clinometer.measure import Estimate
@@ -32,6 +33,25 @@ RatingsArgument = Annotated[
         help="Judgements: id and one column per annotator, or id, annotator, value.",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateSettings:
+    """When an item is accepted, and the statistics."""
+
+    accept: str | None = option(
+        None, help="Judgements that accept an item, separated by commas.", unset="yes"
+    )
+    share: str = option("2/3", help="Share of judgements that must accept an item.")
+    judgements: int = option(
+        2, help="Minimum number of judgements for an item to be accepted.", allowed=ranges.COUNT
+    )
+    level: float = option(0.95, help="Confidence level of the intervals.", allowed=ranges.LEVEL)
+    seed: int = option(0, help="Random seed.", allowed=ranges.SEED)
+
+
+#: What --set may change.
+KEYS = tuple(setting.name for setting in fields(ValidateSettings))
 
 
 def validate_command(
@@ -75,21 +95,6 @@ def validate_command(
         Path | None,
         opt("The table that was judged; --accepted then contains its rows, joined by id."),
     ] = None,
-    accept: Annotated[
-        list[str] | None,
-        opt("A judgement that accepts an item; may be repeated.", unset="yes", advanced=True),
-    ] = None,
-    share: Annotated[
-        str, opt("Share of judgements that must accept an item.", advanced=True)
-    ] = "2/3",
-    judgements: Annotated[
-        int,
-        opt(
-            "Minimum number of judgements for an item to be accepted.",
-            allowed=ranges.COUNT,
-            advanced=True,
-        ),
-    ] = 2,
     stratified: Annotated[
         bool,
         opt(
@@ -98,8 +103,7 @@ def validate_command(
             advanced=True,
         ),
     ] = False,
-    level: LEVEL = AuditSettings.level,
-    seed: SEED = AuditSettings.seed,
+    values: Annotated[list[str] | None, set_option(ValidateSettings, *KEYS)] = None,
     json_output: JSON = False,
 ) -> None:
     """Do the annotators agree, and does a score agree with them? The truth test of runs.
@@ -113,16 +117,17 @@ def validate_command(
     from clinometer.reliability.people.agreement import parse_share
 
     judged = read_ratings(ratings, columns=annotators)
-    statistics: dict[str, Any] = {"level": level, "seed": seed}
+    settings = set_settings(ValidateSettings(), values, KEYS)
+    statistics: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
     if scores and (accepted or dataset or stratified):
         raise SettingsError("--accepted, --dataset, --stratified: expected without SCORES")
     if not scores:
         if out is not None:
             raise SettingsError("--out: expected SCORES with it; --accepted writes accepted items")
-        categories = tuple(a.strip().lower() for a in accept or ["yes"])
-        rule = Rule(categories, parse_share(share), judgements)
-        always = accept is not None or accepted is not None
-        sample = judged.stratified(seed=seed) if stratified else judged
+        categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
+        rule = Rule(categories, parse_share(settings.share), settings.judgements)
+        always = settings.accept is not None or accepted is not None
+        sample = judged.stratified(seed=settings.seed) if stratified else judged
         _agreement(judged, sample, rule, accepted, dataset, always, json_output, statistics)
     elif any(path.is_dir() for path in scores):
         statistics["high"] = high
@@ -130,8 +135,8 @@ def validate_command(
     elif len(scores) > 1 or out is not None:
         raise SettingsError("SCORES: expected one table, or folders of runs (for --out too)")
     else:
-        values, texts = _read_scores(scores[0], column)
-        result = validate(judged, values, texts=texts, score=column, **statistics)
+        by_id, texts = _read_scores(scores[0], column)
+        result = validate(judged, by_id, texts=texts, score=column, **statistics)
         if json_output:
             print_json(result.to_dict())
         else:

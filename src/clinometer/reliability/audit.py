@@ -167,6 +167,7 @@ def prepare_benchmark(
         raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
     folder = BenchmarkFolder(out)
     settings = settings or BenchmarkSettings()
+    embed = embed or settings.scoring.open_embed()
     with folder.opened(_identity(statements, given=False), fresh=fresh):
         return _prepare(folder, statements, until, settings, fresh, stage, embed)
 
@@ -182,13 +183,13 @@ def audit_benchmark(
     stage: Stage = _silent,
     validation: ValidationRecord | None = None,
     embed: Embed | None = None,
-    max_dissimilarity: float | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions and scores for the statements of a benchmark, in the folder
     `out`. The same call resumes; statements that have changed since are scored again, and compared
-    with what they were. `variants` are used instead of new versions; `validation`, `embed`
-    and `max_dissimilarity` as in `score_reliability`."""
+    with what they were. `variants` are used instead of new versions; `validation` and
+    `embed` as in `score_reliability`."""
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
+    embed = embed or settings.scoring.open_embed()
     with folder.opened(_identity(statements, given=variants is not None), fresh=fresh):
         earlier = _earlier_scores(folder.path / "run")
         until = VERSIONS if variants is None else POINTS
@@ -206,7 +207,6 @@ def audit_benchmark(
             progress=partial(stage, "scores", "texts"),
             validation=validation,
             embed=embed,
-            max_dissimilarity=max_dissimilarity,
         )
     changes = changed_statements(earlier, run.statements)
     return BenchmarkAudit(folder.path, run, changes, prepared.counts)

@@ -115,6 +115,21 @@ class ReliabilitySettings:
     versions: int | None = _scoring(
         40, help="Use at most this many versions of each statement.", allowed=COUNT
     )
+    dissimilarity: str | None = _scoring(
+        None,
+        help="Also measure how far context moves the meaning (Eq. 1), by a sentence-transformers "
+        "model such as all-MiniLM-L6-v2.",
+        unset="not measured",
+        advanced=True,
+    )
+    max_dissimilarity: float | None = _scoring(
+        None,
+        help="With dissimilarity: leave out versions that are farther than this from their "
+        "statement.",
+        allowed=SHARE,
+        unset="no limit",
+        advanced=True,
+    )
     keep_changed: bool = _scoring(
         False,
         help="Keep versions in which the target term is gone, instead of dropping them.",
@@ -128,6 +143,14 @@ class ReliabilitySettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    def open_embed(self) -> Embed | None:
+        """What compares meanings; None if dissimilarity is not asked for."""
+        if self.dissimilarity is None:
+            return None
+        from clinometer.models.texts.embeddings import SentenceEncoder  # loads torch
+
+        return SentenceEncoder(self.dissimilarity, device=self.load.device).embed
 
     @property
     def text_options(self) -> TextOptions:
@@ -167,7 +190,6 @@ def score_reliability(
     progress: Progress | None = None,
     validation: ValidationRecord | None = None,
     embed: Embed | None = None,
-    max_dissimilarity: float | None = None,
     **options: Any,
 ) -> ReliabilityRun:
     """Score how much context changes each statement for the models, and their mean.
@@ -179,9 +201,10 @@ def score_reliability(
     shares no text, is refused, or with `renew` replaced.
 
     `validation` is the passed truth test of the same models and versions; without one the result
-    is labelled "not validated". `embed` adds columns that say how far the versions move the meaning
-    (Eq. 1): `dissimilarity` among them, and `distance_to_statement`. Versions farther from their
-    statement than `max_dissimilarity` are left out and counted.
+    is labelled "not validated". `embed`, or the model that the setting `dissimilarity` names, adds
+    columns that say how far the versions move the meaning (Eq. 1): `dissimilarity` among them, and
+    `distance_to_statement`. Versions farther from their statement than `max_dissimilarity` are
+    left out and counted.
 
     Settings are given by name (`level=0.9`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
@@ -192,11 +215,11 @@ def score_reliability(
         raise SettingsError(f"models: expected one or several, each once; found {names}")
     versions, too_far = VariantSet.read(variants), 0
     given = [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements]
-    if max_dissimilarity is not None:
-        SHARE.check("max_dissimilarity", max_dissimilarity)
+    embed = embed or settings.open_embed()
+    if settings.max_dissimilarity is not None:
         if embed is None:
             raise SettingsError("max_dissimilarity: expected what measures it (dissimilarity)")
-        versions, too_far = nearby(given, versions, embed, limit=max_dissimilarity)
+        versions, too_far = nearby(given, versions, embed, limit=settings.max_dissimilarity)
     texts = collect_texts(given, versions, settings)
     record = ReliabilityRecord(
         schema_version=SCHEMA_VERSION,

@@ -124,7 +124,7 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
     }
     assert [sum(contexts.counts) for contexts in sets.values()] == [10, 9, 1]
     assert sets[0.87].metadata.dropped["confidence below the minimum"] == 1
-    assert "--min-confidence 0.96" in (sets[0.96].metadata.command or "")
+    assert "--set min_confidence=0.96" in (sets[0.96].metadata.command or "")
 
 
 def test_several_topics_share_one_parse(
@@ -328,9 +328,12 @@ def test_the_command_mines_and_prints_a_summary(
     corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]
 ) -> None:
     out = tmp_path / "c.csv"
-    done = clinometer("mine", corpus(12), "--out", out, "--json")
+    keys = ("--set", "source=our own", "--set", "links=clause")
+    done = clinometer("mine", corpus(12), "--out", out, "--json", *keys)
     assert done.status == 0, done.err
     result = json.loads(done.out)
+    assert result["source"] == "our own"
+    assert result["command"].endswith("--set links=clause")
     assert result["contexts"] == len(load_contexts(out))
     assert result["occurrences"] == 24
     wrong = clinometer("mine", tmp_path / "none.txt", "--out", out)

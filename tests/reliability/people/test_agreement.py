@@ -175,7 +175,7 @@ def test_the_command_writes_the_final_dataset(
     assert "1 of 2 items accepted" in done.out
     assert "66.67%" in done.out
     assert out.read_text() == "id,sentence,target_term\na,A.,y\n"
-    wrong = clinometer("reliability", "validate", ratings, "--accept", "maybe")
+    wrong = clinometer("reliability", "validate", ratings, "--set", "accept=maybe")
     assert wrong.status == 2
     assert "expected one of no, yes" in wrong.err
     assert clinometer("reliability", "validate", tmp_path / "none.csv").status == 2

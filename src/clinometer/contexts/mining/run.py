@@ -26,7 +26,7 @@ from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetad
 from clinometer.contexts.mining.corpora import Source, articles, find_sources
 from clinometer.contexts.mining.languages import Language, decide_each, open_languages
 from clinometer.contexts.mining.languages.shared import Decision
-from clinometer.contexts.mining.settings import MineSettings
+from clinometer.contexts.mining.settings import KEYS, MineSettings
 from clinometer.contexts.mining.work_folder import SourceCounts, Tally, TemplateCount, WorkFolder
 from clinometer.errors import ContextError, InputError
 from clinometer.storage.atomic import output_file
@@ -263,7 +263,7 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
         if value != getattr(default, option):
             text = ",".join(value) if isinstance(value, tuple) else value
             text = f"{text:g}" if isinstance(text, float) else text
-            words.append(f"--{option.replace('_', '-')} {text}")
+            words.append(f"--set {option}={text}" if option in KEYS else f"--{option} {text}")
     return " ".join(words)
 
 

@@ -45,6 +45,10 @@ def parse_links(text: str) -> tuple[str, ...]:
     return tuple(link.strip() for link in text.split(",") if link.strip())
 
 
+#: Settings that the command takes as --set KEY=VALUE.
+KEYS = ("strategy", "links", "parser", "resolver", "min_confidence", "field", "min_count", "source")
+
+
 @dataclass(frozen=True, kw_only=True)
 class MineSettings:
     """Everything that affects the result; the distribution of the work does not."""

@@ -282,5 +282,5 @@ def parse_share(text: str) -> Fraction:
         return Fraction(number) / (100 if number != text.strip() else 1)
     except (ValueError, ZeroDivisionError) as error:
         raise SettingsError(
-            f"--share: expected a share such as 2/3 or 0.75, found {text!r}"
+            f"share: expected a share such as 2/3 or 0.75, found {text!r}"
         ) from error
