@@ -163,9 +163,6 @@ ALL: dict[str, Callable[[int], Any]] = {
     "coverage": lambda w: charts.coverage(COVERAGE, threshold=1e-3, width=w),
     "convergence": lambda w: charts.convergence(CONVERGENCE, width=w),
     "plane": lambda w: charts.plane(RISKS, width=w),
-    "plane of numbers": lambda w: charts.plane(
-        RISKS.assign(number=["1", "2", "3", "4", ""], href="models/a.html"), width=w
-    ),
     "plane of series": lambda w: charts.plane(
         RISKS.assign(series=list("aabbb"), order=range(5)), width=w
     ),

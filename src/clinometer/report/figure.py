@@ -177,8 +177,6 @@ def inline(svg: str, *, key: str, label: str) -> str:
     for element in elements:
         element.tag = _local(element.tag)
         element.attrib = dict(_attributes(element.attrib, ids))
-        if element.tag == "a":  # an image holds no links: a script may follow it
-            element.tag, element.attrib = "g", {"data-point": element.attrib["href"]}
         if element.tag == "text" and (meaning := _meaning("".join(element.itertext()))):
             element.attrib["data-tip"] = meaning
     _leave_out(root, _is_hidden)

@@ -33,7 +33,6 @@ from clinometer.report.charts.style import (
     SOFT,
     VOLATILITY,
     WIDE,
-    Plot,
     above,
     altair,
     category_colours,
@@ -42,8 +41,6 @@ from clinometer.report.charts.style import (
     fitted,
     is_narrow,
     model_colours,
-    name_points,
-    paths,
     rows,
     signed_axis,
     text_width,
@@ -714,6 +711,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 _RADIUS = 4.0  # of a point without a size
+_NAME_ROOM = 90  # pixels for a name
 
 
 def regression(
@@ -765,9 +763,10 @@ def regression(
                 domain=[0, float(frame["size"].max())], range=areas
             )
         )
+    height = 230 if narrow else 300
+    per_pixel = ((ends[1] - ends[0]) / (width - AXIS), (top - low) / height)
     frame["radius"] = _radii(frame["size"], areas) if sized else _RADIUS
-    named, height = _named(frame), 230 if narrow else 300
-    plot = Plot(ends, (low, top), width - AXIS, height)
+    names = _beside_points(frame.loc[_named(frame, per_pixel)], sum(ends) / 2, per_pixel[0])
     layers = [
         alt.Chart(rows(line))
         .mark_area(opacity=0.16, color=INK, clip=True)
@@ -776,12 +775,13 @@ def regression(
         alt.Chart(rows(line))
         .mark_line(color=INK, strokeWidth=2, clip=True)
         .encode(x="x:Q", y="y:Q"),
-        *name_points(
-            frame.loc[named],
-            plot,
-            others=frame.drop(index=named),
-            lines=paths(line.assign(only=0), "x", "y", by="only", order="x"),
-            size=11,
+        *(
+            alt.Chart(rows(part))
+            .mark_text(align=align, fontSize=11, **look)
+            .encode(x="x:Q", y="y:Q", text="label:N")
+            for align, part in names.groupby("align")
+            # The colour of the page around each letter, so that no line runs through a name.
+            for look in ({"color": PAGE, "stroke": PAGE, "strokeWidth": 2.5}, {"color": INK})
         ),
     ]
     return fitted(alt.layer(*layers), width, height)
@@ -805,11 +805,26 @@ def _sizes(size: pd.Series) -> list[float]:
     return [v for v in (10, 100, 500, 1000, 5000, 10_000, 100_000, 1e6) if top / 30 <= v <= top][:3]
 
 
-def _named(frame: pd.DataFrame) -> list[int]:
-    """The outermost points, which readers notice first."""
+def _named(frame: pd.DataFrame, per_pixel: tuple[float, float]) -> list[int]:
+    """The outermost points, which readers notice first; of two whose names would meet, one."""
     if frame.empty:
         return []
     picked = [frame["x"].idxmax(), frame["y"].idxmax(), frame["y"].idxmin(), frame["x"].idxmin()]
     if "size" in frame and frame["size"].notna().any():
         picked.append(frame["size"].idxmax())
-    return list(dict.fromkeys(int(str(i)) for i in picked))
+    at = frame[["x", "y"]].to_numpy(dtype=float) / np.array(per_pixel)
+    named: list[int] = []
+    for point in (int(str(i)) for i in picked):
+        apart = np.abs(at[named] - at[point])
+        if not ((apart[:, 0] < 2 * _NAME_ROOM) & (apart[:, 1] < 14)).any():
+            named.append(point)
+    return named
+
+
+def _beside_points(points: pd.DataFrame, middle: float, per_pixel: float) -> pd.DataFrame:
+    """Where the names of points begin or end: on the side with more room."""
+    right = points["x"] < middle
+    step = (points["radius"] + 4) * per_pixel
+    return points.assign(
+        x=points["x"] + step.where(right, -step), align=np.where(right, "left", "right")
+    )

@@ -23,7 +23,6 @@ from clinometer.report.charts.one_model import (
     share_axis,
 )
 from clinometer.report.charts.style import (
-    AXIS,
     BESIDE,
     BIAS,
     INK,
@@ -34,7 +33,6 @@ from clinometer.report.charts.style import (
     SOFT,
     VOLATILITY,
     WIDE,
-    Plot,
     above,
     altair,
     category_colours,
@@ -43,8 +41,7 @@ from clinometer.report.charts.style import (
     fitted,
     is_narrow,
     model_colours,
-    name_points,
-    paths,
+    numbered_points,
     rows,
     signed_axis,
     wrap_axis_title,
@@ -562,16 +559,12 @@ def _outermost(frame: pd.DataFrame, low: float, high: float) -> pd.DataFrame:
     return pd.concat(out) if out else empty
 
 
-_RADIUS = 6.0  # of a point, with its rim
-
-
 def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     """Models in the plane of bias risk and volatility risk; R is constant along the diagonals.
 
     table: name, R_bias, R_volatility; optionally their _low and _high; `series` (models joined by
     a line, such as one family in several sizes, or before and after alignment) and `order` in it.
-    With `number` and `href` a point shows its number ("" for none) instead of its name and links
-    there.
+    A key below the chart says whose the numbers are.
     """
     alt = altair()
     narrow = is_narrow(width)
@@ -599,12 +592,11 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=digits))
     names = list(dict.fromkeys(frame["series"]))
     single = len(names) == len(frame)
-    palette = [BIAS] if "number" in frame else model_colours(len(names))
     colour = alt.Color(
         "series:N",
         legend=None if single else alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 4),
     )
-    colour = colour.scale(domain=names, range=palette)
+    colour = colour.scale(domain=names, range=model_colours(len(names)))
     base = alt.Chart(rows(frame))
     layers = [
         alt.Chart(rows(_diagonals(right, top)))
@@ -621,50 +613,12 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         layers.insert(
             1, base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, order="order:Q")
         )
-    if "number" in frame:
-        return fitted(alt.layer(*layers, *_numbered_points(frame, x, y)), width, height)
-    layers.append(
-        base.mark_circle(size=90, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
-            x=x, y=y, color=colour, description="about:N"
-        )
-    )
-    plot = Plot((0, right), (0, top), width - AXIS, height)
-    points = frame.assign(x=frame["R_bias"], y=frame["R_volatility"], radius=_RADIUS)
-    joined = paths(frame, "R_bias", "R_volatility", by="series", order="order")
-    layers += name_points(points, plot, lines=[*_crosses(frame), *joined])
+    layers += numbered_points(frame, x=x, y=y, colour=colour, width=width)
     return fitted(alt.layer(*layers), width, height)
-
-
-def _numbered_points(frame: pd.DataFrame, x: Any, y: Any) -> list[Any]:
-    """Points with their numbers inside, the lowest number on top; those without one are grey."""
-    alt = altair()
-    frame = frame.assign(
-        fill=[BIAS if number else MARK for number in frame["number"]],
-        area=[230 if number else 90 for number in frame["number"]],
-        href=[f"file://{href}" for href in frame["href"]],  # relative: Vega has a base for others
-    )
-    base = alt.Chart(rows(frame.iloc[::-1])).encode(x=x, y=y, href="href:N")
-    return [
-        base.mark_circle(opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
-            color=alt.Color("fill:N", scale=None),
-            size=alt.Size("area:Q", scale=None),
-            description="about:N",
-        ),
-        base.mark_text(color=PAGE, fontSize=9, fontWeight="bold").encode(text="number:N"),
-    ]
 
 
 def _end(frame: pd.DataFrame) -> float:
     return max(0.02, 1.2 * float(frame.max().max()))
-
-
-def _crosses(frame: pd.DataFrame) -> list[tuple[float, float, float, float]]:
-    """The intervals: x, y, x, y."""
-    bias, swing = frame["R_bias"], frame["R_volatility"]
-    return [
-        *zip(frame["R_bias_low"], swing, frame["R_bias_high"], swing, strict=True),
-        *zip(bias, frame["R_volatility_low"], bias, frame["R_volatility_high"], strict=True),
-    ]
 
 
 def _diagonals(right: float, top: float) -> pd.DataFrame:
@@ -681,7 +635,6 @@ def _diagonals(right: float, top: float) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["level", "R_bias", "R_volatility"])
 
 
-_TREND_RADIUS = 5.0
 _COLOURS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
 
 
@@ -689,7 +642,7 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     """R, R^b and R^v against a size on a logarithmic axis.
 
     table: name, measure (R, R_bias, R_volatility), x, value, low, high, optionally series; models
-    of one series are joined by a line.
+    of one series are joined by a line. R has the number of its model, and a key the names.
     """
     alt = altair()
     narrow = is_narrow(width)
@@ -712,23 +665,13 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
     base = alt.Chart(rows(frame))
     height = 230 if narrow else 280
-    plot = Plot((low / 1.35, high * 1.35), (0, room), width - AXIS, height, log_x=True)
-    points = frame.assign(y=frame["value"], radius=_TREND_RADIUS)
-    highest = frame["measure"] == "R"
-    spans = zip(frame["x"], frame["low"], frame["x"], frame["high"], strict=True)
     layers = [
         base.transform_filter("datum.low !== null")
         .mark_rule(strokeWidth=2, opacity=0.5)
         .encode(x=x, y=alt.Y("low:Q", title="risk ↑ higher"), y2="high:Q", color=colour),
         base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="line:N"),
         base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, description="about:N"),
-        *name_points(
-            points[highest],
-            plot,
-            others=points[~highest],
-            lines=[*spans, *paths(frame, "x", "value", by="line", order="x")],
-            size=11,
-        ),
+        *numbered_points(frame[frame["measure"] == "R"], x=x, y=y, colour=colour, width=width),
     ]
     return fitted(alt.layer(*layers), width, height)
 

@@ -11,18 +11,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clinometer.display.text import brief, visible
 from clinometer.extras import require
-from clinometer.statistics.arrays import FloatArray
 
 #: name -> (light, dark). Each light colour is unique: pages search for it.
 PALETTE: Mapping[str, tuple[str, str]] = {
@@ -216,321 +211,38 @@ def wrap_axis_title(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-# --- Label placement: a position next to each point, none over another label or point ------------
+def numbered_points(frame: pd.DataFrame, *, x: Any, y: Any, colour: Any, width: int) -> list[Any]:
+    """Points with their numbers inside, the first on top, and a key of the names below the chart.
 
-
-Box = tuple[float, float, float, float]
-
-_SWEEPS = 4
-_HALF_LINE = 7.0  # a line of 12 pixels and its air
-_GAPS = (7.0, 11.0, 15.0, 20.0, 27.0, 38.0, 50.0)  # from the edge of a point to its label
-_JOINED = 10.0  # a gap from which on a line joins the two
-_NEAR = 70.0  # between points that are neighbours
-_ANGLES = np.arange(24) * (np.pi / 12)
-
-#: Penalties of a position, in pixels of distance. From _CROSSES on it is not clear.
-_COVERS, _CROSSES, _OVER_LINE = 1e4, 150.0, 0.5
-
-
-@dataclass(frozen=True)
-class LabelPosition:
-    """The start, middle or end of a label (depending on `align`), and its line, if any.
-
-    clear: it covers nothing, its line crosses nothing, and few lines run through it.
+    frame: label, about and the columns of x and y; rows are numbered in order. Names beside the
+    points would cover each other where points are close; numbers are as legible there.
     """
-
-    at: tuple[float, float]
-    align: str
-    box: Box
-    join: Box | None
-    clear: bool
-
-
-def place_labels(
-    dots: FloatArray,
-    radii: FloatArray,
-    which: Sequence[int],
-    widths: FloatArray,
-    *,
-    plot: tuple[float, float],
-    lines: FloatArray,
-) -> list[LabelPosition]:
-    """A position for the label of each of the dots [n, 2] in `which`, `widths` wide.
-
-    plot: its width and height. lines [m, 4]: x, y, x, y of lines that a label should not cover.
-    """
-    options = [
-        _options(dots, radii, i, width, plot=plot, lines=lines)
-        for i, width in zip(which, widths, strict=True)
-    ]
-    neighbours = [(np.hypot(*(dots - dots[i]).T) < _NEAR).sum() for i in which]
-    loneliest_first = np.argsort(neighbours, kind="stable")
-    chosen: dict[int, int] = {}
-    costs: dict[int, float] = {}
-    for _ in range(_SWEEPS):
-        before = dict(chosen)
-        for i in loneliest_first.tolist():
-            others = [(options[j], k) for j, k in chosen.items() if j != i]
-            cost = options[i].beside(others)
-            chosen[i] = int(cost.argmin())
-            costs[i] = float(cost.min())
-        if chosen == before:
-            break
-    return [o.place(chosen[i], clear=costs[i] < _CROSSES) for i, o in enumerate(options)]
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The k candidate positions of one label: boxes, joining lines, and their own cost."""
-
-    boxes: FloatArray
-    joins: FloatArray
-    joined: NDArray[np.bool_]
-    cost: FloatArray
-    sides: NDArray[np.int64]
-
-    def beside(self, others: Sequence[tuple[_Options, int]]) -> FloatArray:
-        """The cost of each position, given those of the other labels."""
-        boxes = np.array([o.boxes[k] for o, k in others]).reshape(-1, 4)
-        joins = np.array([o.joins[k] for o, k in others if o.joined[k]]).reshape(-1, 4)
-        covered = _overlap(self.boxes, boxes).sum(axis=1)
-        crossed = (_inside(joins, self.boxes) > 0).sum(axis=0)
-        crossed += self.joined * (_inside(self.joins, boxes) > 0).sum(axis=1)
-        crossed += self.joined * _crossing(self.joins, joins).sum(axis=1)
-        return np.asarray(self.cost + _COVERS * covered + _CROSSES * crossed)
-
-    def place(self, k: int, *, clear: bool) -> LabelPosition:
-        left, top, right, bottom = (float(v) for v in self.boxes[k])
-        side = int(self.sides[k])
-        x = {1: left, 0: (left + right) / 2, -1: right}[side]
-        align = {1: "left", 0: "center", -1: "right"}[side]
-        a, b, c, d = (float(v) for v in self.joins[k])
-        join = (a, b, c, d) if self.joined[k] else None
-        return LabelPosition(
-            (x, (top + bottom) / 2), align, (left, top, right, bottom), join, clear
-        )
-
-
-def _options(
-    dots: FloatArray,
-    radii: FloatArray,
-    i: int,
-    width: float,
-    *,
-    plot: tuple[float, float],
-    lines: FloatArray,
-) -> _Options:
-    angle, gap = (a.ravel() for a in np.meshgrid(_ANGLES, _GAPS))
-    way = np.stack([np.cos(angle), -np.sin(angle)], axis=1)
-    sides = np.where(way[:, 0] > 0.3, 1, np.where(way[:, 0] < -0.3, -1, 0))
-    # The edge of the name, not its middle, lies `gap` from the edge of the point.
-    reach = radii[i] + gap
-    x = dots[i, 0] + reach * way[:, 0]
-    y = dots[i, 1] + (reach + np.where(sides == 0, _HALF_LINE - 2, 0)) * way[:, 1]
-    left = np.where(sides == 1, x, np.where(sides == -1, x - width, x - width / 2))
-    boxes = np.stack([left, y - _HALF_LINE, left + width, y + _HALF_LINE], axis=1)
-    joins = np.concatenate([dots[i] + radii[i] * way, np.stack([x, y], axis=1)], axis=1)
-    outside = (boxes[:, :2] < 0).any(axis=1) | (boxes[:, 2:] > np.asarray(plot)).any(axis=1)
-    joined = gap > _JOINED
-    marks = np.concatenate([dots - radii[:, None], dots + radii[:, None]], axis=1)
-    elsewhere = np.hypot(*(dots - dots[i]).T) > 1  # a point under this one is not in the way
-    away = _away(dots, i)
-    cost = (
-        gap
-        + _COVERS * (outside + _overlap(boxes, marks).sum(axis=1))
-        + _OVER_LINE * _inside(lines, boxes).sum(axis=0)
-        + joined * _CROSSES * (_inside(joins, marks[elsewhere]) > 0).sum(axis=1)
-        + 5 * (1 - way @ away)
-    )
-    return _Options(boxes, joins, joined, cost, sides)
-
-
-def _away(dots: FloatArray, i: int) -> FloatArray:
-    """The direction away from the neighbours; up and right where there are none."""
-    apart = dots[i] - dots
-    distance = np.hypot(*apart.T)
-    near = (distance > 1) & (distance < _NEAR)
-    push = np.array([0.01, -0.01]) + (apart[near] / distance[near, None] ** 2).sum(axis=0)
-    return np.asarray(push / np.hypot(*push), dtype=np.float64)
-
-
-def _overlap(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
-    """[k, n]: which boxes share any area."""
-    first, second = a[:, None], b[None]
-    return np.asarray(
-        (
-            np.maximum(first[..., :2], second[..., :2])
-            < np.minimum(first[..., 2:], second[..., 2:])
-        ).all(axis=2)
-    )
-
-
-def _inside(lines: FloatArray, boxes: FloatArray) -> FloatArray:
-    """[m, k]: how much of each of m lines lies in each of k boxes, in pixels."""
-    start, step = lines[:, None, :2], (lines[:, 2:] - lines[:, :2])[:, None]
-    step = np.where(np.abs(step) < 1e-9, 1e-9, step)
-    ends = np.stack([(boxes[None, :, :2] - start) / step, (boxes[None, :, 2:] - start) / step])
-    enter, leave = ends.min(axis=0).max(axis=2), ends.max(axis=0).min(axis=2)
-    share = np.clip(leave, 0, 1) - np.clip(enter, 0, 1)
-    return np.asarray(np.maximum(share, 0) * np.hypot(step[..., 0], step[..., 1]))
-
-
-def _crossing(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
-    """[k, m]: which lines cross. Those from one point do not."""
-
-    def side(p: FloatArray, q: FloatArray, r: FloatArray) -> FloatArray:
-        u, v = q - p, r - p
-        return np.asarray(np.sign(u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]))
-
-    p, q, r, s = a[:, None, :2], a[:, None, 2:], b[None, :, :2], b[None, :, 2:]
-    return np.asarray((side(p, q, r) * side(p, q, s) < 0) & (side(r, s, p) * side(r, s, q) < 0))
-
-
-# --- Names next to points: each near its own, none over another name or point --------------------
-
-
-_SAME = 3.0  # pixels: points nearer than this share a number
-
-
-@dataclass(frozen=True)
-class Plot:
-    """The ranges of a plot's axes, and its inner size in pixels."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    width: float
-    height: float
-    log_x: bool = False
-
-    def pixels(self, x: Any, y: Any) -> FloatArray:
-        """[n, 2], counted from the upper left corner."""
-        across, ends = np.asarray(x, dtype=float), np.asarray(self.x, dtype=float)
-        if self.log_x:
-            across, ends = np.log(across), np.log(ends)
-        right = (across - ends[0]) / (ends[1] - ends[0]) * self.width
-        down = (self.y[1] - np.asarray(y, dtype=float)) / (self.y[1] - self.y[0]) * self.height
-        return np.stack([right, down], axis=-1)
-
-    def values(self, pixels: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """x and y of positions given in pixels."""
-        ends = np.log(self.x) if self.log_x else np.asarray(self.x, dtype=float)
-        x = ends[0] + pixels[..., 0] / self.width * (ends[1] - ends[0])
-        y = self.y[1] - pixels[..., 1] / self.height * (self.y[1] - self.y[0])
-        return (np.exp(x) if self.log_x else x), y
-
-
-def name_points(
-    points: pd.DataFrame,
-    plot: Plot,
-    *,
-    others: pd.DataFrame | None = None,
-    lines: Sequence[tuple[float, float, float, float]] = (),
-    size: int = 12,
-) -> list[Any]:
-    """Layers that name points.
-
-    points: x, y, label, radius (pixels). others: points without a name, which are not covered
-    either. lines: x, y, x, y of lines that should not cross a name.
-    """
-    named = points.reset_index(drop=True)
-    dots = named if others is None else pd.concat([named, others], ignore_index=True)
-    at, radii = plot.pixels(dots["x"], dots["y"]), dots["radius"].to_numpy(dtype=float)
-    ends = np.asarray(lines, dtype=float).reshape(-1, 4)
-    ends = ends[~np.isnan(ends).any(axis=1)]
-    ends = np.hstack([plot.pixels(ends[:, 0], ends[:, 1]), plot.pixels(ends[:, 2], ends[:, 3])])
-
-    def placed(texts: Sequence[str], which: Sequence[int]) -> list[LabelPosition]:
-        widths = np.array([text_width(t, size) for t in texts])
-        within = (plot.width, plot.height)
-        return place_labels(at, radii, which, widths, plot=within, lines=ends)
-
-    names = list(named["label"])
-    places = placed(names, range(len(names)))
-    if all(place.clear for place in places):
-        return _written(names, places, plot, size)
-    which, numbers = _numbers(at[: len(names)])
-    return [
-        *_written(numbers, placed(numbers, which), plot, size),
-        _key([f"{i + 1}\u2002{name}" for i, name in enumerate(names)], plot),
-    ]
-
-
-def paths(
-    frame: pd.DataFrame, x: str, y: str, *, by: str, order: str
-) -> list[tuple[float, float, float, float]]:
-    """The lines that a chart draws through the points of each series, piece by piece."""
-    out = []
-    for _, part in frame.groupby(by, sort=False):
-        steps = part.sort_values(order)[[x, y]].to_numpy(dtype=float)
-        out += [(*a, *b) for a, b in pairwise(steps)]
-    return out
-
-
-def _numbers(at: FloatArray) -> tuple[list[int], list[str]]:
-    """One label for all points at a position: the first of them, and the numbers of all."""
-    shared: dict[int, list[int]] = {}
-    for i, here in enumerate(at):
-        same = [k for k in shared if np.hypot(*(at[k] - here)) < _SAME]
-        shared.setdefault(same[0] if same else i, []).append(i + 1)
-    return list(shared), [spans(numbers) for numbers in shared.values()]
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Increasing numbers in short form.
-
-    >>> spans([1, 3, 4, 5, 9, 10])
-    '1, 3–5, 9, 10'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(
-        f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
-    )
-
-
-def _written(
-    texts: Sequence[str], places: Sequence[LabelPosition], plot: Plot, size: int
-) -> list[Any]:
-    """The texts at their positions, and the lines that join them to their points."""
     alt = altair()
-    joins = np.array([p.join for p in places if p.join]).reshape(-1, 4)
-    ends = [*plot.values(joins[:, :2]), *plot.values(joins[:, 2:])]
-    layers = [
-        alt.Chart(rows(pd.DataFrame(dict(zip(("x", "y", "x2", "y2"), ends, strict=True)))))
-        .mark_rule(color=MARK, strokeWidth=0.8)
-        .encode(x="x:Q", y="y:Q", x2="x2:Q", y2="y2:Q")
+    frame = frame.reset_index(drop=True)
+    frame["number"] = [str(i + 1) for i in range(len(frame))]
+    frame["entry"] = frame["number"] + "\u2002" + frame["label"]
+    base = alt.Chart(rows(frame.iloc[::-1])).encode(x=x, y=y)
+    entries = [
+        f"{n}\u2002{label}" for n, label in zip(frame["number"], frame["label"], strict=True)
     ]
-    x, y = plot.values(np.array([p.at for p in places]).reshape(-1, 2))
-    frame = pd.DataFrame({"x": x, "y": y, "text": texts, "align": [p.align for p in places]})
-    for align, part in frame.groupby("align", sort=False):
-        base = alt.Chart(rows(part)).encode(x="x:Q", y="y:Q", text="text:N")
-        inset = {"left": 2, "center": 0, "right": -2}[str(align)]
-        style = {"align": align, "baseline": "middle", "fontSize": size, "dx": inset}
-        # The colour of the page around each letter, so that no line runs through a name.
-        halo = base.mark_text(**style, color=PAGE, stroke=PAGE, strokeWidth=2.5, strokeJoin="round")
-        layers += [halo, base.mark_text(**style, color=INK)]
-    return layers
-
-
-def _key(entries: Sequence[str], plot: Plot) -> Any:
-    """A legend of the numbers."""
-    alt = altair()
     widest = max(text_width(entry) for entry in entries)
     legend = alt.Legend(
         orient="bottom",
-        columns=max(1, int(plot.width / (widest + 16))),
+        columns=max(1, int((width - AXIS) / (widest + 16))),
         symbolSize=0,
         symbolOffset=-8,
         labelOffset=0,
-        labelLimit=plot.width,
+        labelLimit=width - AXIS,
     )
-    shape = alt.Shape("entry:N", legend=legend).scale(domain=list(entries), range=["circle"])
-    frame = pd.DataFrame({"entry": list(entries)})
-    return alt.Chart(rows(frame)).mark_point(opacity=0, size=0).encode(shape=shape)
+    shape = alt.Shape("entry:N", legend=legend).scale(domain=list(frame["entry"]), range=["circle"])
+    key = alt.Chart(rows(frame[["entry"]])).mark_point(opacity=0, size=0)
+    return [
+        base.mark_circle(size=230, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
+            color=colour, description="about:N"
+        ),
+        base.mark_text(color=PAGE, fontSize=10, fontWeight="bold").encode(text="number:N"),
+        key.encode(shape=shape),
+    ]
 
 
 def text_width(text: str, size: float = 12) -> float:
