@@ -248,18 +248,17 @@ def option_names(kind: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def key_options(kind: Any) -> dict[str, tuple[Option, Any]]:
-    """The settings that are given as KEY=VALUE, by name, each with its default; those of nested
-    dataclasses too."""
+def option_settings(kind: Any) -> dict[str, tuple[Option, Any]]:
+    """The settings by name, each with its default; those of nested dataclasses too."""
     hints = _hints(kind)
-    keys: dict[str, tuple[Option, Any]] = {}
+    settings: dict[str, tuple[Option, Any]] = {}
     for setting in fields(kind):
         about, inner = option_of(setting), dataclass_in(hints[setting.name])
-        if about is not None and about.key:
-            keys[setting.name] = (about, setting.default)
+        if about is not None:
+            settings.setdefault(setting.name, (about, setting.default))
         elif inner is not None:
-            keys |= key_options(inner)
-    return keys
+            settings = {**option_settings(inner), **settings}
+    return settings
 
 
 def values_from_texts(

@@ -51,7 +51,7 @@ IDS = [" ".join([*path, parameter.opts[-1]]) for path, parameter, _, _ in OPTION
 
 def test_the_options_are_found() -> None:
     found = set(IDS)
-    assert {"import table --seed", "audit --level", "view --port"} <= found
+    assert {"import table --level", "audit --level", "view --port"} <= found
 
 
 @pytest.mark.parametrize(("path", "parameter", "kind", "needed"), OPTIONS, ids=IDS)

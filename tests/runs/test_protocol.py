@@ -98,7 +98,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message:
 def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Path) -> None:
     path = tmp_path / "new.toml"
     made = clinometer(
-        "plan", "--model", MODEL, "--fail-above", "R=0.4", "--population", "corpus",
+        "plan", "--model", MODEL, "--fail-above", "R=0.4", "--set", "population=corpus",
         "--protocol", path,
     )  # fmt: skip
     assert made.status == 0
@@ -132,7 +132,7 @@ def test_a_model_that_is_asked_as_planned_is_the_planned_one(
     plan = tmp_path / "plan.toml"
     made = clinometer(
         "plan", "--model", "pocket:gpt2-s", "--contexts", path, "--groups", "nurse,teacher",
-        "--replies", "5", "--protocol", plan,
+        "--set", "replies=5", "--protocol", plan,
     )  # fmt: skip
     assert made.status == 0
     shown = clinometer("audit", "--protocol", plan, "--out", tmp_path / "run", "--json")

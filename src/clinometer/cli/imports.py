@@ -32,7 +32,9 @@ MAPPING = Annotated[
 MODEL = Annotated[
     str | None, opt("What to call the model.", unset="the name that the harness gives it")
 ]
-MEASURED = Annotated[AuditSettings, ("coverage_threshold", *INFERENCE)]
+#: How the answers of other tools are measured.
+_MEASURED = ("criterion", "level", "clusters")
+MEASURED = Annotated[AuditSettings, _MEASURED]
 FRESH = Annotated[bool, opt("Replace another run in --out.", "--fresh")]
 
 
@@ -107,7 +109,7 @@ def bbq_command(
         typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
     ],
     *,
-    settings: Annotated[AuditSettings, "criterion", "level", "clusters", "population"],
+    settings: Annotated[AuditSettings, _MEASURED],
     answers: Annotated[
         list[str] | None,
         opt(
@@ -203,7 +205,7 @@ def inspect_command(
     ] = None,
     model: MODEL = None,
     *,
-    settings: Annotated[AuditSettings, ("coverage_threshold", *INFERENCE, "allow")],
+    settings: Annotated[AuditSettings, (*_MEASURED, "allow")],
     fresh: FRESH = False,
     json_output: JSON = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +12,8 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
-from clinometer.cli.options import GROUPS, grouped, topic_of
+from clinometer.cli.limits import FAIL_ABOVE, parse_limits
+from clinometer.cli.options import GROUPS, topic_of
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.display.numbers import counted, duration, percent
 from clinometer.errors import SettingsError
@@ -32,10 +32,17 @@ from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
 from clinometer.runs.settings import find_contexts, resolve
+from clinometer.settings import option_settings, values_from_texts, with_settings
 from clinometer.topics import Topic
 
+#: What --set takes: the settings that a protocol fixes, each with its help and default.
+_PLANNED_KEYS = {
+    name: (about.help, about.unset or ("" if default in (None, MISSING) else str(default)))
+    for name, (about, default) in option_settings(AuditSettings).items()
+    if name in PLANNED
+}
 
-@grouped
+
 def plan_command(
     pilots: Annotated[
         list[Path] | None,
@@ -46,7 +53,6 @@ def plan_command(
         ),
     ] = None,
     *,
-    settings: Annotated[AuditSettings, PLANNED],
     precision: Annotated[
         float | None,
         opt(
@@ -88,6 +94,16 @@ def plan_command(
             "--model",
         ),
     ] = None,
+    changes: Annotated[
+        list[str] | None,
+        opt(
+            "KEY=VALUE: a setting of the audit that is planned, such as level=0.9, "
+            "max_contexts=200 or population=corpus; fail_on=high: what --fail-above compares. "
+            "May be repeated.",
+            "--set",
+            keys=_PLANNED_KEYS,
+        ),
+    ] = None,
     protocol: Annotated[
         Path | None,
         opt(
@@ -96,27 +112,10 @@ def plan_command(
         ),
     ] = None,
     fail_above: FAIL_ABOVE = None,
-    fail_on: FAIL_ON = "low",
-    test: Annotated[
-        list[str] | None,
-        opt("A further test that is planned, in words; may be repeated.", advanced=True),
-    ] = None,
-    spread: Annotated[
-        float,
-        opt(
-            "Standard deviation between contexts, without a pilot.",
-            allowed=ranges.POSITIVE,
-            advanced=True,
-        ),
-    ] = SPREAD,
     power: Annotated[
         float,
         opt("Share of tests that should find the difference.", allowed=ranges.LEVEL, advanced=True),
     ] = POWER,
-    rate: Annotated[
-        float | None,
-        opt("Cells scored per second, for an estimate of the time.", allowed=ranges.POSITIVE),
-    ] = None,
     price: Annotated[
         float | None,
         opt(
@@ -125,18 +124,6 @@ def plan_command(
             advanced=True,
         ),
     ] = None,
-    workers: Annotated[
-        int,
-        opt(
-            "Machines or GPUs that score --model side by side.",
-            allowed=ranges.COUNT,
-            advanced=True,
-        ),
-    ] = 1,
-    hourly: Annotated[
-        float | None,
-        opt("Price of one of them for an hour.", allowed=ranges.POSITIVE, advanced=True),
-    ] = None,
     json_output: JSON = False,
 ) -> None:
     """Plan an audit: contexts needed for a precision, or to detect a difference; time and cost.
@@ -144,6 +131,7 @@ def plan_command(
     From a pilot run, or from a guess at the spread between contexts. --protocol writes down what
     will be asked, measured and decided; the run and its report say what was not as planned.
     """
+    fail_on, settings = _planned(changes or [])
     if repeated:
         runs = [Run.load(path) for path in repeated]
         _repeated(runs, detect, requests, settings.level, power, price, json_output=json_output)
@@ -163,17 +151,16 @@ def plan_command(
             [Run.load(path) for path in pilots or []],
             len(chosen),
             settings,
-            Spread(spread, "a guess, --spread"),
+            Spread(SPREAD, "a guess, without a pilot"),
             precision=precision,
             detect=detect,
             effective=effective,
             power=power,
         )
         cells = estimate["cells"]
-        estimate["seconds"] = None if rate is None else cells / rate
         tokens = estimate["tokens"]
         estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
-        estimate |= _time(rates, cells, workers, hourly)
+        estimate["models"] = [{"model": n, "seconds": cells / r} for n, r in rates.items()]
         given = {} if price is None else {"price": f"{price:g}"}
         estimate["hosted"] = _hosted(names, chosen, contexts, cells, given)
     if protocol is not None:
@@ -188,7 +175,6 @@ def plan_command(
             groups=groups,
             fail_above=fail_above or [],
             fail_on=fail_on,
-            tests=test or [],
         ).write(protocol)
     if json_output:
         print_json(estimate | ({} if protocol is None else {"protocol": str(protocol)}))
@@ -198,6 +184,14 @@ def plan_command(
         lines.append(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
     for line in lines:
         console().print(line, soft_wrap=True)
+
+
+def _planned(texts: list[str]) -> tuple[str, AuditSettings]:
+    """What --set says: the end of an interval that limits compare, and the settings."""
+    ends = [text.removeprefix("fail_on=") for text in texts if text.startswith("fail_on=")]
+    others = [text for text in texts if not text.startswith("fail_on=")]
+    given = values_from_texts(AuditSettings, others, PLANNED, where="--set")
+    return ends[-1] if ends else "low", with_settings(AuditSettings(), given)
 
 
 def _repeated(
@@ -340,24 +334,12 @@ def _lines(plan: dict[str, Any]) -> list[str]:
         f"Spread between contexts: {one['value']:.3f} ({one['from']}); of differences: "
         f"{pair['value']:.3f} ({pair['from']}).",
     ]
-    if plan["seconds"] is not None:
-        lines.append(f"Time: about {plan['seconds'] / 60:,.0f} minutes per model.")
     if plan["tokens"] is not None:
         cost = "" if plan["cost"] is None else f", {plan['cost']:,.2f} in the currency of --price"
         lines.append(f"Server: about {plan['tokens']:,} tokens per model{cost}.")
     for model in plan["models"]:
-        cost = model["cost"]
-        price = "" if cost is None else f", {cost:,.2f} in the currency of --hourly"
-        lines.append(f"{model['model']}: {duration(model['seconds'])} on one machine{price}.")
+        lines.append(f"{model['model']}: {duration(model['seconds'])} on one machine.")
     lines += [f"{model['model']}: {model['says']}." for model in plan["hosted"]]
-    if len(plan["models"]) > 1:
-        cost = plan["models_cost"]
-        price = "" if cost is None else f", {cost:,.2f}"
-        machines = counted(plan["workers"], "machine")
-        lines.append(
-            f"All {len(plan['models'])} models on {machines}: at least "
-            f"{duration(plan['models_seconds'])}{price}."
-        )
     lines.append("Near parity the bias and volatility risks need about a quarter more.")
     return lines
 
@@ -396,22 +378,3 @@ def _hosted(
             part = cost.part(cells / cost.cells)
             found.append({"model": name, "cost": part.money, "says": part.sentence()})
     return found
-
-
-def _time(
-    rates: dict[str, float], cells: int, workers: int, hourly: float | None
-) -> dict[str, Any]:
-    """Time and cost of each model, and of all on several machines. A model's blocks may be spread
-    over all of them, so what limits the total is the work."""
-
-    def cost(seconds: float) -> float | None:
-        return None if hourly is None else seconds / 3600 * hourly
-
-    times = {name: cells / rate for name, rate in rates.items()}
-    total = sum(times.values())
-    return {
-        "models": [{"model": n, "seconds": s, "cost": cost(s)} for n, s in times.items()],
-        "workers": workers,
-        "models_seconds": total / workers if times else None,
-        "models_cost": cost(total) if times else None,
-    }

@@ -18,8 +18,8 @@ from clinometer.settings import (
     TEMPERATURE,
     TOLERANCE,
     check_settings,
-    key_options,
     option,
+    option_settings,
 )
 from clinometer.storage.untrusted import Allowed
 
@@ -245,7 +245,7 @@ class LoadOptions:
 
 
 #: What --load and the name of a model may set: KEY=VALUE.
-LOAD_KEYS = key_options(LoadOptions)
+LOAD_KEYS = {n: o for n, o in option_settings(LoadOptions).items() if o[0].key}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,6 @@ Contexts: TypeAlias = "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.
 INFERENCE = (
     "criterion",
     "level",
-    "seed",
     "clusters",
     "population",
 )
