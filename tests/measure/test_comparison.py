@@ -33,11 +33,9 @@ from clinometer.measure.comparison import (
     OwnContexts,
     compare_unpaired,
     margin_verdicts,
-    rank_probabilities,
 )
-from clinometer.measure.comparison_engine import around_samples, joint_replicates
+from clinometer.measure.comparison_engine import joint_replicates
 from clinometer.measure.correction import Sampling
-from clinometer.measure.criterion import Criterion
 from clinometer.measure.group_split import group_split
 from clinometer.runs.align import compare_preferences
 from clinometer.statistics.arrays import FloatArray
@@ -245,17 +243,11 @@ def test_steady_models_differ_by_the_number_of_their_contexts(
     assert (found.low, found.high) == ((None, None) if low is None else pytest.approx((1, 1)))
 
 
-def test_ranks_by_hand_and_against_a_loop(rng: np.random.Generator) -> None:
+def test_ranks_by_hand() -> None:
     tiles = [np.tile([q, 1 - q], (2, 40, 1)) for q in (0.9, 0.5, 0.7, 0.7)]
     result = compare(*tiles, names=list("cabd"))
     ranks = {r.model: (r.rank, r.low, r.high) for r in result.ranks if r.measure == "R"}
     assert ranks == {"c": (4, 4, 4), "a": (1, 1, 1), "b": (2, 2, 3), "d": (2, 2, 3)}
-    values = rng.random((50, 4))
-    expected = np.zeros((4, 4))
-    for row in values:
-        for place, model in enumerate(np.argsort(row)):
-            expected[model, place] += 1 / 50
-    np.testing.assert_allclose(rank_probabilities(values), expected, atol=1e-12)
 
 
 def test_few_contexts_give_no_interval_and_one_gives_no_value(rng: np.random.Generator) -> None:
@@ -377,22 +369,6 @@ def test_interval_of_tau_widens_with_noise() -> None:
     assert kendall_interval(still, still[::-1]) == (1.0, 1.0)
     low, high = kendall_interval(noisy, noisy[::-1])
     assert low < 0.3 < high
-
-
-@pytest.mark.parametrize(
-    "criterion", [Criterion(), Criterion(norm=1), Criterion(norm=2), Criterion("share")], ids=str
-)
-@pytest.mark.parametrize("kind", ["opposite", "uneven reference", "three"])
-def test_the_mean_of_j_around_samples(
-    rng: np.random.Generator, criterion: Criterion, kind: str
-) -> None:
-    at, z = rng.normal(0, 0.3, (5, 4, 3, 3)), rng.normal(0, 0.3, (8, 4, 3, 3))
-    if kind != "three":
-        ratio = {"opposite": -1.0, "uneven reference": -0.25}[kind]
-        at, z = (np.stack([s[..., 0], ratio * s[..., 0]], -1) for s in (at, z))
-    inner = np.concatenate([z, -z])
-    expected = np.mean([criterion(at + one) for one in inner], axis=0)
-    np.testing.assert_allclose(around_samples(at, inner, criterion), expected, atol=1e-14)
 
 
 # --- non-inferiority: "not worse" at a margin -----------------------------------------------------

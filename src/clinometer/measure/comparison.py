@@ -23,7 +23,7 @@ from clinometer.measure.comparison_engine import (
     Contrasts,
     by_unit,
     flipped,
-    paired_draws,
+    paired_risks,
     signal,
 )
 from clinometer.measure.correction import Units
@@ -117,11 +117,10 @@ def compare(
     units, n_clusters = _units(clusters, C)
     pairs = list(itertools.combinations(range(len(arrays)), 2))
     grids = [grid, *(grid.holding(array) for array in arrays[1:])]
-    draws = paired_draws(
+    draws = paired_risks(
         grids,
         units=units,
         pairs=pairs,
-        replicates=0,  # differences are tested by flipping contexts
         level=level,
         overall_level=joint_level(level, len(pairs)),
         seed=seed,
@@ -151,23 +150,6 @@ def compare(
         level=float(level),
         seed=int(seed),
     )
-
-
-def rank_probabilities(values: FloatArray) -> FloatArray:
-    """Share of replicates [B,M] in which each model has each rank: [M,M] (model, rank).
-
-    Rank 1 is the lowest. Values within 1e-12 tie, and share their ranks evenly. Rows and columns
-    sum to one.
-
-    >>> rank_probabilities(np.array([[0.1, 0.2], [0.3, 0.3]])).tolist()
-    [[0.75, 0.25], [0.25, 0.75]]
-    """
-    gap = values[:, :, None] - values[:, None, :]
-    below = (gap > ROUNDING).sum(axis=2)
-    alike = (np.abs(gap) <= ROUNDING).sum(axis=2)
-    places = np.arange(values.shape[1])
-    held = (places >= below[..., None]) & (places < (below + alike)[..., None])
-    return np.asarray((held / alike[..., None]).mean(axis=0))
 
 
 def common_mask(
@@ -288,20 +270,6 @@ def with_holm(differences: list[Difference]) -> tuple[Difference, ...]:
     return tuple(replace(d, p_corrected=plain(p)) for d, p in zip(differences, family, strict=True))
 
 
-def ranked(
-    values: FloatArray, corrected: FloatArray, errors: FloatArray, models: tuple[str, ...]
-) -> list[Rank]:
-    """Ranks by the plug-in values [M,3], with their probabilities from the errors [B,M,3]."""
-    ranks = []
-    for m, measure in enumerate(OVERALL):
-        probability = rank_probabilities(corrected[:, m] - errors[:, :, m])
-        for i, model in enumerate(models):
-            rank = 1 + int((values[:, m] < values[i, m] - ROUNDING).sum())
-            shares = tuple(float(v) for v in probability[i])
-            ranks.append(Rank(model, measure, float(values[i, m]), rank, shares))
-    return ranks
-
-
 # --- What a comparison returns ------------------------------------------------------------------
 
 
@@ -383,8 +351,6 @@ class Rank:
         model, measure: which.
         value: plug-in risk.
         rank: of the plug-in value; tied models share the lower rank.
-        probability: of rank 1, 2, .. in the bootstrap of `compare`; sums to one. Ties are
-            split evenly.
         low, high: ranks that the tests of `compare` leave open.
     """
 
@@ -392,7 +358,6 @@ class Rank:
     measure: str
     value: float
     rank: int
-    probability: tuple[float, ...] = ()
     low: int | None = None
     high: int | None = None
 
@@ -401,7 +366,7 @@ class Rank:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON."""
-        return {**vars(self), "probability": list(self.probability)}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)

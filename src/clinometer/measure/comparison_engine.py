@@ -1,13 +1,7 @@
-"""What each context contributes to the differences that `compare` tests, and errors of models.
+"""What each context contributes to the differences of models, which `compare` tests by flipping.
 
-`compare` flips the signs of these contributions and resamples nothing. Where replicates of the
-errors are asked for, one gives context c (or a cluster of contexts) the multiplier xi_c ~ N(0,1)
-and moves the means of *all* models and groups with it:
-
-    e* = sum over c of xi_c a_c (z_c - mean z) / sqrt(1 - 2 a_c + sum of a²),
-
-with a_c the weights of the contexts (sum one) and z the stereotypes s, or J(s). The root restores
-what subtracting the mean removes from the residual of a heavily weighted context.
+The unit is the context (or a cluster of contexts), the same for every model. Nothing is resampled;
+only the noise that the bias risk is corrected for is drawn.
 """
 
 from __future__ import annotations
@@ -255,89 +249,60 @@ class Contrasts:
 
 
 @dataclass(frozen=True, eq=False)
-class PairedDraws:
-    """Risks of each model, differences of pairs and, where asked for, replicates of the errors.
+class PairedRisks:
+    """Risks of each model, and differences of pairs.
 
     Attributes:
         risks: [M,X,3], plug-in r, r^b, r^v; NaN for missing groups.
         overall: [M,3], plug-in R, R^b, R^v.
-        corrected: [M,3], the same, corrected.
         groups: contrasts [P,X,3]; total: contrasts [P,1,3] of R, R^b, R^v.
-        errors: [B,M,3], errors of the corrected R, R^b, R^v in each replicate, mean 0.
         n_eff: effective number of units: contexts, or clusters of them.
     """
 
     risks: FloatArray
     overall: FloatArray
-    corrected: FloatArray
     groups: Contrasts
     total: Contrasts
-    errors: FloatArray
     n_eff: float
 
 
-def paired_draws(
+def paired_risks(
     grids: Sequence[PreferenceGrid],
     *,
     units: NDArray[np.intp],
     pairs: Sequence[tuple[int, int]],
-    replicates: int,
     level: float,
     overall_level: float,
     seed: int,
     samples: Sequence[ArrayLike | None] | None = None,
-) -> PairedDraws:
-    """Risks of each model, tests of their differences, and `replicates` of the errors (0: none).
+) -> PairedRisks:
+    """Risks of each model, and tests of their differences.
 
     `samples` are the answers behind the cells of each model, None of those whose probabilities were
     read. Counting lifts R of the former, the more the fewer they are, and is taken out of each.
-
-    Each multiplier is used with both signs, so `replicates` is rounded up to an even number and the
-    error of r, which is linear, has mean 0. Memory: a few arrays of LIMIT numbers beyond
-    [B,M,3] and, per block of groups, the stereotypes.
     """
     (X, C), M, K = grids[0].shape, len(grids), len(grids[0].categories)
-    half = (replicates + 1) // 2
     share = _shares(grids[0])
     G = int(units.max()) + 1
-    risks, corrected = np.full((M, X, 3), np.nan), np.full((M, X, 3), np.nan)
-    errors = np.zeros((2 * half, M, 3))
+    risks = np.full((M, X, 3), np.nan)
     residuals, weights = np.zeros((len(pairs), 2, G, 3)), np.zeros(G)
     pooled, tests = np.full((len(pairs), X, 3), np.nan), np.full((3, len(pairs), X, 3), np.nan)
-    made: Residuals | None = None
     criteria, unsure = _counted(grids, samples)
 
-    def part_of(rows: slice) -> Residuals:
-        return weighted_residuals(grids, rows=rows, units=units, criteria=criteria)
-
-    means, variances = np.zeros((X, M, K)), np.zeros((X, M))
-    row_blocks = list(_group_blocks(X, C * M * (K + 1)))
-    for rows in row_blocks:
-        made = part_of(rows)
-        means[rows], variances[rows] = made.means, made.variance()
-    kept = signal(means, variances, share)
     # What is not known about counting is the same for both: how preferences are distributed.
     slack = [abs(unsure[i] - unsure[j]) for i, j in pairs]
-    for rows in row_blocks:
-        part = made if made is not None and len(row_blocks) == 1 else part_of(rows)
+    for rows in _group_blocks(X, C * M * (K + 1)):
+        part = weighted_residuals(grids, rows=rows, units=units, criteria=criteria)
         w = share[rows]
         risks[:, rows] = part.risks
         weights += part.weights @ w
-        middle = np.zeros((w.size, M))
-        for chunk, draw, raw in _draws(part, kept, half=half, seed=seed):
-            errors[chunk] += np.einsum("x,bxmt->bmt", w, draw)
-            middle += raw.sum(axis=0)
-        if half:
-            corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
         flat, rng = part.adjusted().reshape(G, -1), np.random.default_rng(seed)
         noise = _inner(flat, part.variance(), rng=rng, M=M)
         for q, pair in enumerate(pairs):
             pooled[q, rows], own = contrast(part, pair, noise)
             tests[:, q, rows] = tested(pooled[q, rows], own, part.weights, level, slack[q])
             residuals[q] += np.einsum("x,agxt->agt", w, np.where(w[:, None] > 0, own, 0.0))
-    if half:
-        errors -= errors.mean(axis=0)
-    overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
+    overall = _mean(risks, share)
     for m in (m for m, known in enumerate(criteria) if known is not None):
         # As a run has it: neither part of R is below 0, and R^b not above R.
         R = max(float(overall[m, 0]), 0.0)
@@ -349,13 +314,11 @@ def paired_draws(
         for g, u, more in zip(gap, residuals, slack, strict=True)
     ]
     overall_tests = np.stack(total, axis=1) if total else np.empty((3, 0, 1, 3))
-    return PairedDraws(
+    return PairedRisks(
         risks=risks,
         overall=overall,
-        corrected=overall_corrected,
         groups=Contrasts(_gaps(risks, pairs), pooled, *tests),
         total=Contrasts(_gaps(overall[:, None], pairs), gap, *overall_tests),
-        errors=errors,
         n_eff=1.0 / float((weights**2).sum()),
     )
 
@@ -381,10 +344,9 @@ def signal(means: FloatArray, variance: FloatArray, share: FloatArray) -> FloatA
     stereotypes and v [X,M] the sums of their sampling variances: |m|² is on average |mu|² + v.
     0: only noise around parity; 1: leans far above the noise.
 
-    J has a kink at parity, so a bootstrap around m itself treats a model at parity as leaning,
-    and gives the difference of two such models too wide a distribution; around
-    m sqrt(signal) the leans have the right size. X/(X+1) allows for few groups, where the
-    ratio itself is noisy; it was chosen by simulation (benchmarks/coverage.py --part compare).
+    J has a kink at parity, so the errors around m itself are those of a leaning model; around
+    m sqrt(signal) the leans have the right size. X/(X+1) allows for few groups, where the ratio
+    itself is noisy; it was chosen by simulation (benchmarks/coverage.py --part compare).
 
     >>> signal(np.array([[[0.3, -0.3]]]), np.array([[0.09]]), np.ones(1)).round(4).tolist()
     [0.75]
@@ -412,34 +374,6 @@ def _group_blocks(X: int, per_group: int) -> Iterator[slice]:
         yield slice(x, min(x + size, X))
 
 
-def _draws(
-    part: Residuals, kept: FloatArray, *, half: int, seed: int
-) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    """Blocks of replicates: errors [b,x,M,3] around m sqrt(signal), and J(m + e*) [b,x,M].
-
-    The seed gives the same multipliers for each block of groups.
-    """
-    G, parts, n, M = part.residuals.shape
-    flat = part.adjusted().reshape(G, -1)
-    middle = part.means * np.sqrt(kept)[:, None]
-    settled = part.criterion(middle)
-    rng = np.random.default_rng(seed)
-    inner = _inner(flat, part.variance(), rng=np.random.default_rng(rng.integers(1 << 62)), M=M)
-    size = max(1, min(half, LIMIT // max(G, flat.shape[1])))
-    for start in range(0, half, size):
-        stop = min(start + size, half)
-        moved = (rng.standard_normal((stop - start, G)) @ flat).reshape(-1, parts, n, M)
-        for offset, sign in ((0, 1.0), (half, -1.0)):
-            e = sign * np.moveaxis(moved[:, 1:], 1, -1)
-            draw = np.empty((stop - start, n, M, 3))
-            draw[..., 0] = sign * moved[:, 0]
-            at = middle + e
-            around = around_samples(at, inner, part.criterion)
-            draw[..., 1] = 2 * part.criterion(at) - around - settled
-            draw[..., 2] = draw[..., 0] - draw[..., 1]
-            yield slice(offset + start, offset + stop), draw, part.criterion(part.means + e)
-
-
 def _inner(
     flat: FloatArray, variance: FloatArray, *, rng: np.random.Generator, M: int
 ) -> FloatArray:
@@ -453,40 +387,9 @@ def _inner(
     return _by_category(np.concatenate([z, -z]))
 
 
-def around_samples(at: FloatArray, inner: FloatArray, criterion: Criterion) -> FloatArray:
-    """J(at + z), [..,x,M], averaged over the samples z [I,x,M,K]; the second half of them is the
-    first with the other sign.
-
-    Two categories that are each other's opposite have J(s) = |s|, and |a + z| and |a - z| have
-    the mean max(|a|, |z|): the same number from a sixth of the work.
-    """
-    total = np.zeros(at.shape[:-1])
-    if _opposite(at) and _opposite(inner):
-        size, half = np.abs(at[..., 0]), np.abs(inner[: len(inner) // 2, ..., 0])
-        larger = np.empty_like(size)
-        for z in half:
-            total += np.maximum(size, z, out=larger)
-        return np.asarray(total / len(half))
-    moving = np.empty_like(at)
-    for z in inner:
-        total += criterion(np.add(at, z, out=moving))
-    return np.asarray(total / len(inner))
-
-
-def _opposite(s: FloatArray) -> bool:
-    """Whether the stereotypes of two categories add up to nothing, as those against parity do."""
-    return s.shape[-1] == 2 and bool((np.abs(s[..., 0] + s[..., 1]) <= ROUNDING).all())
-
-
 def _by_category(values: FloatArray) -> FloatArray:
     """The same array, stored category by category as the samples are: sums of both are faster."""
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(values, -1, 1)), 1, -1)
-
-
-def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:
-    """r^b becomes 2 r^b - E* J(m + e*), and r^v the remainder of r; all [M,x,..]."""
-    r_bias = 2 * risks[..., 1] - expected
-    return np.stack([risks[..., 0], r_bias, risks[..., 0] - r_bias], axis=-1)
 
 
 def _gaps(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
