@@ -254,7 +254,7 @@ def test_clusters_widen_intervals_and_need_a_label(tmp_path: Path) -> None:
 
 
 def test_settings_survive_a_round_trip() -> None:
-    settings = AuditSettings(norm=2, load=LoadOptions(dtype="bfloat16"))
+    settings = AuditSettings(criterion="share", load=LoadOptions(dtype="bfloat16"))
     info = ModelInfo(name="made:model", kind="causal", revision="none")
     text = json.dumps(new_record(info, TOPIC, CONTEXTS, settings).to_dict())
     assert RunRecord.from_json(text, Path("run.json")).settings == settings
