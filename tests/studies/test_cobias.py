@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.present import present
 
 from clinometer.cli.app import main
 from clinometer.errors import SettingsError
@@ -43,10 +42,10 @@ def test_repeated_variants_lower_the_curve() -> None:
         lambda asked: np.stack([table[t] for t in asked]),
         most=30,
     )
-    assert (found.statements, found.left_out) == (4, 1)
-    assert found.late_change.high is not None
-    assert found.late_change.high < 0
-    assert found.to_dict()["curve"][0]["n"] == 2
+    curve, late = (table.frame for table in found.tables)
+    assert (late["statements"][0], late["left_out"][0]) == (4, 1)
+    assert late["late_change_high"][0] < 0
+    assert curve["n"].tolist() == list(range(2, 31))
     with pytest.raises(SettingsError, match="at most 30"):
         version_count_study(
             statements, VariantSet(texts), lambda asked: unit(len(asked), 0), most=31
@@ -54,19 +53,20 @@ def test_repeated_variants_lower_the_curve() -> None:
 
 
 def test_published_variants_show_no_convergence(
-    shared_data: Path, capsys: pytest.CaptureFixture[str]
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cobias = shared_data / "cobias"
     arguments = [
-        "study", "versions", str(cobias / "statements.csv"), "--limit", "4", "--most", "20",
-        "--variants", str(cobias / "variants_cobias.jsonl.gz"), "--json",
+        "study", "versions", str(cobias / "statements.csv"), "--limit", "4", "-n", "20",
+        "--variants", str(cobias / "variants_cobias.jsonl.gz"), "--json", "--out", str(tmp_path),
     ]  # fmt: skip
     with pytest.raises(SystemExit) as done:
         main(arguments)
     assert done.value.code == 0
     found = json.loads(capsys.readouterr().out)
-    assert [row["n"] for row in found["curve"]] == list(range(2, 21))
-    assert all(0 < row["value"] < 0.5 for row in found["curve"])
+    curve = found["tables"]["versions-number"]
+    assert [row["n"] for row in curve] == list(range(2, 21))
+    assert all(0 < row["dissimilarity"] < 0.5 for row in curve)
 
 
 def test_temperatures_are_generated_scored_and_saved(tmp_path: Path) -> None:
@@ -82,13 +82,13 @@ def test_temperatures_are_generated_scored_and_saved(tmp_path: Path) -> None:
         "out": tmp_path / "t",
     }
     found = temperature_study(statements, **how)
-    assert found.statements == 3
-    assert found.alpha.low is not None
-    assert found.alpha.low <= found.alpha.value <= present(found.alpha.high)
+    alpha = found.tables[1].frame.iloc[0]
+    assert alpha["statements"] == 3
+    assert alpha["alpha_low"] <= alpha["alpha"] <= alpha["alpha_high"]
     assert {p.name for p in (tmp_path / "t").glob("*.jsonl")} == {
         "versions-0.9.jsonl",
         "versions-1.3.jsonl",
     }
-    assert temperature_study(statements, **how) == found  # from what was kept
+    assert temperature_study(statements, **how).to_dict() == found.to_dict()  # what was kept
     with pytest.raises(SettingsError, match="different"):
         temperature_study(statements, temperatures=(1.0, 1.0))

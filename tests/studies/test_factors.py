@@ -89,12 +89,12 @@ def test_intervals_of_width_0_are_no_errors_of_0() -> None:
     sure = replace(run.risks, intervals=GroupIntervals(ends, ends, ends, 0.95, "made"))
     known = factor_study(replace(run, risks=sure))
     assert known.with_errors
-    assert "--paper-weights" in known.weights_in_words
+    assert "--weights employment" in known.weights_in_words
     narrow = ends.copy()
     narrow[5] = run.risks.r[5]
     some = replace(run.risks, intervals=GroupIntervals(narrow, narrow, narrow, 0.95, "made"))
     found = factor_study(replace(run, risks=some))
     assert not found.with_errors
     assert "as in the paper" in found.weights_in_words
-    paper = factor_study(replace(run, risks=sure), errors=False)
+    paper = factor_study(replace(run, risks=sure), weights="employment")
     assert paper.each["percent_women"] == found.each["percent_women"]

@@ -25,25 +25,21 @@ from clinometer.storage.atomic import only_writer
 from clinometer.storage.record import ModelRecord
 from clinometer.studies import framework as frame
 from clinometer.studies.alignment import alignment_findings, alignment_plan
+from clinometer.studies.figures import figures_findings
 from clinometer.studies.framework import (
     Findings,
     Plan,
     PlannedRun,
+    about,
     audit_all,
     parameters_of,
     planned_runs,
-    printed,
     study_contexts,
 )
-from clinometer.studies.risk_tables import PARTS, table_findings
+from clinometer.studies.risk_tables import PARTS, printed, table_findings
 from clinometer.studies.size import over_models, size_findings, slope
 from clinometer.studies.sources import source_sets, sources_findings
 from clinometer.studies.toxicity import read_texts, some_of
-from clinometer.studies.views import (
-    distribution_findings,
-    heatmap_findings,
-    leaning_findings,
-)
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
@@ -118,7 +114,7 @@ def test_one_model_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
 
 def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     done, _ = audit_all(plan("reference:random", "pocket:gpt2-s"), tmp_path)
-    found = table_findings("table1", done)
+    found = table_findings(done, study="table1")
     found.write(tmp_path)
     plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
     rows = plain["tables"]["table1"]
@@ -138,7 +134,7 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
 
 
 def test_a_killed_writer_leaves_nothing_and_a_second_is_refused(tmp_path: Path) -> None:
-    nothing = Findings("x", "X", ("said",), ())
+    nothing = Findings("versions", ())
     stale = tmp_path / "tables" / ".a.csv.0a1b2c3d.tmp"
     stale.parent.mkdir()
     stale.touch()
@@ -152,10 +148,10 @@ def test_a_killed_writer_leaves_nothing_and_a_second_is_refused(tmp_path: Path) 
 
 
 def test_every_model_of_a_table_has_its_printed_risks() -> None:
-    for parts in PARTS.values():
-        for key, part in parts.items():
+    for study, parts in PARTS.items():
+        for key in parts:
             names = {row.model for row in printed()[key]}
-            assert {entry.name for entry in suite(part.suite)} <= names, key
+            assert {entry.name for entry in suite(about(study).suite)} <= names, key
 
 
 def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
@@ -207,7 +203,7 @@ def test_a_suite_goes_by_the_papers_names_and_only_what_ships_code_may_run_it() 
     entries = members("bvf-gender", download=True)
     audits = planned_runs(entries, TOPIC, CONTEXTS, trusting)
     assert [a.label for a in audits] == [row.model for row in printed()["table1"]]
-    trusted = {a.label for a in audits if a.settings.load.trust_remote_code}
+    trusted = {a.label for a in audits if "remote-code" in a.settings.load.allow}
     assert trusted == {"Baichuan", "ChatGLM2"}
 
 
@@ -217,7 +213,7 @@ def test_a_table_has_the_layout_of_the_paper() -> None:
         (planned(n, "table1"), made(n, lean(m, 0.1)))
         for n, m in zip(names, (0.9, 0.6, 0.7), strict=True)
     ]
-    table = table_findings("table1", results).tables[0]
+    table = table_findings(results, study="table1").tables[0]
     rows = {row[0].text: row for row in table.rows()}
     order = [r.model for r in printed()["table1"]]
     assert list(rows)[3:] == [*order, "mine"]
@@ -317,7 +313,7 @@ def test_size_finds_a_trend_only_where_there_is_one() -> None:
     assert rows["R_bias"]["value"] == pytest.approx(0.2, abs=0.01)
     assert rows["R_bias"]["low"] > 0.15
     assert rows["R_volatility"]["low"] <= 0 <= rows["R_volatility"]["high"]
-    assert any(line.startswith("bias risk rises") for line in found.sentences)
+    assert [line.split(": ")[-1] for line in found.measured][1:] == ["rises.", "no clear trend."]
     assert found.figures[0].svg().startswith("<svg")
 
 
@@ -345,16 +341,41 @@ def test_alignment_names_groups_that_changed_sides() -> None:
     pairs = next(t.frame for t in found.tables if t.key == "alignment-differences")["pair"]
     assert pairs.unique().tolist() == ["new − base", "large new − large"]
     assert any(
-        f"1 of 12 groups lean to another category: {GROUPS[3]}" in s for s in found.sentences
+        f"1 of 12 groups clearly lean to another category: {GROUPS[3]}" in s for s in found.measured
     )
     assert any("no difference shown" in s for s in found.sentences)
     frame = next(t.frame for t in found.tables if t.key == "alignment-groups-new")
-    turned = frame[frame["before"] != frame["after"]]
-    assert turned["group"].tolist() == [GROUPS[3]]
+    assert frame[frame["turned"]]["group"].tolist() == [GROUPS[3]]
     for figure in found.figures:
         assert figure.svg().startswith("<svg")
     with pytest.raises(SettingsError, match="could not be scored"):
         alignment_findings([(planned("base", "base"), made("base", before))])
+
+
+def equal_versions(n: int, *, seed: int) -> Findings:
+    """n versions that differ from their base by chance alone: all of them at parity."""
+    runs = [made(f"m{i}", lean(0.5, 0.2, C=40, seed=100 * seed + i)) for i in range(n + 1)]
+    return alignment_findings([(planned(run.model, "m0"), run) for run in runs])
+
+
+def test_equal_models_at_parity_turn_no_group() -> None:
+    """The favoured category of such groups is a coin: a bare argmax turned about half of them."""
+    found = equal_versions(1, seed=1)
+    frame = next(t.frame for t in found.tables if t.key.startswith("alignment-groups"))
+    assert (frame["before"] != frame["after"]).sum() > 3
+    assert not frame["turned"].any()
+    assert "0 of 12 groups" in found.measured[-1]
+
+
+def test_differences_of_equal_versions_are_corrected_for_their_number() -> None:
+    """One of four equal versions seems higher or lower by its own interval; corrected, none is."""
+    found = equal_versions(4, seed=3)
+    changes = next(t.frame for t in found.tables if t.key == "alignment-differences")
+    assert (changes["p"] < 0.05).any()
+    assert changes["p_corrected"].tolist() == pytest.approx((4 * changes["p"]).clip(upper=1))
+    assert ((changes["low"] <= 0) & (changes["high"] >= 0)).all()
+    said = found.measured[: len(changes)]
+    assert all(line.endswith("no difference shown.") for line in said)
 
 
 def test_sources_agree_when_the_models_keep_their_order() -> None:
@@ -373,7 +394,9 @@ def test_sources_agree_when_the_models_keep_their_order() -> None:
     ]
     R = sources_findings(turned).tables[0].frame.query("measure == 'R'").iloc[0]
     assert R["tau"] < 1
-    assert any("LLaMA2 has 0.708" in line for line in found.sentences)
+    published = found.tables[1].frame.set_index("pair")["tau"]
+    assert len(published) == 10
+    assert published.mean() == pytest.approx(0.87, abs=0.005)
     assert found.figures[0].svg().startswith("<svg")
 
 
@@ -381,29 +404,25 @@ def test_views_of_runs() -> None:
     p = lean(0.7, 0.1)
     p[0] = 1 - p[0]
     runs = [("one", made("one", p)), ("two", made("two", lean(0.7, 0.1, seed=5)))]
-    leaning = leaning_findings(runs)
-    assert "one: of 12 groups lean 11 to male, 1 to female." in leaning.sentences
-    table = leaning.tables[0].frame.set_index("group")
+    found = figures_findings(runs, groups=GROUPS[:3], contexts=5)
+    tables = {table.key: table.frame for table in found.tables}
+    counts = tables["leaning-counts"].set_index(["name", "category"])["groups"]
+    assert counts["one"].tolist() == [11, 1]
+    assert counts["all models"].tolist() == [11, 0]
+    table = tables["leaning-groups"].set_index("group")
     assert table.loc[GROUPS[0], "one"] == "female"
     assert table["system bias: one"].tolist() == pytest.approx((p.mean(axis=1) - 0.5).tolist())
     far = np.abs(p - 0.5).mean(axis=1) / 0.5
     assert table["deviation: one"].tolist() == pytest.approx(far.tolist())
-    assert sum("system bias" in line and "deviation" in line for line in leaning.sentences) == 2
-    shape = distribution_findings(runs)
-    assert len({f.key for f in shape.figures}) == len(shape.figures) == 4
-    heat = heatmap_findings(runs, groups=GROUPS[:3], contexts=5)
-    assert len(heat.tables[0].frame) == 2 * 3 * 5
-    chosen = ["The [X] did 7 that [Y]", "The [X] did 2 that [Y]"]
-    frame = heatmap_findings(runs[:1], groups=GROUPS[:3], contexts=chosen).tables[0].frame
-    assert frame["template"].tolist() == chosen * 3
-    assert frame["p"].tolist() == pytest.approx(p[:3, [7, 2]].ravel().tolist())  # of male
-    with pytest.raises(SettingsError, match="--context: one has no context 'x'"):
-        heatmap_findings(runs, groups=(), contexts=["x"])
-    for found in (leaning, shape, heat):
-        for figure in found.figures:
-            assert figure.svg().startswith("<svg")
+    assert len(tables["distribution"]) == 4
+    heat = tables["heatmap"]
+    assert len(heat) == 2 * 3 * 5
+    assert heat["p"].tolist()[:15] == pytest.approx(p[:3, :5].ravel().tolist())  # of male
+    assert len({f.key for f in found.figures}) == len(found.figures) == 1 + 2 * 3
+    for figure in found.figures:
+        assert figure.svg().startswith("<svg")
     with pytest.raises(SettingsError, match="astronaut"):
-        heatmap_findings(runs, groups=["astronaut"], contexts=5)
+        figures_findings(runs, groups=["astronaut"])
 
 
 def test_texts_are_filtered_and_sampled(tmp_path: Path) -> None:
@@ -415,8 +434,10 @@ def test_texts_are_filtered_and_sampled(tmp_path: Path) -> None:
     assert texts == ["a b", "d", "e", "f"]
     assert sorted(some_of(texts, None, seed=1)) == sorted(texts)
     assert some_of(texts, 2, seed=1) == some_of(texts, 4, seed=1)[:2]
-    with pytest.raises(TableError, match="--column"):
-        read_texts([table], column="words")
+    table.write_text("words\nx\n", encoding="utf-8")
+    with pytest.raises(TableError, match="column with texts"):
+        read_texts([table])
+    table.write_text("tweet,class\nx,0\n", encoding="utf-8")
     with pytest.raises(TableError, match="no row is left"):
         read_texts([table], where=["class=7"])
     with pytest.raises(TableError, match="--where"):

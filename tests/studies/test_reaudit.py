@@ -49,7 +49,7 @@ def test_plain_figures_are_means_of_absolute_differences(tmp_path: Path) -> None
 def test_only_the_planted_lean_survives(tmp_path: Path) -> None:
     file = table(tmp_path / "t.csv")
     found = reaudit(file, load_mapping("hiring_bias"), AuditSettings(), out=tmp_path / "out")
-    assert "1 lean steadily after correction for all of them: x (firstName)" in found.sentences[1]
+    assert "1 lean steadily after correction for all of them: x (firstName)" in found.measured[0]
     parts = found.tables[1].frame.set_index("model")
     assert parts.loc["x", "lean"] == pytest.approx(1, abs=0.5)
     assert (tmp_path / "out" / "runs" / "x" / "run.json").exists()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.command import Clinometer
 from tests.present import present
@@ -14,11 +15,17 @@ from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.scores.accumulate import recounted, stored_scores, word_counts
-from clinometer.studies import Choice, sensitivity
+from clinometer.studies import sensitivity
 from clinometer.studies.sensitivity import by_probability, random_halves
 
 
-def risks(row: Choice) -> tuple[float | None, ...]:
+def rows_of(run: Run) -> dict[str, pd.Series]:
+    """The lines of the sheet, by choice and option."""
+    frame = sensitivity(run).tables[0].frame
+    return {f"{row.choice}: {row.option}": row for _, row in frame.iterrows()}
+
+
+def risks(row: pd.Series) -> tuple[float, ...]:
     return row.R, row.R_bias, row.R_volatility
 
 
@@ -31,14 +38,14 @@ def test_stored_scores_reproduce_the_run(run: Run) -> None:
 
 
 def test_the_first_line_is_the_run(run: Run) -> None:
-    first = sensitivity(run).rows[0]
+    first = next(iter(rows_of(run).values()))
     assert risks(first) == pytest.approx(
         tuple(getattr(run.record.summary, n).value for n in ("R", "R_bias", "R_volatility"))
     )
 
 
 def test_each_line_matches_its_own_computation(run: Run) -> None:
-    rows = {f"{r.choice}: {r.option}": r for r in sensitivity(run).rows}
+    rows = rows_of(run)
     p = run.preferences
     even = decompose(p.values)
     assert pytest.approx(even.R.value, abs=1e-12) == rows["context weights: uniform"].R
@@ -65,13 +72,13 @@ def test_each_line_matches_its_own_computation(run: Run) -> None:
     assert f"{low.sum()} of {low.size} cells" in line.note or line.note == "no cell is left"
 
 
-def test_the_span_covers_the_comparable_lines(run: Run) -> None:
-    sheet = sensitivity(run)
-    low, high = sheet.span()["R"]
-    inside = [r.R for r in sheet.rows if r.comparable and r.R is not None]
-    assert (low, high) == (min(inside), max(inside))
-    json.dumps(sheet.to_dict(), allow_nan=False)
-    assert sheet == sensitivity(run)
+def test_the_range_covers_the_comparable_lines(run: Run) -> None:
+    found = sensitivity(run)
+    frame = found.tables[0].frame
+    inside = frame[frame["comparable"]]["R"]
+    assert f"R {inside.min():.3f} to {inside.max():.3f}" in found.measured[0]
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.to_dict() == sensitivity(run).to_dict()
 
 
 def test_random_halves_keep_the_same_ranks(run: Run) -> None:
@@ -88,16 +95,17 @@ def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Pat
     with pytest.raises(ModelError, match="expected a word of category"):
         word_counts(run.record, keep=["he"])
     known = audit("reference:random", settings=AuditSettings(), out=tmp_path / "known")
-    assert any("no scores" in row.note for row in sensitivity(known).rows)
+    assert any("no scores" in row.note for row in rows_of(known).values())
     with pytest.raises(RunError, match="no stored scores"):
         next(stored_scores(known))
 
 
-def test_the_command(clinometer: Clinometer, small_run: Path) -> None:
-    shown = clinometer("study", "sensitivity", small_run)
+def test_the_command(clinometer: Clinometer, small_run: Path, tmp_path: Path) -> None:
+    asked = ("study", "sensitivity", small_run, "--out", tmp_path)
+    shown = clinometer(*asked)
     assert shown.status == 0
     assert "single-token" in shown.out
     assert "Range on this scale" in shown.out
-    found = json.loads(clinometer("study", "sensitivity", small_run, "--json").out)
-    assert found["rows"][0]["choice"] == "as measured"
+    found = json.loads(clinometer(*asked, "--json").out)
+    assert found["tables"]["sensitivity"][0]["choice"] == "as measured"
     assert clinometer("study", "sensitivity", small_run / "nothing").status == 2

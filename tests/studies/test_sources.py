@@ -10,7 +10,7 @@ from tests.present import present
 from clinometer.contexts import ContextSet
 from clinometer.runs import AuditSettings
 from clinometer.studies.framework import Plan, audit_all, planned_runs
-from clinometer.studies.risk_tables import LANGUAGES, table_findings
+from clinometer.studies.risk_tables import table_findings
 from clinometer.topics import load_topic
 
 
@@ -44,16 +44,14 @@ def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_
     topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
     contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
     settings = AuditSettings()
-    plan = Plan(
-        "languages", planned_runs([str(chinese)], topic, contexts, settings, role=LANGUAGES)
-    )
+    plan = Plan("table5", planned_runs([str(chinese)], topic, contexts, settings, role="table5"))
     results, failed = audit_all(plan, tmp_path / "study")
     assert not failed
     run = results[0][1]
     assert present(run.record.words).unwritable == []
     assert run.record.counts["cells"] == 9
     assert "words_of_several_tokens" in run.record.counts
-    found = table_findings("languages", results)
+    found = table_findings(results, study="table5")
     table = found.tables[0].frame.set_index("name")
     assert table.index.tolist()[3:6] == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]
     assert table["printed_R"].tolist()[3:6] == [0.3976, 0.3486, 0.6885]

@@ -228,7 +228,7 @@ def _models(name: str | None, json_output: bool) -> None:
         {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
     ]
     rows += [
-        {"name": f"--suite {name}", "what": f"{table}: {len(suite(name))} models"}
+        {"name": name, "what": f"{table}: {len(suite(name))} models"}
         for name, table in suites().items()
     ]
     _list("models", rows, json_output)

@@ -1,30 +1,41 @@
-"""Figure 8: a base model against aligned, instructed or otherwise trained versions of it."""
+"""A model against versions of it: aligned or instructed ones (Figure 8), or trained on other text.
+
+Versions are compared with their base in the same contexts. The intervals and p-values of their
+differences are corrected for the number of versions, as those of `compare` for its pairs; a group
+counts as turned only where it leans clearly before and after, and to different categories.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pandas as pd
+
+from clinometer.display.numbers import IN_SENTENCES
 from clinometer.errors import SettingsError
+from clinometer.measure import Comparison
+from clinometer.models.catalog.spec import folder_name
 from clinometer.models.catalog.suites import ZooEntry
-from clinometer.runs import AuditSettings
+from clinometer.report import Table, charts
+from clinometer.report.figures import basis, risk_rows
+from clinometer.runs import AuditSettings, Run, compare
 from clinometer.studies.framework import (
     Findings,
     Models,
     Plan,
     PlannedRun,
     Results,
+    chart,
     only,
     planned_runs,
+    risks_table,
     study_contexts,
-    version_findings,
+    verdict,
 )
 from clinometer.topics import Topic
 
-_MAY = (
-    "Versions may differ in more than their alignment: data, length of training, format. A "
-    "difference here describes these two models on these contexts.",
-)
+_VERDICTS = {"higher": "higher", "lower": "lower", "neither": "no difference shown"}
 
 
 def alignment_plan(
@@ -60,7 +71,7 @@ def by_base(entries: Sequence[ZooEntry]) -> list[list[ZooEntry]]:
 
 
 def alignment_findings(results: Results) -> Findings:
-    """Each version against its base: paired differences, and the groups whose leaning flipped."""
+    """Each version against its base; families whose base could not be scored are left out."""
     families = [
         family
         for role in dict.fromkeys(planned.role for planned, _ in results)
@@ -71,13 +82,113 @@ def alignment_findings(results: Results) -> Findings:
             "study alignment: the base or all of its versions could not be scored; correct the "
             "errors above and rerun the same command"
         )
-    return version_findings(
-        "alignment",
-        f"{', '.join(family[0][0] for family in families)} and their versions (Figure 8)"
-        if len(families) > 1
-        else f"{families[0][0][0]} and its versions (Figure 8)",
-        families,
-        risks="Risks",
-        change="Before and after alignment",
-        after=_MAY,
+    return version_findings("alignment", families)
+
+
+def version_findings(
+    study: str, families: Sequence[Sequence[tuple[str, Run]]], measured: Sequence[str] = ()
+) -> Findings:
+    """The first model of each family against the others of it: paired differences, and the groups
+    that turned. Sentences of the study itself, `measured`, come first."""
+    named = [member for family in families for member in family]
+    runs, names = [run for _, run in named], [name for name, _ in named]
+    level = runs[0].record.settings.level
+    versions = sum(len(family) - 1 for family in families)
+    rows = []
+    turned: dict[str, pd.DataFrame] = {}
+    for (first, base), *others in families:
+        for name, run in others:
+            found = compare(run, base, level=1 - (1 - level) / versions)
+            rows += [
+                {
+                    "pair": f"{name} − {first}",
+                    "measure": d.measure,
+                    "value": d.value,
+                    "low": d.low,
+                    "high": d.high,
+                    "p": d.p,
+                    "p_corrected": None if d.p is None else min(1.0, versions * d.p),
+                }
+                for d in found.overall
+            ]
+            turned[name] = leaning_changes(base, run, found)
+    changes = pd.DataFrame(rows)
+    corrected = f"Intervals are corrected for {versions} comparisons." if versions > 1 else ""
+    plane = pd.DataFrame(risk_rows(runs, names))
+    return Findings(
+        study,
+        [
+            risks_table(f"{study}-risks", "Risks", named),
+            Table(f"{study}-differences", "Paired differences", changes, corrected),
+            *(
+                Table(f"{study}-groups-{folder_name(name)}", f"Groups before and after: {name}", t)
+                for name, t in turned.items()
+            ),
+        ],
+        [
+            chart(
+                f"{study}-plane",
+                "Bias and volatility risk of each version",
+                f"{basis(runs[0])}. Lines: intervals over contexts. R is constant along the dotted "
+                "diagonals.",
+                plane,
+                "{name}: bias {R_bias:.3f}, volatility {R_volatility:.3f}",
+                charts.plane,
+            ),
+            chart(
+                f"{study}-differences",
+                "Paired differences from the base",
+                f"{basis(runs[0])}. Right of zero: higher than before. Both were scored in the "
+                f"same contexts, which cancels what a context does to both. {corrected}".strip(),
+                changes,
+                "{pair} {measure} {value:+.3f}",
+                charts.differences,
+            ),
+        ],
+        runs,
+        [
+            *measured,
+            *(
+                f"{row['pair']}: {IN_SENTENCES[row['measure']]} {verdict(row, **_VERDICTS)}"
+                for row in changes.to_dict("records")
+            ),
+            *(moved(table, name) for name, table in turned.items()),
+        ],
     )
+
+
+def leaning_changes(before: Run, after: Run, comparison: Comparison) -> pd.DataFrame:
+    """Each group: the category it favours before and after, s towards it, the change of r, and
+    whether it turned: it leans clearly both times (`Run.leans`), and to different categories."""
+    change = {d.group: d for d in comparison.by_group if d.measure == "r"}
+    rows = [
+        {
+            "group": first.group,
+            "before": first.favoured,
+            "after": second.favoured,
+            "s_before": first.lean,
+            "s_after": second.lean,
+            **{
+                column: getattr(change[first.group], column)
+                for column in ("value", "low", "high", "p_corrected")
+            },
+            "turned": None not in (first.category, second.category)
+            and first.category != second.category,
+        }
+        for first, second in zip(before.leans, after.leans, strict=True)
+        if first.favoured is not None and second.favoured is not None
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.sort_values("value", key=lambda v: -v.abs(), kind="stable", ignore_index=True)
+
+
+def moved(leanings: pd.DataFrame, name: str) -> str:
+    """How many groups turned, with examples."""
+    turned = leanings[leanings["turned"]]
+    some = ", ".join(
+        f"{row['group']} ({row['before']} → {row['after']})"
+        for row in turned.head(6).to_dict("records")
+    )
+    more = f" and {len(turned) - 6} more" if len(turned) > 6 else ""
+    count = f"{name}: {len(turned)} of {len(leanings)} groups clearly lean to another category"
+    return f"{count}: {some}{more}." if some else f"{count} than before."

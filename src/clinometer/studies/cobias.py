@@ -7,13 +7,13 @@ alpha near 1 says that the statements keep their scores at every temperature (th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
@@ -23,35 +23,13 @@ from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.score import mean_estimate
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.reliability.variants.make import Makers
+from clinometer.report import Table
 from clinometer.settings import VERSIONS
 from clinometer.statistics.agreement import cronbach_alpha
 from clinometer.storage.resumable import Progress, part_of
+from clinometer.studies.framework import Findings
 
 TEMPERATURES = (1.1, 1.2, 1.3, 1.4)
-
-
-@dataclass(frozen=True)
-class TemperatureStudy:
-    """Alpha over the statements that have a score at every temperature."""
-
-    alpha: Estimate
-    temperatures: tuple[float, ...]
-    cobias: tuple[Estimate, ...]
-    statements: int
-    left_out: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "summary": {
-                "alpha": self.alpha.to_dict(),
-                "statements": self.statements,
-                "statements_without_a_score": self.left_out,
-            },
-            "temperatures": [
-                {"temperature": t, "cobias": e.to_dict()}
-                for t, e in zip(self.temperatures, self.cobias, strict=True)
-            ],
-        }
 
 
 def temperature_study(
@@ -64,7 +42,7 @@ def temperature_study(
     out: str | Path | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
-) -> TemperatureStudy:
+) -> Findings:
     """Make and score versions at each temperature. With `out` (a folder) both are stored, and the
     same call resumes."""
     if len(set(temperatures)) < 2 or len(set(temperatures)) != len(temperatures):
@@ -98,38 +76,30 @@ def temperature_study(
     good = np.isfinite(scores).all(axis=1)
     if good.sum() < 2:
         raise SettingsError("temperature: expected at least 2 statements with scores, found fewer")
-    return TemperatureStudy(
-        alpha=cronbach_alpha(scores[good]),
-        temperatures=tuple(temperatures),
-        cobias=tuple(mean_estimate(column, seed=versions.seed) for column in scores[good].T),
-        statements=int(good.sum()),
-        left_out=int((~good).sum()),
+    mean = partial(mean_estimate, seed=versions.seed)
+    rows = [
+        {"temperature": temperature, **_ends("cobias", mean(column))}
+        for temperature, column in zip(temperatures, scores[good].T, strict=True)
+    ]
+    alpha = _ends("alpha", cronbach_alpha(scores[good]))
+    counts = {"statements": int(good.sum()), "left_out": int((~good).sum())}
+    title = f"COBIAS by temperature, {versions.n} versions each"
+    return Findings(
+        "versions",
+        [
+            Table("versions-temperature", title, pd.DataFrame(rows)),
+            Table("versions-alpha", "Cronbach's alpha over the temperatures", _row(alpha, counts)),
+        ],
     )
 
 
-@dataclass(frozen=True)
-class VersionCountStudy:
-    """Mean over statements for n = 2, 3, …; only statements with the most versions are used, so
-    that every n is measured on the same ones. `late_change` is the mean over the second half of the
-    n less that over the first, per statement: near 0 there is no trend."""
+def _ends(name: str, found: Estimate) -> dict[str, float | None]:
+    """An estimate as columns of a table."""
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
-    n: tuple[int, ...]
-    dissimilarity: tuple[Estimate, ...]
-    late_change: Estimate
-    statements: int
-    left_out: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "summary": {
-                "statements": self.statements,
-                "statements_with_too_few_versions": self.left_out,
-                "late_change": self.late_change.to_dict(),
-            },
-            "curve": [
-                {"n": n, **e.to_dict()} for n, e in zip(self.n, self.dissimilarity, strict=True)
-            ],
-        }
+def _row(values: Mapping[str, object], counts: Mapping[str, int]) -> pd.DataFrame:
+    return pd.DataFrame([{**values, **counts}])
 
 
 def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
@@ -152,25 +122,35 @@ def version_count_study(
     *,
     most: int = 49,
     seed: int = 0,
-) -> VersionCountStudy:
-    """Measure the versions in their order, the first two, the first three, up to `most`."""
+) -> Findings:
+    """Measure the versions in their order, the first two, the first three, up to `most`.
+
+    Only statements with the most versions are used, so that every n is measured on the same ones.
+    The last table is the mean over the second half of the n less that over the first, per
+    statement: near 0 there is no trend.
+    """
     VERSIONS.check("most", most)
     taken = [s for s in statements if len(variants.of(s)) >= most]
     if not taken:
         longest = max((len(variants.of(s)) for s in statements), default=0)
         raise SettingsError(
             f"versions: expected statements with at least {most}, found at most {longest}; "
-            "use a smaller --most"
+            "use a smaller -n"
         )
     vectors = embed([v for s in taken for v in variants.of(s)[:most]])
-    curves = np.stack([growing_pairwise(one) for one in np.split(vectors, len(taken))])
+    curves = np.stack([growing_pairwise(some) for some in np.split(vectors, len(taken))])
     half = curves.shape[1] // 2
     change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
     mean = partial(mean_estimate, seed=seed)
-    return VersionCountStudy(
-        n=tuple(range(2, most + 1)),
-        dissimilarity=tuple(mean(column) for column in curves.T),
-        late_change=mean(change),
-        statements=len(taken),
-        left_out=len(statements) - len(taken),
+    counts = {"statements": len(taken), "left_out": len(statements) - len(taken)}
+    rows = [
+        {"n": n, **_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
+    ]
+    late = _ends("late_change", mean(change))
+    return Findings(
+        "versions",
+        [
+            Table("versions-number", "Dissimilarity of the first n versions", pd.DataFrame(rows)),
+            Table("versions-late", "Second half of the curve less the first", _row(late, counts)),
+        ],
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.display.numbers import counted, p_relation
+from clinometer.display.numbers import counted
 from clinometer.display.text import Plain
 from clinometer.errors import ClinometerError, TableError
 from clinometer.report import Figure, Table
@@ -32,6 +32,13 @@ FACTORS = (
     "log10_per_million_words",
 )
 MEASURES = ("r", "r_bias", "r_volatility")
+#: What groups weigh by: employment, and the error of their risk.
+WEIGHTS = {
+    "both": (True, True),
+    "employment": (True, False),
+    "error": (False, True),
+    "none": (False, False),
+}
 #: Where the built-in figures come from; topics/builtin/occupations.source.toml says more.
 SOURCES = {
     WEIGHT: "BLS Employment Projections 2022-32, Table 1.7",
@@ -47,7 +54,7 @@ class FactorStudy(Plain):
     """One risk against each factor alone, and against all of them together.
 
     together is None when too few groups have every factor. with_errors says whether groups whose
-    risk is less certain weigh less; the paper weights by employment alone.
+    risk is less certain weigh less.
     """
 
     measure: str
@@ -67,7 +74,7 @@ class FactorStudy(Plain):
         each = self.weight or "1"
         return (
             f"Groups weigh {each} / (tau² + se²), less where their risk is less certain. The paper "
-            "weights by employment alone: --paper-weights."
+            "weights by employment alone: --weights employment."
         )
 
 
@@ -76,15 +83,17 @@ def factor_study(
     *,
     table: pd.DataFrame | None = None,
     measure: str = "r",
-    weighted: bool = True,
-    errors: bool = True,
+    weights: str = "both",
 ) -> FactorStudy:
-    """Regress the risk of the groups on their factors, weighted by employment.
+    """Regress the risk of the groups on their factors.
 
-    With `errors` the standard error of each r_x, from its interval, is taken into account where
-    every group has one; without, this is the paper's weighted least squares. Groups without a
-    figure are left out of that regression and counted.
+    `weights` is one of WEIGHTS: by employment, as in the paper; by the standard error of each r_x,
+    from its interval, where every group has one; by both, or by neither. Groups without a figure
+    are left out of that regression and counted.
     """
+    if weights not in WEIGHTS:
+        raise TableError(f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}")
+    employed, errors = WEIGHTS[weights]
     if measure not in MEASURES:
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
     frame = builtin_factors() if table is None else table
@@ -97,7 +106,7 @@ def factor_study(
     )
     if len(without) == len(groups):
         raise TableError("factors: the table has no figure for any group of this run")
-    use_weights = weighted and WEIGHT in known.columns
+    use_weights = employed and WEIGHT in known.columns
     options: dict[str, Any] = {
         "weights": known[WEIGHT].to_numpy(dtype=float) if use_weights else None,
         "y_se": standard_errors(run, measure) if errors else None,
@@ -123,38 +132,35 @@ def factor_findings(
     *,
     table: pd.DataFrame | None = None,
     measure: str = "r",
-    weighted: bool = True,
-    errors: bool = True,
+    weights: str = "both",
 ) -> Findings:
     """The regressions of `factor_study` with a chart of each (Figures 9 and 12 to 15)."""
-    found = factor_study(run, table=table, measure=measure, weighted=weighted, errors=errors)
+    study = factor_study(run, table=table, measure=measure, weights=weights)
     rows = []
-    for name, fit in found.each.items():
+    for name, fit in study.each.items():
         step, unit = FACTOR_STEPS.get(name, (1, "unit"))
         c = fit[name]
         row: dict[str, Any] = {"factor": FACTOR_NAMES.get(name, name), "per": unit}
         for key, value in (("slope", c.value), ("slope_low", c.low), ("slope_high", c.high)):
             row[key] = None if value is None else step * value
-        rows.append(row | {"p": c.p, "p_holm": c.p_holm, "r_squared": fit.r_squared, "n": fit.n})
-    y_se = standard_errors(run, measure) if errors else None
+        together = None if study.together is None else study.together[name].p
+        row |= {"p": c.p, "p_holm": c.p_holm, "p_together": together}
+        rows.append(row | {"r_squared": fit.r_squared, "n": fit.n})
+    y_se = standard_errors(run, measure) if study.with_errors else None
     y = getattr(run.risks, measure)
     figures, notes = factor_figures(
-        run, y, y_se, measure=measure, table=table, weighted=found.weight is not None
+        run, y, y_se, measure=measure, table=table, weighted=study.weight is not None
     )
-    together = found.together
-    if together is not None:
-        each = [f"{FACTOR_NAMES.get(n, n)} p {p_relation(together[n].p)}" for n in found.each]
-        notes.append(f"All together ({together.n} groups): {', '.join(each)}.")
-    if found.without_figures:
-        names = ", ".join(found.without_figures)
-        notes.append(f"{counted(len(found.without_figures), 'group')} without any figure: {names}.")
+    if study.without_figures:
+        names = ", ".join(study.without_figures)
+        notes.append(f"{counted(len(study.without_figures), 'group')} without any figure: {names}.")
+    sources = [sources_in_words()] if table is None else []
     return Findings(
         "factors",
-        "Risk and social factors (Figures 9 and 12 to 15)",
-        [found.weights_in_words, *notes, *([sources_in_words()] if table is None else [])],
-        [Table("factors", f"{run.model}: {measure} on each factor alone", pd.DataFrame(rows))],
+        [Table("factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows))],
         figures,
         [run],
+        [study.weights_in_words, *notes, *sources],
     )
 
 

@@ -1,8 +1,7 @@
 """What all studies share: a plan with its cost, audits that resume, findings as tables and charts.
 
 `Plan` says what will be scored and how long that takes, `audit_all` scores it, and `Findings` are
-written as tables, charts and a page. Below: changes between versions of a model, the paper's
-printed figures, and tables of risks.
+written as tables, charts and a page; data/studies.toml has their titles and notes.
 """
 
 from __future__ import annotations
@@ -13,19 +12,19 @@ import math
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import default_contexts
-from clinometer.display.numbers import IN_SENTENCES, MEASURES
+from clinometer.display.numbers import MEASURES
 from clinometer.display.text import plain_records
 from clinometer.errors import (
     ClinometerError,
@@ -35,16 +34,15 @@ from clinometer.errors import (
     SettingsError,
 )
 from clinometer.extras import require
-from clinometer.measure import Comparison, RiskReport
 from clinometer.measure.comparison_engine import Joint, joint_replicates
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.spec import folder_name
 from clinometer.models.catalog.suites import ZooEntry
-from clinometer.report import Extra, Figure, Table, charts, write_report
+from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
-from clinometer.report.figures import basis, risk_rows
-from clinometer.runs import AuditSettings, Run, RunFolder, audit, compare
+from clinometer.report.figures import risk_rows
+from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.storage.atomic import only_writer
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import read_json
@@ -240,18 +238,48 @@ Results: TypeAlias = list[tuple[PlannedRun, Run]]
 Watch = Callable[[PlannedRun], Progress | None]
 
 
+class About(NamedTuple):
+    """What a study is called, the suite that it takes its models from if none is named, and what a
+    reader of its tables has to know."""
+
+    title: str
+    suite: str = ""
+    notes: Sequence[str] = ()
+
+
+@cache
+def about(study: str) -> About:
+    """The entry of a study in data/studies.toml.
+
+    >>> about("size").title
+    'Risk and model size (Figure 7)'
+    """
+    text = (files("clinometer.studies") / "data" / "studies.toml").read_text("utf-8")
+    return About(**tomllib.loads(text)[study])
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The result of a study: sentences, tables, charts, the runs they come from, and the models
-    that could not be scored, each with the reason."""
+    """The result of any study: tables, charts, sentences, the runs they come from, and the models
+    that could not be scored, each with the reason.
+
+    `measured` are sentences about these numbers; the study's own notes follow them.
+    """
 
     study: str
-    title: str
-    sentences: Sequence[str]
     tables: Sequence[Table]
     figures: Sequence[Figure] = ()
     runs: Sequence[Run] = ()
+    measured: Sequence[str] = ()
     not_scored: Sequence[tuple[str, str]] = ()
+
+    @property
+    def title(self) -> str:
+        return about(self.study).title
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return (*self.measured, *about(self.study).notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; None for a missing number."""
@@ -265,8 +293,8 @@ class Findings:
             "runs": [None if run.path is None else str(run.path) for run in self.runs],
         }
 
-    def write(self, out: Path, *, page: bool = True) -> str:
-        """Tables, charts, study.json and, with `page` and at least one run, report.html.
+    def write(self, out: Path) -> str:
+        """Tables, charts, study.json and, with at least one run, report.html.
 
         Charts and page are skipped if they cannot be drawn; the return value says why.
         """
@@ -285,7 +313,7 @@ class Findings:
                 charts = {out / "charts" / f"{f.key}.svg": f.svg().encode() for f in self.figures}
                 charts |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}
                 write_files(charts)
-            if page and self.runs and not missing:
+            if self.runs and not missing:
                 said = (*self.sentences, *(f"Not scored: {m}: {why}" for m, why in self.not_scored))
                 extra = Extra(self.title, said, tuple(self.figures), tuple(self.tables))
                 write_report(list(self.runs), out / "report.html", extras=[extra])
@@ -332,132 +360,37 @@ def only(results: Results, role: str) -> list[tuple[str, Run]]:
     return [(planned.label, run) for planned, run in results if planned.role == role]
 
 
-def in_words(table: pd.DataFrame, form: str) -> str:
-    """The rows of a table for the text alternative of a chart; `form` names its columns."""
-    return "; ".join(form.format_map(row) for row in table.to_dict("records"))
-
-
-def version_findings(
-    study: str,
+def chart(
+    key: str,
     title: str,
-    families: Sequence[Sequence[tuple[str, Run]]],
-    *,
-    risks: str,
-    change: str,
-    before: Sequence[str] = (),
-    after: Sequence[str] = (),
-) -> Findings:
-    """The first model of each family against the others of it: paired differences, and the groups
-    whose leaning flipped. `risks` and `change` are the titles of the table and of the charts, and
-    `before` and `after` are sentences around those about the changes."""
-    named = [one for family in families for one in family]
-    base = named[0]
-    columns = ("measure", "value", "low", "high", "p")
-    rows: list[dict[str, Any]] = []
-    leanings: dict[str, pd.DataFrame] = {}
-    for (first, before_it), *versions in families:
-        for name, run in versions:
-            comparison = compare(run, before_it)
-            rows += [
-                {"pair": f"{name} − {first}"} | {column: getattr(d, column) for column in columns}
-                for d in comparison.overall
-            ]
-            leanings[name] = leaning_changes(before_it.risks, run.risks, comparison)
-    changes = pd.DataFrame(rows)
-    moves = [moved(table, name) for name, table in leanings.items()]
-    plane = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
-    return Findings(
-        study,
-        title,
-        (*before, *sentences(changes), *moves, *after),
-        [
-            risks_table(f"{study}-risks", risks, named),
-            Table(f"{study}-differences", "Paired differences", changes),
-            *(
-                Table(
-                    f"{study}-groups-{folder_name(name)}", f"Groups before and after: {name}", table
-                )
-                for name, table in leanings.items()
-            ),
-        ],
-        [
-            Figure(
-                key=f"{study}-plane",
-                title=change,
-                caption=f"{basis(base[1])}. Lines: intervals over contexts. R is constant along "
-                "the dotted diagonals.",
-                alt="Plane of bias and volatility risk. "
-                + in_words(plane, "{name}: bias {R_bias:.3f}, volatility {R_volatility:.3f}")
-                + ".",
-                draw=lambda width: charts.plane(plane, width=width),
-            ),
-            Figure(
-                key=f"{study}-differences",
-                title=f"{change}: paired differences",
-                caption=f"{basis(base[1])}. Right of zero: higher than before. Both were scored in "
-                "the same contexts, which cancels the effect of a context on both.",
-                alt="Differences with intervals. "
-                + in_words(changes, "{pair} {measure} {value:+.3f}")
-                + ".",
-                draw=lambda width: charts.differences(changes, width=width),
-            ),
-        ],
-        [run for _, run in named],
+    caption: str,
+    table: pd.DataFrame,
+    form: str,
+    draw: Callable[..., Any],
+    **options: Any,
+) -> Figure:
+    """A chart of a table; `form` names the columns that its text alternative reads out."""
+    words = "; ".join(form.format_map(row) for row in table.to_dict("records"))
+    return Figure(
+        key=key,
+        title=title,
+        caption=caption,
+        alt=f"{title}. {words}.",
+        draw=lambda width: draw(table, width=width, **options),
     )
 
 
-def leaning_changes(a: RiskReport, b: RiskReport, comparison: Comparison) -> pd.DataFrame:
-    """Each group: the category it leans to before and after, s towards it, and the change of r."""
-    change = {d.group: d for d in comparison.by_group if d.measure == "r"}
-    rows = [
-        {
-            "group": group,
-            "before": a.categories[int(first.argmax())],
-            "after": b.categories[int(second.argmax())],
-            "s_before": float(first.max()),
-            "s_after": float(second.max()),
-        }
-        | {
-            column: getattr(change[group], column)
-            for column in ("value", "low", "high", "p_corrected")
-        }
-        for group, first, second in zip(a.groups, a.mean_stereotype, b.mean_stereotype, strict=True)
-        if not np.isnan([first, second]).any()
-    ]
-    frame = pd.DataFrame(rows)
-    return frame.sort_values("value", key=lambda v: -v.abs(), kind="stable", ignore_index=True)
+def verdict(row: Mapping[Any, Any], *, higher: str, lower: str, neither: str) -> str:
+    """Value, interval and what they show, as one sentence: the row has `value`, `low`, `high`.
 
-
-def sentences(changes: pd.DataFrame) -> list[str]:
-    """What changed, and what is indistinguishable from no change."""
-    lines = []
-    for row in changes.to_dict("records"):
-        known = not pd.isna(row["low"])
-        span = f" ({row['low']:+.3f} to {row['high']:+.3f})" if known else ""
-        if not known:
-            verdict = "too few effective contexts to say whether it changed"
-        elif row["low"] > 0:
-            verdict = "higher"
-        elif row["high"] < 0:
-            verdict = "lower"
-        else:
-            verdict = "no difference shown"
-        lines.append(
-            f"{row['pair']}: {IN_SENTENCES[row['measure']]} {row['value']:+.3f}{span}: {verdict}."
-        )
-    return lines
-
-
-def moved(leanings: pd.DataFrame, name: str) -> str:
-    """How many groups lean to another category than before, with examples."""
-    other = leanings[leanings["before"] != leanings["after"]]
-    if other.empty:
-        return f"{name}: no group leans to another category than before."
-    some = ", ".join(
-        f"{r['group']} ({r['before']} → {r['after']})" for r in other.head(6).to_dict("records")
-    )
-    more = f" and {len(other) - 6} more" if len(other) > 6 else ""
-    return f"{name}: {len(other)} of {len(leanings)} groups lean to another category: {some}{more}."
+    >>> words = {"higher": "higher", "lower": "lower", "neither": "no difference shown"}
+    >>> verdict({"value": 0.2, "low": 0.1, "high": 0.3}, **words)
+    '+0.200 (+0.100 to +0.300): higher.'
+    """
+    if pd.isna(row["low"]):
+        return f"{row['value']:+.3f}: too few effective contexts for an interval."
+    shown = higher if row["low"] > 0 else lower if row["high"] < 0 else neither
+    return f"{row['value']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}): {shown}."
 
 
 def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
@@ -468,54 +401,6 @@ def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
     if f"paper-{topic.name}" not in names and f"wikipedia-{topic.name}" in names:
         return load_contexts("wikipedia", topic=topic)
     return default_contexts(topic)
-
-
-#: Why our figures differ from the printed ones, even for the same model.
-DIFFERENCES = (
-    "Words: the released code drops words of several tokens, and looks words up without the "
-    "leading space; here every word counts, by the chain rule. `--single-token` drops them here "
-    "too.",
-    "Position: the released code reads the last position of right-padded batches, which for the "
-    "shorter prompts of a batch is padding; here the slot is read.",
-    "Contexts: the paper uses thousands of mined contexts; it prints ten of them, which are "
-    "paper-gender and paper-race.",
-    "Criterion: the equations take the largest positive part of s. The released code takes the sum "
-    "of them over 5 for race: `--criterion released`, which is the scale of Table 3 (religion, "
-    "disability) but not of Table 2. For gender it counts only the side of the mean, which halves "
-    "the volatility risk.",
-    "Scale: with K categories J reaches K - 1; the tables put the stereotyped model at 1 for K = 5 "
-    "as well, so risks are divided by that maximum here.",
-)
-
-
-@dataclass(frozen=True)
-class Printed:
-    """One row of a table: R, R^b and R^v as printed."""
-
-    table: str
-    model: str
-    R: float
-    R_bias: float
-    R_volatility: float
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether R = R^b + R^v within the rounding of four digits."""
-        return abs(self.R - self.R_bias - self.R_volatility) <= 1.51e-4
-
-
-@cache
-def printed() -> dict[str, tuple[Printed, ...]]:
-    """The rows of each printed table, in its order.
-
-    >>> list(printed())[:2], printed()["table1"][0].model, printed()["table1"][0].R
-    (['table1', 'table2'], 'T5', 0.8703)
-    """
-    text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
-    return {
-        table: tuple(Printed(table, model, *values) for model, values in about["models"].items())
-        for table, about in tomllib.loads(text).items()
-    }
 
 
 def joint(runs: Sequence[Run], *, seed: int = 0) -> Joint:

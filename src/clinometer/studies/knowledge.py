@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Table, charts
 from clinometer.runs import AuditSettings
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.studies.framework import Findings, Models, Plan, Results, in_words, planned_runs
+from clinometer.studies.framework import Findings, Models, Plan, Results, chart, planned_runs
 from clinometer.topics import Group, Topic
 
 
@@ -132,11 +132,6 @@ def _relation(name: str, given: _Relation) -> Relation:
 
 
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
-_SENTENCE = (
-    "{name}, {relation}: knowledge {knowledge:.3f} ({knowledge_low:.3f} to {knowledge_high:.3f}; "
-    "chance {chance:.3f}), {deterministic:.3f} if it answered alike in every paraphrase: a loss of "
-    "{confidence_loss:.3f}; right answer first in {accuracy:.0%}."
-)
 
 
 def knowledge_plan(
@@ -172,34 +167,21 @@ def knowledge_findings(
         row["chance"] = float(scores["chance"].mean())
         rows.append(row | _means(scores, seed=seed))
     table = pd.DataFrame(rows)
-    pairs = in_words(table, "{name}, {relation}: {knowledge:.3f} of {deterministic:.3f}")
     return Findings(
         "knowledge",
-        "Knowledge and confidence (E.1, E.2)",
         [
-            *[_SENTENCE.format(**row) for row in rows],
-            f"J(p) = p^{exponent:g} of the probability of the right answer among those offered. "
-            "Knowledge is its mean over paraphrases; deterministic knowledge is J of the mean; "
-            "their difference is the cost of inconsistency. Chance is the same J for a guess. "
-            "Intervals resample the facts; the paraphrases are fixed.",
-        ],
-        [
-            Table(
-                "knowledge",
-                "Knowledge by model and relation",
-                table,
-                hidden=("facts", "paraphrases", "chance"),
-            ),
+            Table("knowledge", "Knowledge by model and relation", table, hidden=("paraphrases",)),
             Table("knowledge-facts", "Every fact", pd.concat(facts, ignore_index=True)),
         ],
         [
-            Figure(
-                key="knowledge",
-                title="Knowledge, and the cost of inconsistency",
-                caption="Bar: knowledge; pale end: lost to inconsistency over paraphrases; "
-                "whisker: interval over facts; tick: a guess.",
-                alt=f"Bars of knowledge and deterministic knowledge. {pairs}.",
-                draw=lambda width: charts.knowledge(table, width=width),
+            chart(
+                "knowledge",
+                "Knowledge, and the cost of inconsistency",
+                "Bar: knowledge; pale end: lost to inconsistency over paraphrases; whisker: "
+                "interval over facts; tick: a guess.",
+                table,
+                "{name}, {relation}: {knowledge:.3f} of {deterministic:.3f}",
+                charts.knowledge,
             )
         ],
         [run for _, run in results],

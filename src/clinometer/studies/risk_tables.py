@@ -1,63 +1,102 @@
-"""Tables 1 to 3: the risks of a list of models next to the printed ones."""
+"""Tables 1 to 3 and 5: risks of models next to the printed ones, and why they differ."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 import pandas as pd
 
 from clinometer.display.numbers import MEASURES
-from clinometer.measure import RiskReport
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures import basis, reference_rows
 from clinometer.runs import AuditSettings, Run
 from clinometer.studies.framework import (
-    DIFFERENCES,
     Findings,
     Models,
     Plan,
     PlannedRun,
     Results,
-    in_words,
+    about,
+    chart,
     only,
     planned_runs,
-    printed,
     risks,
     study_contexts,
 )
-from clinometer.topics import Topic, load_topic
+from clinometer.topics import load_topic
 
 
 class _Part(NamedTuple):
-    """A printed table: its topic, its title, and the suite that names its models."""
+    """A printed table: its topic, its title, and whether the reference models are in it."""
 
     topic: str
     title: str
-    suite: str
+    references: bool = False
 
 
-#: The tables that print the three reference models.
-_WITH_REFERENCES = ("table1", "table2")
-#: Table 5 of the paper, in Chinese.
-LANGUAGES = "table5"
 #: study -> the printed tables it is compared with
 PARTS = {
-    "table1": {"table1": _Part("gender", "Table 1: gender", "bvf-gender")},
-    "table2": {"table2": _Part("race", "Table 2: race", "bvf-race")},
+    "table1": {"table1": _Part("gender", "Table 1: gender", references=True)},
+    "table2": {"table2": _Part("race", "Table 2: race", references=True)},
     "table3": {
-        "table3-religion": _Part("religion", "Table 3: religion", "bvf-religion"),
-        "table3-disability": _Part("disability", "Table 3: disability", "bvf-religion"),
+        "table3-religion": _Part("religion", "Table 3: religion"),
+        "table3-disability": _Part("disability", "Table 3: disability"),
     },
-    "languages": {
-        LANGUAGES: _Part(
-            "gender-zh",
-            "Table 5: gender in another language (published: Chinese)",
-            "bvf-chinese",
-        )
-    },
+    "table5": {"table5": _Part("gender-zh", "Table 5: gender in Chinese")},
 }
+
+#: Why our figures differ from the printed ones, even for the same model.
+DIFFERENCES = (
+    "Words: the released code drops words of several tokens, and looks words up without the "
+    "leading space; here every word counts, by the chain rule. `--single-token` drops them here "
+    "too.",
+    "Position: the released code reads the last position of right-padded batches, which for the "
+    "shorter prompts of a batch is padding; here the slot is read.",
+    "Contexts: the paper uses thousands of mined contexts; it prints ten of them, which are "
+    "paper-gender and paper-race.",
+    "Criterion: the equations take the largest positive part of s. The released code takes the sum "
+    "of them over 5 for race: `--criterion released`, which is the scale of Table 3 (religion, "
+    "disability) but not of Table 2. For gender it counts only the side of the mean, which halves "
+    "the volatility risk.",
+    "Scale: with K categories J reaches K - 1; the tables put the stereotyped model at 1 for K = 5 "
+    "as well, so risks are divided by that maximum here.",
+)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One row of a table: R, R^b and R^v as printed."""
+
+    table: str
+    model: str
+    R: float
+    R_bias: float
+    R_volatility: float
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether R = R^b + R^v within the rounding of four digits."""
+        return abs(self.R - self.R_bias - self.R_volatility) <= 1.51e-4
+
+
+@cache
+def printed() -> dict[str, tuple[Printed, ...]]:
+    """The rows of each printed table, in its order.
+
+    >>> list(printed())[:2], printed()["table1"][0].model, printed()["table1"][0].R
+    (['table1', 'table2'], 'T5', 0.8703)
+    """
+    text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
+    return {
+        table: tuple(Printed(table, model, *values) for model, values in about["models"].items())
+        for table, about in tomllib.loads(text).items()
+    }
 
 
 def table_plan(
@@ -71,28 +110,19 @@ def table_plan(
     return Plan(study, audits)
 
 
-def languages_plan(
-    models: Models, *, topic: Topic, contexts: str | None, settings: AuditSettings
-) -> Plan:
-    """Every model on a topic in its own language."""
-    chosen = study_contexts(topic, contexts)
-    return Plan("languages", planned_runs(models, topic, chosen, settings, role=LANGUAGES))
-
-
-def table_findings(study: str, results: Results) -> Findings:
+def table_findings(results: Results, *, study: str) -> Findings:
     """Ours beside the printed figures, in the layout of the printed table, and why they differ."""
     tables: list[Table] = []
     figures: list[Figure] = []
-    sentences: list[str] = []
+    columns = [*MEASURES, *(f"printed_{m}" for m in MEASURES)]
+    ends = [f"{m}_{end}" for m in MEASURES[1:] for end in ("low", "high")]
     for key, part in PARTS[study].items():
         named = only(results, key)
         if not named:
             continue
-        both = _beside(key, part, named)
+        both = _beside(study, key, named)
         odd = [row.model for row in printed()[key] if not row.adds_up]
         note = f" As printed, R is not the sum of its parts for {', '.join(odd)}." if odd else ""
-        columns = [*MEASURES, *(f"printed_{m}" for m in MEASURES)]
-        ends = [f"{m}_{end}" for m in MEASURES[1:] for end in ("low", "high")]
         tables.append(
             Table(
                 key,
@@ -105,13 +135,11 @@ def table_findings(study: str, results: Results) -> Findings:
             )
         )
         figures.append(_figure(key, part.title, both, basis(named[0][1])))
-        sentences.append(_sentence(part.title, [(name, run.risks) for name, run in named]))
-    sentences += ["Why a figure here is not the printed one:", *DIFFERENCES]
-    title = " and ".join(part.title for part in PARTS[study].values())
-    return Findings(study, title, sentences, tables, figures, [run for _, run in results])
+    why = ["Why a figure here is not the printed one:", *DIFFERENCES]
+    return Findings(study, tables, figures, [run for _, run in results], why)
 
 
-def _beside(key: str, part: _Part, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
+def _beside(study: str, key: str, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """The reference models, then the rows of the printed table in its order, then further models;
     a model of the table goes by its name there or by its id."""
     theirs = pd.DataFrame(list(printed()[key])).rename(columns={"model": "name"})
@@ -119,12 +147,12 @@ def _beside(key: str, part: _Part, named: Sequence[tuple[str, Run]]) -> pd.DataF
         theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
     numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
     theirs = theirs[["name", *numbers]].rename(columns={c: f"printed_{c}" for c in numbers})
-    ids = {entry.id: entry.name for entry in suite(part.suite)}
+    ids = {entry.id: entry.name for entry in suite(about(study).suite)}
     ours = risks([(ids.get(name, name), run) for name, run in named])
     both = theirs.merge(ours, on="name", how="left")
     others = ours[~ours["name"].isin(theirs["name"])].iloc[::-1]
     references = pd.DataFrame(reference_rows(named[0][1]))
-    if key in _WITH_REFERENCES:
+    if PARTS[study][key].references:
         columns = [f"printed_{m}" for m in MEASURES]
         as_printed = pd.DataFrame([[0.0, 0, 0], [1, 1, 0], [1, 0, 1]], columns=columns)
         references = references.join(as_printed)
@@ -139,21 +167,12 @@ def _figure(key: str, title: str, both: pd.DataFrame, measured: str) -> Figure:
     pale = theirs.assign(name=theirs["name"] + " (published)", muted=True)
     ours = both.dropna(subset=["R"]).sort_values(["muted", "R"], kind="stable")
     table = pd.concat([ours, pale.sort_values("R", kind="stable")], ignore_index=True)
-    return Figure(
-        key=key,
-        title=f"{title}, measured here and as published (pale)",
-        caption=f"{measured}. Whisker: interval of R over contexts. Published figures "
-        "carry the released code's single-token words and padding; see the notes.",
-        alt=f"Bars of bias and volatility risk. R: {in_words(table, '{name} {R:.3f}')}.",
-        draw=lambda width: charts.stacked(table, width=width),
+    return chart(
+        key,
+        f"{title}, measured here and as published (pale)",
+        f"{measured}. Whisker: interval of R over contexts. Published figures carry the released "
+        "code's single-token words and padding; see the notes.",
+        table,
+        "{name} R {R:.3f}",
+        charts.stacked,
     )
-
-
-def _sentence(title: str, named: list[tuple[str, RiskReport]]) -> str:
-    ordered = sorted(named, key=lambda pair: pair[1].R.value)
-    (low, least), (high, most) = ordered[0], ordered[-1]
-    bias = sum(report.R_bias.value > 0.5 * report.R.value for _, report in named)
-    text = f"{title}: lowest R {low} ({least.R.value:.3f})"
-    if len(named) > 1:
-        text += f", highest {high} ({most.R.value:.3f})"
-    return f"{text}; bias is the larger part in {bias} of {len(named)} models."

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from clinometer.display.numbers import MEASURES
-from clinometer.display.text import to_plain
+from clinometer.display.numbers import MEASURES, SYMBOLS
 from clinometer.errors import ModelError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import scale
+from clinometer.report import Table
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
 from clinometer.runs.scores.shuffled_words import mean_probabilities
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.factors import SOURCES, WEIGHT, builtin_factors
+from clinometer.studies.framework import Findings
 
 THRESHOLDS = (1e-3, 1e-2, 1e-1)
 NORMS = (1.0, 2.0, 4.0, math.inf)
@@ -36,8 +38,8 @@ Ranked = dict[str, list[str]]
 class Choice:
     """One line of the sheet.
 
-    values      R, R^b, R^v; None if the choice does not apply, and `note` says why
-    comparable  on the scale of the first line: only such lines enter the range
+    R, R_bias, R_volatility  None if the choice does not apply, and `note` says why
+    comparable               on the scale of the first line: only such lines enter the range
     """
 
     choice: str
@@ -49,29 +51,9 @@ class Choice:
     comparable: bool = True
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """The sheet of one run; the first row is the run as it was measured."""
-
-    model: str
-    rows: tuple[Choice, ...]
-
-    def span(self) -> dict[str, tuple[float, float]]:
-        """Lowest and highest value of each risk over the comparable choices."""
-        found = {}
-        for name in MEASURES:
-            values = [getattr(row, name) for row in self.rows if row.comparable]
-            numbers = [v for v in values if v is not None]
-            found[name] = (min(numbers), max(numbers))
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        span = {name: {"low": low, "high": high} for name, (low, high) in self.span().items()}
-        return to_plain(self) | {"span": span}
-
-
-def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
-    """R, R^b, R^v of a run under each choice, one changed at a time."""
+def sensitivity(run: Run, *, seed: int = 0) -> Findings:
+    """R, R^b, R^v of a run under each choice, one changed at a time; the first row is the run as it
+    was measured. The sentence gives the range over the choices on the scale of the run."""
     p = run.preferences
     rows = [
         _row("as measured", _weights_name(run), p),
@@ -81,7 +63,16 @@ def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
         *_coverage(p),
         _corrected(p),
     ]
-    return Sensitivity(run.model, tuple(rows))
+    table = pd.DataFrame([asdict(row) for row in rows]).astype(dict.fromkeys(MEASURES, float))
+    on_scale = table[table["comparable"]]
+    ends = [f"{SYMBOLS[m]} {on_scale[m].min():.3f} to {on_scale[m].max():.3f}" for m in MEASURES]
+    title = f"{run.model}: the same answers under other choices"
+    return Findings(
+        "sensitivity",
+        [Table("sensitivity", title, table, hidden=("comparable",))],
+        runs=[run],
+        measured=[f"Range on this scale: {', '.join(ends)}."],
+    )
 
 
 def _row(

@@ -12,7 +12,7 @@ from scipy.stats import linregress
 
 from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.errors import RunError
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Table, charts
 from clinometer.report.figures import basis
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
@@ -21,12 +21,13 @@ from clinometer.studies.framework import (
     Models,
     Plan,
     Results,
-    in_words,
+    chart,
     joint,
     only,
     planned_runs,
     risks_table,
     study_contexts,
+    verdict,
 )
 from clinometer.topics import Topic
 
@@ -68,41 +69,32 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
     named = [(planned.label, run) for planned, run in results]
     return Findings(
         "size",
-        "Risk and model size (Figure 7)",
-        [*_said(fitted), *_MAY],
         [
-            Table(
-                "size-slopes",
-                "Change of the risk with ten times the parameters",
-                fitted,
-                note=_over_models(fitted),
-                hidden=("over_models_low", "over_models_high"),
-            ),
+            Table("size-slopes", "Change of the risk with ten times the parameters", fitted),
             risks_table("size-risks", "Risks by size", named),
         ],
         [
-            Figure(
-                key="size",
-                title="Risk and model size",
-                caption=f"{basis(named[0][1])}. Lines join the sizes of a family; bars: intervals "
-                "over contexts.",
-                alt="Risks against parameters. "
-                + in_words(table, "{name} {measure} {value:.3f}")
-                + ".",
-                draw=lambda width: charts.trend(table, x_title="parameters", width=width),
+            chart(
+                "size",
+                "Risk and model size",
+                f"{basis(named[0][1])}. Lines join the sizes of a family; bars: intervals over "
+                "contexts.",
+                table,
+                "{name} {measure} {value:.3f}",
+                charts.trend,
+                x_title="parameters",
             )
         ],
         [run for _, run in named],
+        [
+            f"{row['family']} {IN_SENTENCES[row['measure']]}, ten times the parameters, over "
+            f"contexts: {verdict(row, **_TREND)}".strip()
+            for row in slopes
+        ],
     )
 
 
-_MAY = (
-    "The interval over contexts is about the slope of these particular models; it says nothing "
-    "about other models. The interval over models takes the models as a sample of their family: "
-    "with three sizes it has one degree of freedom and is wide.",
-    "Sizes of one family differ in more than size (data order, learning rate, length of training). "
-    "A slope describes; it does not show that size is the cause.",
-)
+_TREND = {"higher": "rises", "lower": "falls", "neither": "no clear trend"}
 
 
 def slope(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -162,29 +154,3 @@ def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> l
             }
         )
     return rows
-
-
-def _said(slopes: pd.DataFrame) -> list[str]:
-    lines = []
-    for row in slopes.to_dict("records"):
-        way = "rises" if row["low"] > 0 else "falls" if row["high"] < 0 else "shows no clear trend"
-        if row["models"] == 2:  # two points are always on a line
-            way = f"is not a trend but a difference of two models; it {way}"
-        family = f"{row['family']}: " if row["family"] else ""
-        lines.append(
-            f"{family}{IN_SENTENCES[row['measure']]} {way} with size: {row['value']:+.3f} per "
-            f"tenfold parameters ({row['low']:+.3f} to {row['high']:+.3f} over contexts, corrected "
-            "for their number)."
-        )
-    return lines
-
-
-def _over_models(slopes: pd.DataFrame) -> str:
-    known = slopes.dropna(subset=["over_models_low"])
-    if known.empty:
-        return "Two models are always on a line: no interval over models."
-    return "Over models: " + "; ".join(
-        f"{r['family']} {r['measure']} {r['over_models_low']:+.3f} to "
-        f"{r['over_models_high']:+.3f}".strip()
-        for r in known.to_dict("records")
-    )

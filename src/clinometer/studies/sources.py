@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
@@ -13,28 +12,25 @@ from clinometer.contexts.load import SOURCES
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import ContextError, SettingsError
 from clinometer.measure.comparison_engine import Joint
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Table, charts
 from clinometer.report.figures import risk_rows
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import AuditSettings
 from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
     Findings,
     Models,
     Plan,
     Results,
-    in_words,
+    chart,
     joint,
     only,
     planned_runs,
-    printed,
     risks_table,
 )
+from clinometer.studies.risk_tables import printed
 from clinometer.topics import Topic
 
-_PRINTED = {
-    "wikipedia": "table1",
-    **{s: f"table4-{s}" for s in SOURCES[1:]},
-}
+_PRINTED = {"wikipedia": "table1", **{s: f"table4-{s}" for s in SOURCES[1:]}}
 
 
 def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[str, ContextSet]]:
@@ -63,19 +59,8 @@ def sources_plan(
     """Every model in the contexts of every source."""
     if len(models) < 2:
         raise SettingsError("study sources: expected at least two models to rank")
-    return _over("sources", models, sources, topic, settings)
-
-
-def _over(
-    study: str,
-    models: Models,
-    sets: Sequence[tuple[str, ContextSet]],
-    topic: Topic,
-    settings: AuditSettings,
-) -> Plan:
-    """Every model over every set of contexts."""
-    audits = [a for role, c in sets for a in planned_runs(models, topic, c, settings, role=role)]
-    return Plan(study, audits)
+    audits = [a for role, c in sources for a in planned_runs(models, topic, c, settings, role=role)]
+    return Plan("sources", audits)
 
 
 def sources_findings(results: Results, *, seed: int = 0) -> Findings:
@@ -90,30 +75,30 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
         name: joint([run for _, run in named], seed=seed + i)
         for i, (name, named) in enumerate(by_source.items())
     }
-    agreement = _agreement(risks)
-    said = [_sentence(agreement[agreement["measure"] == m], m, len(models)) for m in MEASURES]
-    tables = [
-        risks_table(f"sources-{name}", f"Contexts from {name}", named)
-        for name, named in by_source.items()
-    ]
-    chart = [
-        (f"{label}, {name}", run)
-        for model in sorted(models)
-        for name, named in by_source.items()
-        for label, run in named
-        if label == model
-    ]
+    members = sorted(
+        ((label, name, run) for name, named in by_source.items() for label, run in named),
+        key=lambda member: member[0],
+    )
+    runs, labels = [run for *_, run in members], [f"{model}, {name}" for model, name, _ in members]
+    table = pd.DataFrame(risk_rows(runs, labels))
     return Findings(
         "sources",
-        "The same models over contexts of different sources (Table 4)",
-        [*said, _published_sentence()],
-        [Table("sources-agreement", "Agreement of the rankings", agreement), *tables],
         [
-            _figure(
+            Table("sources-agreement", "Agreement of the rankings", _agreement(risks)),
+            Table("sources-published", "The same of the published figures", _published()),
+            *(
+                risks_table(f"sources-{name}", f"Contexts from {name}", named)
+                for name, named in by_source.items()
+            ),
+        ],
+        [
+            chart(
                 "sources",
                 "One model, several sources of contexts",
                 "Risks of each model in the contexts of each source, with intervals over contexts.",
-                _risks(chart),
+                table.drop(columns=["muted"]),
+                "{name} R {R:.3f}",
+                charts.intervals,
             )
         ],
         [run for _, run in results],
@@ -147,44 +132,11 @@ def _agreement(risks: dict[str, Joint]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _sentence(agreement: pd.DataFrame, measure: str, models: int) -> str:
-    sure = int((agreement["tau_low"] > 0).sum())
-    return (
-        f"{measure}: Kendall's τ of {models} models between two sources is "
-        f"{agreement['tau'].mean():+.2f} on average, from {agreement['tau'].min():+.2f} to "
-        f"{agreement['tau'].max():+.2f}; above 0 with its interval in {sure} of {len(agreement)} "
-        "pairs of sources."
-    )
-
-
-def _published_sentence() -> str:
-    """The paper says that the rankings agree; this is what its own figures give."""
+def _published() -> pd.DataFrame:
+    """Kendall's tau of the printed R: the paper calls the rankings consistent."""
     R = {s: {row.model: row.R for row in printed()[table]} for s, table in _PRINTED.items()}
     models = list(R["book"])
-    taus = {
-        (a, b): float(kendall([R[a][m] for m in models], [R[b][m] for m in models]))
+    return pd.DataFrame(
+        {"pair": f"{a}, {b}", "tau": float(kendall(*([R[s][m] for m in models] for s in (a, b))))}
         for a, b in itertools.combinations(R, 2)
-    }
-    (a, b), least = min(taus.items(), key=lambda item: item[1])
-    return (
-        f"Published (Tables 1 and 4, {len(models)} models): mean τ of R "
-        f"{np.mean(list(taus.values())):+.2f}, lowest {least:+.2f} ({a} and {b}). The paper calls "
-        f"the rankings consistent; its LLaMA2 has {R['wikipedia']['LLaMA2']:.3f} on Wikipedia and "
-        f"{R['conversation']['LLaMA2']:.3f} on conversation, its GPT-2 "
-        f"{R['wikipedia']['GPT-2']:.3f} and {R['conversation']['GPT-2']:.3f}."
-    )
-
-
-def _risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
-    rows = risk_rows([run for _, run in named], [name for name, _ in named])
-    return pd.DataFrame(rows).drop(columns=["muted"])
-
-
-def _figure(key: str, title: str, caption: str, table: pd.DataFrame) -> Figure:
-    return Figure(
-        key=key,
-        title=title,
-        caption=caption,
-        alt=f"Values with intervals. R: {in_words(table, '{name} {R:.3f}')}.",
-        draw=lambda width: charts.intervals(table, width=width),
     )

@@ -34,6 +34,7 @@ from clinometer.settings import (
 )
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import parse_json, read_bytes, read_frame, read_json
+from clinometer.studies.alignment import version_findings
 from clinometer.studies.framework import (
     Findings,
     Plan,
@@ -42,7 +43,6 @@ from clinometer.studies.framework import (
     parameters_of,
     planned_runs,
     study_contexts,
-    version_findings,
 )
 from clinometer.topics import Topic
 
@@ -246,11 +246,6 @@ def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
 
 
 BEFORE, AFTER = "before", "after"
-_MAY = (
-    "The texts are a collection of toxic posts, unlike the data a model is first trained on; the "
-    "change belongs to this model, these texts and these settings. The paper reports that bias "
-    "rises and volatility falls for Llama 2.",
-)
 
 
 def toxicity_plan(
@@ -293,15 +288,7 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
         f"{_per_step(training)} per step, texts truncated to {training.max_tokens} tokens (ours: "
         "the paper names no length)."
     )
-    return version_findings(
-        "toxicity",
-        "Before and after fine-tuning on toxic text (Figure 6)",
-        [[(planned.label, run) for planned, run in results]],
-        risks="Risks before and after",
-        change="Before and after toxic fine-tuning",
-        before=[how],
-        after=_MAY,
-    )
+    return version_findings("toxicity", [[(planned.label, run) for planned, run in results]], [how])
 
 
 def _per_step(training: Training) -> str:
@@ -314,16 +301,14 @@ def _per_step(training: Training) -> str:
 _USUAL = ("text", "tweet", "comment", "comment_text", "sentence")
 
 
-def read_texts(
-    paths: Sequence[Path], *, column: str | None = None, where: Sequence[str] = ()
-) -> list[str]:
+def read_texts(paths: Sequence[Path], *, where: Sequence[str] = ()) -> list[str]:
     """All texts of the files, in order. `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a
     condition on a column that a file lacks is ignored for that file."""
     conditions = [_condition(text) for text in where]
-    rows = [" ".join(row.split()) for path in paths for row in _of_file(path, column, conditions)]
+    rows = [" ".join(row.split()) for path in paths for row in _of_file(path, conditions)]
     texts = [row for row in rows if row]
     if not texts:
-        raise TableError("texts: no row is left; check --column and --where")
+        raise TableError("texts: no row is left; check --where")
     return texts
 
 
@@ -333,7 +318,7 @@ def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:
     return [texts[i] for i in order[: len(texts) if n is None else n]]
 
 
-def _of_file(path: Path, column: str | None, where: list[tuple[str, set[str]]]) -> list[str]:
+def _of_file(path: Path, where: list[tuple[str, set[str]]]) -> list[str]:
     try:
         if path.suffix == ".txt":
             return read_bytes(path).decode("utf-8").splitlines()
@@ -348,16 +333,16 @@ def _of_file(path: Path, column: str | None, where: list[tuple[str, set[str]]]) 
         raise TableError(f"{path}: no such file") from error
     except (OSError, ValueError) as error:
         raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-    named = [column] if column else [c for c in _USUAL if c in frame.columns]
-    if not named or named[0] not in frame.columns:
+    column = next((name for name in _USUAL if name in frame.columns), None)
+    if column is None:
         raise TableError(
-            f"{path}: expected a column with texts ({column or ', '.join(_USUAL)}), found "
-            f"{', '.join(map(str, frame.columns))}; name it with --column"
+            f"{path}: expected a column with texts ({', '.join(_USUAL)}), found "
+            f"{', '.join(map(str, frame.columns))}"
         )
     for name, values in where:
         if name in frame.columns:
             frame = frame[frame[name].astype(str).isin(values)]
-    return [str(text) for text in frame[named[0]]]
+    return [str(text) for text in frame[column]]
 
 
 def _condition(text: str) -> tuple[str, set[str]]:

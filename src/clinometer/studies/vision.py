@@ -121,16 +121,9 @@ def ask_images(
 def vision_findings(named: list[tuple[str, Run]]) -> Findings:
     """Risks and leanings over images, as over sentences."""
     runs, names = [r for _, r in named], [n for n, _ in named]
-    said = [
-        f"{n}: R {r.risks.R.value:.3f}, bias {r.risks.R_bias.value:.3f}, volatility "
-        f"{r.risks.R_volatility.value:.3f} over {r.risks.n_contexts} scenes."
-        for n, r in named
-    ]
     groups = [{"name": n, **row} for n, r in named for row in r.risks.groups_table()]
     return Findings(
         "vision",
-        "Images as contexts (E.3)",
-        [*said, "A scene counts as one context; how the images were made decides what it means."],
         [
             risks_table("vision-risks", "Risks over scenes", named),
             Table("vision-groups", "Groups", pd.DataFrame(groups), hidden=("weight",)),
