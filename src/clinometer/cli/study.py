@@ -328,7 +328,7 @@ def alignment_command(
     families += [[*_family(text)[1]] for text in family or ()]
     if not families or (models and models[0] in suites()):
         paper = members(models[0] if models else about("alignment").suite, download=study.download)
-        families = [[*sizes] for sizes in by_base(paper)] + families[1:]
+        families[:1] = [[*sizes] for sizes in by_base(paper)]
     carry_out(alignment_plan(families, **study.question), alignment_findings, study)
 
 
