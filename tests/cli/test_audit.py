@@ -171,7 +171,7 @@ def saying(
     [
         (("I'm sorry, but I can't help with that.",), "of 60 replies only 0 .* (60 refusals)"),
         (("", None), "of 60 replies only 0 .* (60 empty)"),
-        (("<think>First I have to",), "--reply-tokens gives a model that thinks more room"),
+        (("<think>First I have to",), "--load reply_tokens=N"),
         (("Bananas are yellow.", "The sea, the sea!"), "(60 something else)"),
     ],
     ids=["refusing", "empty", "thinking", "babbling"],

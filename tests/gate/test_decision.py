@@ -17,6 +17,7 @@ from clinometer.errors import RunError, SettingsError
 from clinometer.gate.decision import Verdict, decide, decision_markdown
 from clinometer.measure import compare
 from clinometer.measure.comparison import MARGIN_LEVEL
+from clinometer.models import LoadOptions
 from clinometer.runs import Run
 
 
@@ -124,9 +125,10 @@ def test_how_many_contexts_it_takes(empty: Run) -> None:
 
 def test_runs_of_other_settings_are_noted(empty: Run) -> None:
     run, baseline = planted(empty, np.random.default_rng(1), 0.0)
-    record = run.record.model_copy(update={"scoring": {**run.record.scoring, "chat": True}})
+    asked = {**run.record.scoring, **LoadOptions(quantize="8bit").scoring()}
+    record = run.record.model_copy(update={"scoring": asked})
     (note,) = decide(replace(run, record=record), baseline).notes
-    assert "other settings: chat (default, now True)" in note
+    assert "load.quantize (default, now 8bit)" in note
 
 
 def test_no_tick_for_an_r_that_is_not_above_shuffled_words(empty: Run) -> None:

@@ -46,7 +46,7 @@ def test_no_file_has_code_run_or_others_asked(
 ) -> None:
     said = OPENERS[kind](clinometer, table, tmp_path)
     wanted = "--allow code:" if table["by"] == "function" else "--allow model:"
-    assert f"{wanted} {name}" in " ".join(said.split())
+    assert f"{wanted}{name}" in " ".join(said.split())
     assert "Traceback" not in said
 
 
@@ -77,7 +77,7 @@ def test_a_function_of_yours_reads_where_you_say_so() -> None:
     name = "my_readout:read"
     assert Allowed(code=(name,)).function(name, where="x")("anything") == "glad"
     for other in (NOTHING, Allowed(code=("my_readout:other",)), Allowed(models=(name,))):
-        with pytest.raises(SettingsError, match=f"--allow-code {name}"):
+        with pytest.raises(SettingsError, match=f"--allow code:{name}"):
             other.function(name, where="x")
 
 
@@ -88,7 +88,7 @@ def test_an_adapter_cannot_have_the_hub_asked(
     base = {"peft_type": "LORA", "base_model_name_or_path": "org/evil-base"}
     (tmp_path / "adapter_config.json").write_text(json.dumps(base), encoding="utf-8")
     said = clinometer("audit", tmp_path, "--topic", "gender", "--out", tmp_path / "o")
-    assert "--allow-model org/evil-base" in " ".join(said.err.split())
+    assert "--allow model:org/evil-base" in " ".join(said.err.split())
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def _why(record: RunRecord, share: float) -> str:
     return (
         f"of {n['replies']:,} replies only {n['replies_words']:,} are one of the categories "
         f"({', '.join(parts)})"
-        + ("; give one that thinks more --load reply_tokens" if n.get("replies_empty") else "")
+        + ("; one that thinks needs more --load reply_tokens=N" if n.get("replies_empty") else "")
     )
 
 

@@ -162,7 +162,7 @@ def sample_replies(
     readout = run.record.topic.readout
     table = None if readout is None else parse_readout(readout)
     if topic is None:
-        allowed = replace(allowed, code=None)
+        allowed = replace(allowed, code=())
     elif topic.readout != table:
         raise RunError(
             f"{run.model}: expected the topic of the run, found another readout in {topic.name!r}; "

@@ -31,7 +31,7 @@ def test_no_log_has_code_run_or_others_asked(
     log = hostile.write_log(tmp_path / "log.json", table)
     said = clinometer("import", "inspect", log, "--out", tmp_path / "o").err
     wanted = "--allow code:" if table["by"] == "function" else "--allow model:"
-    assert f"{wanted} {name}" in " ".join(said.split())
+    assert f"{wanted}{name}" in " ".join(said.split())
 
 
 def test_no_setting_has_the_code_of_a_log_run(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_kind_of_models_with_remote_code() -> None:
 
 
 def test_an_unknown_kind_must_be_given() -> None:
-    with pytest.raises(ModelError, match=r"--kind causal\|masked\|seq2seq\|permutation"):
+    with pytest.raises(ModelError, match=r"kind=causal\|masked\|seq2seq\|permutation"):
         detect_kind(transformers.ViTConfig(), "vit", None)
     discriminator = transformers.ElectraConfig(architectures=["ElectraForPreTraining"])
     with pytest.raises(ModelError, match="ElectraForPreTraining"):
