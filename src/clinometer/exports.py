@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 from clinometer.display.numbers import MEASURES, SYMBOLS, between, counted, risk
 from clinometer.errors import RunError
 from clinometer.extras import require
-from clinometer.models.catalog.spec import folder_name
 from clinometer.report.export import markdown_text, write_files
 from clinometer.runs import Run
 from clinometer.statistics.estimate import Estimate
+from clinometer.storage.untrusted import folder_name
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, EvalResultEntry

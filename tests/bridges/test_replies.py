@@ -82,6 +82,19 @@ def test_models_and_axes_are_runs_that_can_be_loaded(tmp_path: Path) -> None:
     assert again.record.components == runs[0].record.components
 
 
+def test_no_name_of_a_table_leaves_the_folder(tmp_path: Path) -> None:
+    """Each model and axis has a folder of its own, whatever it is called."""
+    names = ("..", ".", "../..", "/", "a/b", "A-b", "x" * 300)
+    some = [{**row, "axis": axis} for axis in names[:3] for row in rows(names, 2, 2, 2)]
+    table = written(tmp_path / "t.jsonl", some)
+    out = tmp_path / "out" / "runs"
+    runs = imported(table, changes={"axis": "{axis}"}, out=out)
+    assert len({str(r.path).casefold() for r in runs}) == len(names) * 3
+    assert all(present(r.path).resolve().parent.parent == out.resolve() for r in runs)
+    assert not list(tmp_path.glob("*.json"))
+    assert not list((tmp_path / "out").glob("*.json"))
+
+
 def test_replies_are_a_sample_of_any_population(tmp_path: Path) -> None:
     """R of nine points is not exact for a set."""
     table = written(tmp_path / "t.csv", rows(n=20))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from clinometer.runs.folder.record import ImportRecord
 from clinometer.runs.placebo import UNEDITED
 from clinometer.settings import with_settings
 from clinometer.storage.rows import read_rows, reading
-from clinometer.storage.untrusted import read_json
+from clinometer.storage.untrusted import folder_names, read_json
 
 MOST_SCORES = 201
 """Different scores that a scale may have."""
@@ -334,14 +333,15 @@ def import_replies(
         known = ", ".join(sorted({a for _, a in keys}))
         raise TableError(f"{where}: --only: expected some of {known}; found {', '.join(only)}")
     several = len([k for k in keys if k[1] in axes]) > 1
+    folders = folder_names([*axes, *models])
     for name, axis in keys:
         if axis not in axes:
             continue
         shown = name or model or path.name.partition(".")[0]
-        below = [*([axis] if len(axes) > 1 else []), *([shown] if len(models) > 1 else [])]
         folder = out
         if out is not None and several:
-            folder = out.joinpath(*(re.sub(r"[^\w.-]+", "-", part) for part in below))
+            below = [*([axis] if len(axes) > 1 else []), *([name] if len(models) > 1 else [])]
+            folder = out.joinpath(*(folders[part] for part in below))
         cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
         for place, counts in table.counts.items():
             if place.model != name:

@@ -17,13 +17,13 @@ from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
-from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.find import default_folder
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
 from clinometer.settings import with_settings
+from clinometer.storage.untrusted import folder_name
 
 #: In front of a file name given as --topic.
 BBQ = "bbq:"

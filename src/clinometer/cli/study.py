@@ -496,7 +496,7 @@ def vision_command(
     study: Annotated[Study, "device", "out", "fresh", "json_output"],
 ) -> None:
     """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
-    from clinometer.models.catalog.spec import folder_name
+    from clinometer.storage.untrusted import folder_name
     from clinometer.studies.vision import ask_images, find_images, vision_findings
 
     scenes = find_images(images)

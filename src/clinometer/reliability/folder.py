@@ -10,7 +10,6 @@ versions.parquet            one row per version: its text, tau, and why it was l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from clinometer.statistics.estimate import Estimate
 from clinometer.storage.parquet_parts import Parts, digest_of
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.result_folder import ResultFolder
+from clinometer.storage.untrusted import folder_name
 
 #: Where a run keeps the same run with random words in the place of context.
 RANDOM_FOLDER = "random-words"
@@ -148,8 +148,8 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         return self._parts(model).results(_from_table)
 
     def _parts(self, model: str) -> Parts:
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
-        return Parts(self.path / "scores" / f"{name}-{digest_of(model.encode())[:6]}")
+        folder = f"{folder_name(model)}-{digest_of(model.encode())[:6]}"
+        return Parts(self.path / "scores" / folder)
 
 
 def _from_table(table: pa.Table) -> tuple[list[str], TextScores]:

@@ -15,7 +15,7 @@ from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
-from clinometer.models.catalog.spec import APPLICATION, folder_name
+from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
@@ -43,6 +43,7 @@ from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, res
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.resumable import Progress
+from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic
 
 P = ParamSpec("P")

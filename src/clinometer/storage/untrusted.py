@@ -12,6 +12,7 @@ import contextlib
 import csv
 import errno
 import gzip
+import hashlib
 import importlib
 import importlib.util
 import io
@@ -28,7 +29,8 @@ import tomllib
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
@@ -483,6 +485,35 @@ def _work_and_exit(work: Callable[[], str], writing: int, seconds: int, memory: 
 
 
 # --- What a file may name -------------------------------------------------------------------------
+
+
+def folder_name(text: str) -> str:
+    """A text, such as the name of a model, as the name of one folder: never a path, nor ".."
+
+    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
+    ('openai-community-gpt2', 'reference-random')
+    >>> folder_name("../.."), folder_name(".."), folder_name("x" * 300) == "x" * _LONGEST_NAME
+    ('model', 'model', True)
+    """
+    return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST_NAME].strip("-.") or "model"
+
+
+def folder_names(texts: Iterable[str]) -> dict[str, str]:
+    """Texts as names of folders, each another one, also where a disk takes A and a as the same.
+
+    >>> folder_names(["a/b", "A-b", "c"])
+    {'a/b': 'a-b-c14cddc0', 'A-b': 'A-b-b05dd069', 'c': 'c'}
+    """
+    names = {text: folder_name(text) for text in texts}
+    times = Counter(name.casefold() for name in names.values())
+    for text, name in names.items():
+        if times[name.casefold()] > 1:
+            names[text] = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return names
+
+
+#: Characters of the name of a folder: with what is put behind it, no system takes it as too long.
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import pandas as pd
 from clinometer.display.numbers import IN_SENTENCES
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
-from clinometer.models.catalog.spec import folder_name
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Table, charts
 from clinometer.report.figures import basis, risk_rows
 from clinometer.runs import AuditSettings, Run, compare
+from clinometer.storage.untrusted import folder_name
 from clinometer.studies.framework import (
     Findings,
     Models,

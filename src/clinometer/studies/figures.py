@@ -12,7 +12,6 @@ import pandas as pd
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure.risk import deviation, system_bias
 from clinometer.measure.shape import distribution_characteristics
-from clinometer.models.catalog.spec import folder_name
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.figures import (
@@ -22,6 +21,7 @@ from clinometer.report.figures import (
     shapes_figure,
 )
 from clinometer.runs import Run
+from clinometer.storage.untrusted import folder_name
 from clinometer.studies.framework import Findings, chart
 
 

@@ -37,7 +37,6 @@ from clinometer.extras import require
 from clinometer.measure.comparison_engine import Joint, joint_replicates
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.pretrained import weights_header
-from clinometer.models.catalog.spec import folder_name
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
@@ -45,7 +44,7 @@ from clinometer.report.figures import risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.storage.atomic import only_writer
 from clinometer.storage.resumable import Progress
-from clinometer.storage.untrusted import read_json
+from clinometer.storage.untrusted import folder_name, read_json
 from clinometer.topics import Topic
 
 #: Models by name, or as a suite has them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib.metadata import entry_points
@@ -197,12 +196,3 @@ def packaged_models() -> list[str]:
         module = __import__(entry.module)
         names += [f"{entry.name}:{n}" for n in module.names()]
     return names
-
-
-def folder_name(model: str) -> str:
-    """A model's name as the name of a folder: pocket:bert -> pocket-bert.
-
-    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
-    ('openai-community-gpt2', 'reference-random')
-    """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"

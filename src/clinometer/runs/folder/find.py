@@ -11,12 +11,13 @@ from typing import Any
 
 from clinometer.errors import RunError
 from clinometer.models import ModelSource, ModelSpec
-from clinometer.models.catalog.spec import asked_name, folder_name
+from clinometer.models.catalog.spec import asked_name
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import audit_identity
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.settings import AuditSettings, Contexts, find_contexts, resolve
 from clinometer.storage.resumable import differences
+from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic
 
 #: Folders below the root that are looked through.
