@@ -95,7 +95,7 @@ def test_the_reference_of_missing_cells_is_ignored() -> None:
     ],
 )
 def test_scale_by_hand(reference: ArrayLike, expected: ArrayLike) -> None:
-    np.testing.assert_allclose(scale(reference), expected, rtol=1e-14)
+    np.testing.assert_allclose(scale(reference), np.asarray(expected, dtype=float), rtol=1e-14)
 
 
 @pytest.mark.parametrize("reference", [[1.0], 0.5, [0.0, 1.0], [np.nan, 0.5]])
