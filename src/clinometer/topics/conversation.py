@@ -127,7 +127,8 @@ def fill(template: str, text: str, *, article: str | None, form: Callable[[str],
     """A template of messages or fields with a group in every [X]; nothing else is changed.
 
     `form` gives the forms of the group ([X:his]). "a" or "an" before [X] follows the group, as in
-    a sentence, and where [X] starts a sentence or a line it has a capital.
+    a sentence, and where [X] starts a sentence or a line it has a capital. Each message is filled
+    by itself: no group's name and no text of a case can begin another one.
 
     >>> fill("[user]\\nI am a [X].\\n[reply]\\n[Y]", "engineer", article="an", form=str).before
     '[user]\\nI am an engineer.\\n[reply]\\n'
@@ -143,11 +144,11 @@ def fill(template: str, text: str, *, article: str | None, form: Callable[[str],
             lead = ""
         elif article and lead[:1] in ("a", "A"):
             lead = f"{lead[0]}{article[1:]} "
-        starts = not lead and template[: slot.start()][-2:].endswith(_SENTENCE_STARTS)
+        starts = not lead and f"\n{slot.string[: slot.start()]}"[-2:].endswith(_SENTENCE_STARTS)
         return f"{lead}{text[:1].upper() if starts else text[:1]}{text[1:]}"
 
-    before, _, after = _SLOT.sub(written, template).rpartition(Y)
-    return Prompt(before, after, space=False)
+    filled = [(name, _SLOT.sub(written, said)) for name, said in parts_of(template)]
+    return Prompt(joined(filled) + END, "", space=False)
 
 
 @dataclass(frozen=True)
