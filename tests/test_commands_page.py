@@ -1,106 +1,26 @@
-"""Every command of docs/commands.md runs as it stands there, in one folder, in that order.
-
-Nothing is left out. What is changed, and why:
-
-- models are asked about few groups (`--groups`): the questions are the same, only fewer; the
-  slower ones, and a server, which is asked word by word, also with a coarse `--tolerance`;
-- the server of the page is a llama.cpp server that the test starts, with the embedded model;
-- `view` and `annotate` serve pages until they are ended: the test fetches a page and ends them.
-"""
+"""The page of commands, docs/cli.md, is made from the commands, and each has an example there."""
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+import tomllib
 from pathlib import Path
-from typing import Any
 
-import pytest
+from tests.command import every_command
+from tests.present import loaded
 
-ROOT = Path(__file__).resolve().parent.parent
-
-#: Occupations with labour statistics: enough of them for a regression on each factor.
-OCCUPATIONS = (
-    "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
-    "machinist,nurse"
-)
-FEWER = {
-    "runs/smollm2": ("--groups", OCCUPATIONS, "--tolerance", "0.1"),
-    "runs/pocket": ("--groups", OCCUPATIONS),
-    "runs/served": ("--groups", "nurse", "--tolerance", "0.1"),
-    "runs/race": ("--groups", "nurse", "--tolerance", "0.1"),
-    "study size": ("--max-contexts", "2"),
-}
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def commands() -> list[list[str]]:
-    """The lines of the block, without comments; `;` ends a command."""
-    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    block = text.split("```sh\n")[1].split("```")[0]
-    lines = [re.sub(r"\s#.*", "", line) for line in block.splitlines()]
-    return [shlex.split(part) for line in lines for part in line.split(" ; ")]
+def test_the_reference_page_is_generated_from_the_commands() -> None:
+    written = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert written == loaded(DOCS / "build_cli.py").page(), "run: python docs/build_cli.py"
 
 
-def named(words: list[str]) -> str:
-    """What FEWER calls a command: its run folder, or its name."""
-    return words[words.index("--out") + 1] if words[1] == "audit" else " ".join(words[1:3])
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from tests.models.server.conftest import serving
-
-    from clinometer.models.catalog.weights import embedded_gguf
-
-    with serving(embedded_gguf()) as url:
-        yield url
-
-
-def fetch_a_page(words: list[str]) -> None:
-    """Start a command that serves pages, look at one, and press Ctrl-C."""
-    import httpx
-
-    quiet = ["--no-browser"] if words[1] == "view" else []
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clinometer", *words[1:], "--port", "0", *quiet],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+def test_every_command_has_an_example() -> None:
+    examples = tomllib.loads((DOCS / "command_examples.toml").read_text("utf-8"))
+    commands = {" ".join(path) for path, _ in every_command()}
+    missing = commands - set(examples)
+    assert not missing, (
+        f"add to docs/command_examples.toml, then python docs/build_cli.py: {missing}"
     )
-    assert process.stdout is not None
-    address = None
-    while address is None:
-        line = process.stdout.readline()
-        assert line, process.communicate()
-        address = re.search(r"http://127\.0\.0\.1:\d+/\S*", line)
-    try:
-        # The socket listens before the address is printed, so that this waits and does not fail.
-        page = httpx.get(address[0], follow_redirects=True, timeout=120)
-        assert page.status_code == 200
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
-    assert "Traceback" not in errors
-
-
-def test_every_command_of_the_page_runs(
-    clinometer: Callable[..., Any], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = commands()
-    for words in found:
-        if "view" in words or "annotate" in words:
-            fetch_a_page(words)
-            continue
-        given = [re.sub(r"http://127\.0\.0\.1:8080", server, word) for word in words[1:]]
-        result = clinometer(*given, *FEWER.get(named(words), ()))
-        assert result.status == 0, (words, result.err)
-        assert result.out, words
-    assert (tmp_path / "report.html").is_file()
-    assert (tmp_path / "contexts.csv").is_file()
+    assert set(examples) <= commands

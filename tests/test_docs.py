@@ -14,7 +14,6 @@ import ast
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -55,11 +54,6 @@ INSIDE = {
 }
 
 
-def test_the_reference_page_is_generated_from_the_commands() -> None:
-    written = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert written == loaded(DOCS / "build_cli.py").page(), "run: python docs/build_cli.py"
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
 def test_links_resolve_and_commands_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -95,16 +89,6 @@ def test_every_public_name_has_a_page() -> None:
     index = (DOCS / "reference" / "index.md").read_text("utf-8")
     for package in reference.PACKAGES:
         assert f"generated/api/{package}\n" in index
-
-
-def test_every_command_has_an_example() -> None:
-    examples = tomllib.loads((DOCS / "command_examples.toml").read_text("utf-8"))
-    commands = {" ".join(path) for path, _ in every_command()}
-    missing = commands - set(examples)
-    assert not missing, (
-        f"add to docs/command_examples.toml, then python docs/build_cli.py: {missing}"
-    )
-    assert set(examples) <= commands
 
 
 @pytest.mark.parametrize("notebook", sorted(ROOT.glob("examples/*.ipynb")), ids=lambda p: p.stem)
