@@ -106,7 +106,7 @@ def mentions(mark: str) -> Iterator[tuple[str, bool, bool]]:
 def mined(parsed: Parsed, least: float) -> set[int]:
     """The places of the words that become [Y] in a template."""
     english = English(MineSettings(topic=TOPIC, min_confidence=least))
-    decisions = english.decide_parsed(parsed, by_rules)
+    decisions = english.decide_parsed(parsed)
     found = (re.search(r"\[Y\]=\S+?@(\d+)", d.evidence) for d in decisions if d.template)
     return {int(place[1]) for place in found if place}
 

@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, 
 from functools import cache
 from math import inf
 from numbers import Real
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from clinometer.errors import SettingsError, closest
 
@@ -180,8 +180,10 @@ def check_settings(settings: Any) -> None:
 
 
 def dataclass_in(hint: Any) -> Any:
-    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none."""
-    return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
+    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none, as
+    in a tuple of them."""
+    kinds = () if get_origin(hint) is tuple else get_args(hint)
+    return next((kind for kind in (hint, *kinds) if is_dataclass(kind)), None)
 
 
 def with_settings(settings: T, given: Mapping[str, Any]) -> T:

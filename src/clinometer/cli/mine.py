@@ -9,16 +9,16 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import grouped, set_option, set_settings
+from clinometer.cli.options import SHARD, grouped, set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.run import out_files
+from clinometer.contexts.mining.run import mine_shard, out_files
 from clinometer.contexts.mining.settings import KEYS
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
-from clinometer.extras import require
+from clinometer.shards import Shard
 
 
 @grouped
@@ -43,18 +43,8 @@ def mine_command(
             "has none."
         ),
     ] = None,
-    perplexity_model: Annotated[
-        str | None, opt("A causal model that rates the templates.", advanced=True)
-    ] = None,
-    max_perplexity: Annotated[
-        float | None,
-        opt(
-            "Drop templates with a higher perplexity under that model.",
-            allowed=ranges.POSITIVE,
-            advanced=True,
-        ),
-    ] = None,
-    processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
+    processes: Annotated[int, opt("Parallel processes on this machine.", allowed=ranges.COUNT)] = 1,
+    shard: SHARD = None,
     fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
@@ -62,30 +52,37 @@ def mine_command(
 
     Rerun the same command to resume after an interruption.
     """
-    if (perplexity_model is None) != (max_perplexity is None):
-        raise SettingsError("--perplexity-model and --max-perplexity: expected both or none")
     settings = set_settings(settings, values, KEYS)
-    judge = None
-    if perplexity_model is not None:
-        require("scoring with a language model", "torch", "transformers")
-        from clinometer.models.texts.likelihood import perplexity_of
-
-        judge = perplexity_of(perplexity_model)
+    part = None if shard is None else Shard.parse(shard)
+    if part is not None and fresh:
+        raise SettingsError(
+            "--fresh: expected without --shard; it would remove what other shards did"
+        )
     work_folder = Kept(WorkFolder(out).folder)
     with progress("mining", unit="articles", start="loading the parser", kept=work_folder) as watch:
 
         def report(stage: str, done: int, total: int | None) -> None:
             watch.stage(stage, "articles" if total is None else "pieces", done, total)
 
+        if part is not None:
+            mine_shard(
+                corpus,
+                out,
+                settings,
+                part,
+                processes=processes,
+                explain=explain is not None,
+                progress=report,
+            )
+            say(f"shard {shard} is done; the same command without --shard writes {out}", prefix="")
+            return
         contexts = mine(
-            list(corpus),
+            corpus,
             out,
             settings,
             processes=processes,
             explain=explain,
             fresh=fresh,
-            perplexity=judge,
-            max_perplexity=max_perplexity,
             progress=report,
         )
     about = contexts.metadata

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: What several machines share; see docs/howto/more-than-one-machine.md.
+SHARD = Annotated[
+    str | None,
+    opt("Do part I of N, counted from 0 (0/8); the others do theirs at the same time.", "--shard"),
+]
+
 
 class Given(dict[str, Any]):
     """Settings by name: those that were typed, and no defaults."""

@@ -154,7 +154,6 @@ class SetMetadata(RecordPart):
     dropped: dict[str, int] = Field(default_factory=dict)
     near_duplicates_merged: int | None = None
     below_min_count: int | None = None
-    too_unlikely: int | None = None
     note: str | None = None
     min_confidence: float | None = None
     confidence: dict[str, float] | None = None

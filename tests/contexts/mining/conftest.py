@@ -38,11 +38,21 @@ def corpus(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def assert_same_sets(folder: Path, one: str, other: str) -> None:
-    """The files of two sets have the same bytes, their sidecars too."""
-    for ending in (".csv", ".json"):
-        a, b = ((folder / f"{name}{ending}").read_bytes() for name in (one, other))
-        assert a == b
+def assert_same_sets(one: Path, other: Path) -> None:
+    """Two sets have the same bytes, their sidecars too."""
+    for a, b in ((one, other), (one.with_suffix(".json"), other.with_suffix(".json"))):
+        assert a.read_bytes() == b.read_bytes()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Callable[..., Path]:
+    """A file c.csv, or of another name, in a folder of its own."""
+
+    def in_folder(folder: str, name: str = "c.csv") -> Path:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        return tmp_path / folder / name
+
+    return in_folder
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from clinometer.contexts.mining.corpora import (
     NOT_UNICODE,
     articles,
     find_sources,
+    keep_standard_input,
 )
 from clinometer.errors import ContextError, MissingExtra
 
@@ -163,10 +164,19 @@ def test_damage_is_counted(
     ("content", "expected"), [(LINES, TEXTS), (b"Plain text.\n", ["Plain text."])]
 )
 def test_standard_input(
-    monkeypatch: pytest.MonkeyPatch, content: bytes, expected: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, expected: list[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert texts_of("-")[0] == expected
+    (source,) = keep_standard_input(find_sources(["-"]), tmp_path)
+    for _ in range(2):
+        assert list(articles(source, field="text", damage=Counter())) == expected
+
+
+def test_chosen_articles_are_those_of_their_numbers(tmp_path: Path) -> None:
+    (source,) = find_sources([str(written(tmp_path, ".jsonl.zst"))])
+    for numbers, texts in (([2], TEXTS[1:2]), ([1, 3], TEXTS[::2]), ([], []), ([3, 9], TEXTS[2:])):
+        chosen = articles(source, field="text", damage=Counter(), numbers=iter(numbers))
+        assert list(chosen) == texts
 
 
 def test_a_folder_of_a_saved_dataset(tmp_path: Path) -> None:

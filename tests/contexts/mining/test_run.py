@@ -19,9 +19,10 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, corpora, mine, run
 from clinometer.contexts.mining.languages.shared import Parsed, SpacyParser
-from clinometer.contexts.mining.run import Smallest, priority
-from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
+from clinometer.contexts.mining.run import mine_shard, sampled
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, SettingsError
+from clinometer.shards import Shard
 from clinometer.topics import load_topic
 
 Write = Callable[..., Path]
@@ -60,15 +61,57 @@ def test_counts_and_sidecar_are_written(
     assert files(tmp_path) == {"corpus.jsonl", "c.csv", "c.json", "why.jsonl"}
 
 
-def test_several_processes_give_the_same_counts(
-    corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("sample", [None, 25])
+def test_however_the_work_is_shared_the_bytes_are_the_same(
+    corpus: Write,
+    gender: MineSettings,
+    place: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    sample: int | None,
 ) -> None:
-    path = corpus(40)
-    one = mine([path], tmp_path / "one.csv", gender, name="same")
-    monkeypatch.setattr("clinometer.contexts.mining.run.PIECE", 7)
-    two = mine([path], tmp_path / "two.csv", gender, name="same", processes=2)
+    """By processes, or by shards of which one was never started; nothing is done twice."""
+    path, settings = corpus(40), replace(gender, sample=sample)
+    one = mine([path], place("one"), settings)
+    two = mine([path], place("two"), settings, processes=2)
     assert two == one
-    assert_same_sets(tmp_path, "one", "two")
+    assert_same_sets(place("one"), place("two"))
+    stored: list[int] = []
+    write = WorkFolder.write_part
+
+    def noted(work: WorkFolder, number: int, *rest: Any) -> None:
+        stored.append(number)
+        write(work, number, *rest)
+
+    monkeypatch.setattr(WorkFolder, "write_part", noted)
+    for shard in ("2/3", "0/3"):
+        mine_shard([path], place("three"), settings, Shard.parse(shard))
+    assert 0 < len(stored) < 10
+    mine([path], place("three"), settings)
+    assert sorted(stored) == list(range(10 if sample is None else 9))
+    assert_same_sets(place("one"), place("three"))
+    assert files(place("three").parent) == {"c.csv", "c.json"}
+
+
+def test_shards_of_another_number_or_setting_are_refused(
+    corpus: Write, gender: MineSettings, place: Write
+) -> None:
+    path = corpus(12)
+    mine_shard([path], place("out"), gender, Shard(0, 3))
+    with pytest.raises(ContextError, match=r"shards \(3, now 4\)"):
+        mine_shard([path], place("out"), gender, Shard(0, 4))
+    with pytest.raises(ContextError, match="seed"):
+        mine_shard([path], place("out"), replace(gender, seed=1), Shard(1, 3))
+    work = WorkFolder(place("out"))
+    with work.joined(work.earlier() or {}, Shard(1, 3)):
+        for start in (
+            lambda: mine_shard([path], place("out"), gender, Shard(1, 3)),
+            lambda: mine([path], place("out"), gender),
+        ):
+            with pytest.raises(ContextError, match="another process"):
+                start()
+        mine_shard([path], place("out"), gender, Shard(2, 3))
+    with pytest.raises(ContextError, match="standard input"):
+        mine_shard(["-"], place("out"), gender, Shard(0, 3))
 
 
 def test_the_progress_of_a_small_corpus_is_seen(
@@ -80,12 +123,12 @@ def test_the_progress_of_a_small_corpus_is_seen(
         if stage == "parsing":
             calls.append((done, total))
 
-    mine([corpus(15)], tmp_path / "c.csv", gender, progress=progress)  # 30 sentences
+    mine([corpus(20)], tmp_path / "c.csv", gender, progress=progress)
     assert calls == [(done, 10) for done in range(11)]
 
 
 def test_articles_are_counted_once_however_the_work_is_divided(
-    corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Write, gender: MineSettings, place: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also for near-duplicates: took a job and took the job."""
     said = "The nurse said that she would stay."
@@ -95,9 +138,10 @@ def test_articles_are_counted_once_however_the_work_is_divided(
         f"{said} {said} The pilot took the job because he was poor. He said that he was poor.",
         "The nurse took a job because she was poor. The pilot took the job when he left.",
     )
-    for piece in (400, 2, 1):
-        monkeypatch.setattr(run, "PIECE", piece)
-        contexts = mine([path], tmp_path / f"{piece}.csv", gender, name="same")
+    for fewest, batch in ((1, 400), (2, 2), (3, 1)):
+        monkeypatch.setattr(run, "FEWEST", fewest)
+        monkeypatch.setattr(run, "BATCH", batch)
+        contexts = mine([path], place(str(fewest)), gender)
         rows = zip(contexts.templates, contexts.counts, contexts.extra["articles"], strict=True)
         assert list(rows) == [
             ("The [X] said that [Y]", 8, "2"),
@@ -105,9 +149,9 @@ def test_articles_are_counted_once_however_the_work_is_divided(
             ("The [X] took the job when [Y]", 1, "1"),
         ]
     assert contexts.sampling.corpus_noise == pytest.approx(
-        load_contexts(tmp_path / "400.csv").sampling.corpus_noise
+        load_contexts(place("1")).sampling.corpus_noise
     )
-    assert_same_sets(tmp_path, "400", "1")
+    assert_same_sets(place("1"), place("3"))
 
 
 def test_a_higher_confidence_leaves_fewer_and_surer_links(
@@ -128,7 +172,7 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
 
 
 def test_several_topics_share_one_parse(
-    corpus: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Write, tmp_path: Path, place: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sets are those of separate runs; topics that need other sentences are refused."""
     path = corpus(
@@ -159,12 +203,11 @@ def test_several_topics_share_one_parse(
     assert "The [X], who sold the house, is [Y]" in general.templates
     assert general.metadata.about == "any"
     assert (general.metadata.command or "").endswith("--about any")
-    mine([path], tmp_path / "race.csv", race, name="wiki")
-    mine([path], tmp_path / "religion.csv", religion, name="wiki-religion")
-    mine([path], tmp_path / "alone.csv", religion, name="both-religion")
-    assert_same_sets(tmp_path, "wiki", "race")
-    assert_same_sets(tmp_path, "wiki-religion", "religion")
-    assert_same_sets(tmp_path, "both-religion", "alone")
+    mine([path], place("alone", "wiki.csv"), race)
+    mine([path], place("alone", "wiki-religion.csv"), religion)
+    mine([path], place("alone", "both-religion.csv"), religion)
+    for name in ("wiki", "wiki-religion", "both-religion"):
+        assert_same_sets(tmp_path / f"{name}.csv", place("alone", f"{name}.csv"))
     with pytest.raises(SettingsError, match="topic 'gender' needs other sentences than 'race'"):
         mine([path], tmp_path / "x.csv", replace(race, also=(load_topic("gender"),)))
     with pytest.raises(SettingsError, match="topic 'tea' needs other sentences than 'race'"):
@@ -175,9 +218,8 @@ def test_several_topics_share_one_parse(
 
 KILLED = """
 import os, signal, sys
-from clinometer.contexts.mining import MineSettings, mine, run
+from clinometer.contexts.mining import MineSettings, mine
 from clinometer.topics import load_topic
-run.PIECE = 6
 left = int(sys.argv[3])
 def progress(stage, done, total):
     global left
@@ -185,47 +227,38 @@ def progress(stage, done, total):
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-mine([sys.argv[1]], sys.argv[2], MineSettings(topic=load_topic("gender")), name="same",
-     progress=progress)
+mine([sys.argv[1]], sys.argv[2], MineSettings(topic=load_topic("gender")), progress=progress)
 """
 
 
 def test_a_killed_run_resumes_to_the_same_bytes(
-    corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Write, gender: MineSettings, place: Write
 ) -> None:
     path = corpus(50)
-    mine([path], tmp_path / "whole.csv", gender, name="same")
-    killed = tmp_path / "killed.csv"
-    for left in (4, 6):  # killed twice, at different places
+    mine([path], place("whole"), gender)
+    killed = place("killed")
+    for left in (4, 4):  # killed twice, at different places
         done = subprocess.run(
             [sys.executable, "-c", KILLED, str(path), str(killed), str(left)], check=False
         )
         assert done.returncode == -signal.SIGKILL
         assert not killed.exists()
-        assert len(list((tmp_path / "killed.csv.mining" / "parts").glob("*.json"))) >= left - 1
-    refused = r"killed\.csv: was begun with other settings: seed \(0, now 1\); choose"
+    assert WorkFolder(killed).done() == set(range(6))
+    refused = r"c\.csv: was begun with other settings: seed \(0, now 1\); choose"
     with pytest.raises(ContextError, match=refused):
-        mine([path], killed, replace(gender, seed=1), name="same")
-    monkeypatch.setattr(run, "PIECE", 6)
-    mine([path], killed, gender, name="same")
-    assert_same_sets(tmp_path, "whole", "killed")
-    assert not (tmp_path / "killed.csv.mining").exists()
+        mine([path], killed, replace(gender, seed=1))
+    mine([path], killed, gender)
+    assert_same_sets(place("whole"), killed)
+    assert files(killed.parent) == {"c.csv", "c.json"}
 
 
-def test_sentences_that_were_cut_short_are_not_mined(tmp_path: Path) -> None:
-    """At the end of a line, where each of them is still sound; and a full disk is one line."""
-    work = WorkFolder(tmp_path / "c.csv")
-    with work.opened({}):
-        with work.spooling(0) as spool:
-            spool.write("[1]\n[2]\n")
-        work.write_counts(0, SourceCounts(articles=2, damage={}, spooled=8))
-        assert work.read_counts(0) is not None
-        work.spool(0).write_text("[1]\n")
-        with pytest.raises(ContextError, match="damaged; start over with --fresh"):
-            work.read_counts(0)
-        with pytest.raises(ContextError, match="cannot be written: No space"), work.spooling(1):
-            raise OSError(28, "No space left on device")
-        assert not work.spool(1).exists()
+def test_a_damaged_piece_is_refused(corpus: Write, gender: MineSettings, tmp_path: Path) -> None:
+    path, out = corpus(20), tmp_path / "c.csv"
+    mine_shard([path], out, gender, Shard(0, 2))
+    part = next((tmp_path / "c.csv.mining" / "parts").glob("*.json"))
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(ContextError, match="damaged; start over with --fresh"):
+        mine([path], out, gender)
 
 
 def test_the_sample_is_random_seeded_and_of_the_right_size(
@@ -233,26 +266,25 @@ def test_the_sample_is_random_seeded_and_of_the_right_size(
 ) -> None:
     path = corpus(60)
     sets = [
-        mine([path], tmp_path / f"{n}.csv", replace(gender, sample=20, seed=seed), name="same")
+        mine([path], tmp_path / f"{n}.csv", replace(gender, sample=20, seed=seed))
         for n, seed in enumerate((0, 0, 1))
     ]
     for contexts in sets:
         assert contexts.metadata.articles == ArticlesRecord(read=60, mined=20)
         assert sum(contexts.counts) == 40
-    assert sets[0] == sets[1]
+    assert sets[0].sha256 == sets[1].sha256
     assert sets[0].counts != sets[2].counts
 
 
-def test_every_article_is_sampled_equally_often() -> None:
+def test_every_article_is_sampled_equally_often(gender: MineSettings) -> None:
     times: Counter[int] = Counter()
     for seed in range(2000):
-        ranked = sorted(range(10), key=lambda i: priority(seed, 0, i))
-        times.update(ranked[:3])
+        chosen = sampled([4, 0, 6], replace(gender, sample=3, seed=seed))
+        assert [list(numbers) for numbers in chosen] == [sorted(numbers) for numbers in chosen]
+        times.update([*chosen[0], *(4 + n for n in chosen[2])])
+    assert sorted(times) == list(range(1, 11))
     # 600 expected each; the standard deviation is sqrt(2000 × 0.3 × 0.7) = 20.5.
     assert all(abs(n - 600) < 5 * 20.5 for n in times.values())
-    smallest, priorities = Smallest(3), [priority(7, 0, i) for i in range(10)]
-    for n, number in enumerate(priorities, start=1):
-        assert smallest.add(number) == (number in sorted(priorities[:n])[:3])
 
 
 @pytest.mark.parametrize(
@@ -294,8 +326,6 @@ def test_a_failed_run_leaves_no_files_behind(
 def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="sample: expected a whole number of at least 1"):
         replace(gender, sample=0)
-    with pytest.raises(SettingsError, match="links: expected some of clause"):
-        replace(gender, links=("words",))
     with pytest.raises(SettingsError, match="strategy: expected one of"):
         replace(gender, strategy="magic")
     with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
@@ -306,36 +336,23 @@ def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_pat
              replace(gender, topic=replace(gender.topic, language="fi")))  # fmt: skip
     with pytest.raises(ContextError, match="does not exist; make it first"):
         mine([corpus(2)], tmp_path / "none" / "c.csv", gender)
-    with pytest.raises(SettingsError, match="resolver: expected one of rules"):
-        mine([corpus(2)], tmp_path / "d.csv", replace(gender, resolver="guess"))
-
-
-def test_a_language_model_can_drop_templates(
-    corpus: Write, gender: MineSettings, tmp_path: Path
-) -> None:
-    contexts = mine(
-        [corpus(12)],
-        tmp_path / "c.csv",
-        gender,
-        perplexity=lambda texts: [100.0 if "because" in t else 10.0 for t in texts],
-        max_perplexity=50,
-    )
-    assert not any("because" in t for t in contexts.templates)
-    assert contexts.metadata.too_unlikely == 1
 
 
 def test_the_command_mines_and_prints_a_summary(
     corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]
 ) -> None:
     out = tmp_path / "c.csv"
-    keys = ("--set", "source=our own", "--set", "links=clause")
+    keys = ("--set", "source=our own", "--set", "min_count=2")
     done = clinometer("mine", corpus(12), "--out", out, "--json", *keys)
     assert done.status == 0, done.err
     result = json.loads(done.out)
     assert result["source"] == "our own"
-    assert result["command"].endswith("--set links=clause")
+    assert result["command"].endswith("--set min_count=2")
     assert result["contexts"] == len(load_contexts(out))
     assert result["occurrences"] == 24
+    anyone = ("--topic", "race", "--about", "any", "--shard", "0/1")
+    assert clinometer("mine", corpus(12), "--out", out, *anyone).status == 0
+    assert (tmp_path / "c.csv.mining").is_dir()
     wrong = clinometer("mine", tmp_path / "none.txt", "--out", out)
     assert wrong.status == 2
     assert wrong.err.count("\n") == 1

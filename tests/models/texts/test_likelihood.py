@@ -6,7 +6,6 @@ The same on 200 statements, with its figures: benchmarks/pll_agreement.py.
 from __future__ import annotations
 
 import csv
-import math
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,9 @@ import torch
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, ModelSpec, open_model
 from clinometer.models.local.batches import light_kernels
-from clinometer.models.local.causal import CausalScorer
 from clinometer.models.texts.likelihood import (
     encode_texts,
     masked_copies,
-    perplexity_of,
     score_chunks,
     score_texts,
     scored_tokens,
@@ -215,23 +212,3 @@ def test_other_kinds_are_refused() -> None:
         score_texts(scorer, [MarkedText("Hi.")], TextOptions())
     with pytest.raises(SettingsError, match="masking"):
         TextOptions(masking="all")
-
-
-def test_a_sentence_is_likelier_than_scrambled_words() -> None:
-    judge = perplexity_of("pocket:gpt2-s")
-    good, bad = judge(["The [X] said that [Y]", "The [X] wanted fake death so that of [Y]"])
-    assert 1 < good < bad
-    scorer = open_model("pocket:gpt2-s")
-    assert isinstance(scorer, CausalScorer)
-    tokens = scorer.tokenizer("The person said that", return_tensors="pt")["input_ids"]
-    tokens = tokens.to(scorer.device)
-    with torch.inference_mode():
-        loss = scorer.model(tokens, labels=tokens).loss
-    assert good == pytest.approx(math.exp(float(loss)), rel=1e-5)
-
-
-def test_perplexity_needs_a_causal_model() -> None:
-    with pytest.raises(
-        SettingsError, match="expected a causal model for perplexity, found a masked one"
-    ):
-        perplexity_of("pocket:bert")

@@ -18,13 +18,14 @@ import itertools
 import json
 import lzma
 import re
+import shutil
 import sys
 import time
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -120,8 +121,36 @@ def find_sources(places: Iterable[str]) -> list[Source]:
     return sources
 
 
-def articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
-    """The texts of a source, one by one; `damage` counts what is skipped."""
+def articles(
+    source: Source, *, field: str, damage: Counter[str], numbers: Iterable[int] | None = None
+) -> Iterator[str]:
+    """The texts of a source, one by one, or of its articles with these `numbers`, which count from
+    1 and increase; `damage` counts what is skipped."""
+    texts = raw_articles(source, field=field, damage=damage)
+    if numbers is not None:
+        texts = _numbered(texts, numbers)
+    return map(plain_text, texts) if source.kind == ".xml" else texts
+
+
+def _numbered(texts: Iterator[str], numbers: Iterable[int]) -> Iterator[str]:
+    before = 0
+    for number in numbers:
+        yield from itertools.islice(texts, number - before - 1, number - before)
+        before = number
+
+
+def keep_standard_input(sources: Iterable[Source], folder: Path) -> tuple[Source, ...]:
+    """The sources with what stands on standard input as a file in the folder: it is read twice."""
+    file = folder / "standard input"
+    with file.open("wb") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+    return tuple(
+        replace(source, place=str(file)) if source.is_stdin else source for source in sources
+    )
+
+
+def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
+    """The same without the markup of a dump taken out, which takes most of the time."""
     name, kind = source.name, source.kind
     rows: Iterator[Any]
     with contextlib.ExitStack() as stack:
@@ -135,7 +164,7 @@ def articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[st
                 yield from _dump_articles(stream, name=name, damage=damage)
                 return
             lines = _lines(stream, name=name, damage=damage)
-            if source.is_stdin:  # objects or plain text: see the first line
+            if not kind:  # standard input: objects or plain text, see the first line
                 first = next(lines, "")
                 kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
                 lines = itertools.chain([first], lines)
@@ -236,13 +265,11 @@ def _hub_rows(name: str) -> Iterator[dict[str, Any]]:
 
 @contextlib.contextmanager
 def _opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
-    """The bytes of a file, a zip member or standard input, unpacked as they are read."""
+    """The bytes of a file or a zip member, unpacked as they are read."""
     with contextlib.ExitStack() as stack:
         raw: Any
         try:
-            if place == STDIN:
-                raw = sys.stdin.buffer
-            elif member is not None:
+            if member is not None:
                 archive = stack.enter_context(zipfile.ZipFile(place))
                 raw = stack.enter_context(archive.open(member))
             else:
@@ -390,7 +417,7 @@ def _texts(rows: Iterable[Any], field: str, *, name: str, damage: Counter[str]) 
 
 
 def _dump_articles(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
-    """The text of each article of a dump, one at a time."""
+    """The wikitext of each article of a dump, one at a time."""
     require("reading a Wikipedia dump", "mwparserfromhell")
     pages = _Pages(name)
     while chunk := _read(stream.read, _CHUNK, name=name):
@@ -399,7 +426,7 @@ def _dump_articles(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Ite
             if page is None:
                 damage[ARTICLE_TOO_LONG] += 1
             else:
-                yield plain_text(page)
+                yield page
     pages.feed(b"", final=True)
 
 

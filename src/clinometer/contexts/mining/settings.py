@@ -10,8 +10,6 @@ from clinometer.errors import SettingsError
 from clinometer.settings import COUNT, SEED, SHARE, check_settings, option
 from clinometer.topics import Topic, load_topic
 
-#: What [Y] may be, see docs/mining.md.
-LINKS = ("clause", "reflexive", "possessive")
 ABOUT = ("own", "any")
 STRATEGIES = ("auto", "coreference", "predicate")
 #: Articles in the paper's sample.
@@ -40,13 +38,8 @@ def parse_topics(text: str) -> tuple[Topic, ...]:
     return tuple(load_topic(name.strip()) for name in text.split(",") if name.strip())
 
 
-def parse_links(text: str) -> tuple[str, ...]:
-    """Parse links separated by commas."""
-    return tuple(link.strip() for link in text.split(",") if link.strip())
-
-
 #: Settings that the command takes as --set KEY=VALUE.
-KEYS = ("strategy", "links", "parser", "resolver", "min_confidence", "field", "min_count", "source")
+KEYS = ("strategy", "parser", "min_confidence", "field", "min_count", "source")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +84,8 @@ class MineSettings:
         "engineer explained), predicates have any length, every link counts; for race and the like "
         "the subjects are occupations.",
     )
-    links: tuple[str, ...] = _templates(
-        LINKS,
-        help="What [Y] may be: clause, reflexive, possessive, separated by commas.",
-        typed=",".join(LINKS),
-        parse=parse_links,
-    )
     parser: str | None = _templates(
         None, help="An installed spaCy pipeline.", unset="the small one of the language"
-    )
-    resolver: str = _templates(
-        "rules", help="How coreference is resolved: rules, or fastcoref if it is installed."
     )
     min_confidence: float = _templates(
         MIN_CONFIDENCE,
@@ -119,11 +103,6 @@ class MineSettings:
             raise SettingsError(f"also: expected other topics than {self.topic.name}, each once")
         if self.as_in_paper and self.topic.language != "en":
             raise SettingsError("as_in_paper: expected a topic in English, as the paper's are")
-        unknown = [link for link in self.links if link not in LINKS]
-        if unknown or not self.links:
-            raise SettingsError(
-                f"links: expected some of {', '.join(LINKS)}, found {', '.join(unknown) or 'none'}"
-            )
 
     @property
     def least_confidence(self) -> float:
@@ -142,5 +121,4 @@ class MineSettings:
             "topic_sha256": self.topic.sha256,
             "also": {topic.name: topic.sha256 for topic in self.also},
             "language": self.topic.language,
-            "links": list(self.links),
         }

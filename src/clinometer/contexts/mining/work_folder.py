@@ -2,9 +2,9 @@
 
 contexts.csv.mining/
   settings.json             what is mined; a folder with other settings is refused
-  sources/00000.jsonl       candidate sentences of a source, one article per line
-  sources/00000.json        counts of that source; written once it has been read to its end
-  parts/000000.json         the tallies of a piece, one per topic, written whole or not at all
+  sources/00000.json        how many articles a source has, and what is damaged in it
+  parts/000000.json         what a piece holds, written whole or not at all
+  shard-0.lock              held by the process that does this shard
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
 
 from pydantic import TypeAdapter
 
 from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.errors import ContextError
-from clinometer.storage.atomic import replacing
+from clinometer.shards import Shard
+from clinometer.storage.atomic import only_writer, replacing
 from clinometer.storage.record import RecordPart
 from clinometer.storage.resumable import Identity, Resumable
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json
@@ -103,16 +103,36 @@ class TemplateCount:
     confidence: float | None
 
 
-#: The tallies of a piece, one per topic.
-TALLIES = TypeAdapter(list[Tally])
+@dataclass
+class Part:
+    """What a piece holds: articles with candidate sentences (in a sample, all), the sentences that
+    were parsed, and the tally of each topic."""
+
+    articles: int
+    sentences: int
+    tallies: list[Tally]
+
+    @classmethod
+    def empty(cls, topics: int) -> Part:
+        """No articles."""
+        return cls(0, 0, [Tally() for _ in range(topics)])
+
+    def add(self, other: Part) -> None:
+        """Add another piece."""
+        self.articles += other.articles
+        self.sentences += other.sentences
+        for tally, more in zip(self.tallies, other.tallies, strict=True):
+            tally.add(more)
+
+
+PART = TypeAdapter(Part)
 
 
 class SourceCounts(RecordPart):
-    """What a source contained that was read to its end."""
+    """What a source contains."""
 
     articles: int
     damage: dict[str, int]
-    spooled: int | None = None  # bytes of its candidate sentences
 
 
 class WorkFolder(Resumable):
@@ -136,6 +156,9 @@ class WorkFolder(Resumable):
 
     def begin(self, identity: Identity) -> None:
         self.clear()
+        self._begin(identity)
+
+    def _begin(self, identity: Identity) -> None:
         for folder in ("sources", "parts"):
             (self.folder / folder).mkdir(parents=True, exist_ok=True)
         _write(self._settings_file, json.dumps(identity, sort_keys=True, ensure_ascii=False))
@@ -144,66 +167,67 @@ class WorkFolder(Resumable):
         self._settings_file.unlink(missing_ok=True)  # files left by a kill have no owner
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def spool(self, source: int) -> Path:
-        """The file with the candidate sentences of a source."""
-        return self.folder / "sources" / f"{source:05}.jsonl"
+    # --- shards ---
+
+    @property
+    def shards(self) -> int:
+        """How many shards the work was begun with; 1 without any."""
+        return int((self.earlier() or {}).get("shards", 1))
 
     @contextmanager
-    def spooling(self, source: int) -> Iterator[TextIO]:
-        """A stream for the candidate sentences; they are in their file when the block ends."""
-        with (
-            replacing(self.spool(source), error=ContextError) as beside,
-            beside.open("w", encoding="utf-8") as stream,
-        ):
-            yield stream
+    def joined(self, identity: Identity, shard: Shard) -> Iterator[None]:
+        """Begin or resume beside the other shards; of one shard there is one process."""
+        if self.earlier() is None:
+            self._begin(identity)
+        self.resume(identity, self.earlier())  # also if two began at once, with other settings
+        with only_writer(self.path, self.folder / f"shard-{shard.index}.lock", error=ContextError):
+            yield
 
-    def read_counts(self, source: int) -> SourceCounts | None:
-        """The counts of a source, or None if it was not read to its end."""
-        file = self.spool(source).with_suffix(".json")
+    def check_no_shard_runs(self) -> None:
+        """Refuse to go on while a shard does; the locks of those that were killed are free."""
+        for lock in self.folder.glob("shard-*.lock"):
+            with only_writer(self.path, lock, error=ContextError):
+                pass
+
+    # --- what is done ---
+
+    def counts(self, source: int) -> SourceCounts | None:
+        """The counts of a source, or None if nobody has counted it."""
+        file = self._counts_file(source)
         if not file.exists():
             return None
-        counts = SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
-        spool = self.spool(source)
-        if counts.spooled != (spool.stat().st_size if spool.is_file() else None):
-            raise _damaged(spool)
-        return counts
+        return SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
 
     def write_counts(self, source: int, counts: SourceCounts) -> None:
-        """Record that a source was read to its end."""
-        _write(self.spool(source).with_suffix(".json"), json.dumps(counts.to_dict()))
+        """Record what a source contains."""
+        _write(self._counts_file(source), json.dumps(counts.to_dict()))
 
-    def has_part(self, number: int) -> bool:
-        """Whether a piece was done."""
-        return self._part(number).exists()
+    def done(self) -> set[int]:
+        """The pieces that were done."""
+        return {int(file.stem) for file in (self.folder / "parts").glob("[0-9]*.json")}
 
-    def has_parts(self) -> bool:
-        """Whether any piece was done."""
-        return any((self.folder / "parts").glob("*.json"))
+    def write_part(self, number: int, part: Part, decisions: Iterable[Decision]) -> None:
+        """Write what a piece holds and, on request, its decisions as lines of --explain."""
+        rows = (
+            {
+                "sentence": d.sentence,
+                "template": d.template,
+                "dropped": d.rule or None,
+                "parse": d.evidence,
+                "confidence": d.confidence and round(d.confidence, 3),
+            }
+            for d in decisions
+        )
+        if lines := "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows):
+            _write(self._part(number).with_suffix(".explain"), lines)
+        _write(self._part(number), PART.dump_json(part).decode())
 
-    def write_parts(self, parts: Iterable[tuple[int, list[Tally], list[Decision]]]) -> None:
-        """Write the tallies of pieces and, on request, their decisions as lines of --explain."""
-        for number, tallies, decisions in parts:
-            rows = [
-                {
-                    "sentence": d.sentence,
-                    "template": d.template,
-                    "dropped": d.rule or None,
-                    "parse": d.evidence,
-                    "confidence": d.confidence and round(d.confidence, 3),
-                }
-                for d in decisions
-            ]
-            if rows:
-                lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-                _write(self._part(number).with_suffix(".explain"), lines)
-            _write(self._part(number), TALLIES.dump_json(tallies).decode())
-
-    def tallies(self, pieces: int, topic: int = 0) -> Iterator[Tally]:
-        """The tallies of all pieces for one topic, in order."""
+    def parts(self, pieces: int) -> Iterator[Part]:
+        """What the pieces hold, in order."""
         for number in range(pieces):
             try:
-                yield TALLIES.validate_json(read_bytes(self._part(number)))[topic]
-            except (OSError, LookupError, ValueError) as exc:
+                yield PART.validate_json(read_bytes(self._part(number)))
+            except (OSError, ValueError) as exc:
                 raise _damaged(self._part(number)) from exc
 
     def explained(self, pieces: int) -> Iterator[str]:
@@ -213,6 +237,9 @@ class WorkFolder(Resumable):
             if path.exists():
                 with path.open(encoding="utf-8") as file:
                     yield from file
+
+    def _counts_file(self, source: int) -> Path:
+        return self.folder / "sources" / f"{source:05}.json"
 
     def _part(self, number: int) -> Path:
         return self.folder / "parts" / f"{number:06}.json"

@@ -7,15 +7,13 @@ once and predicts each token from those before it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from clinometer.errors import ModelError, SettingsError
@@ -24,7 +22,6 @@ from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, fetch, read_log_probs, run, to_device
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.masked import MaskedScorer
-from clinometer.models.open import open_model
 from clinometer.models.protocol import Scorer
 from clinometer.models.texts.types import (
     NOTHING_TO_SCORE,
@@ -34,36 +31,6 @@ from clinometer.models.texts.types import (
     TextScores,
 )
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
-
-#: Fills [X] while a template is rated: a word that fits every predicate about a person.
-PERSON = "person"
-
-
-def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
-    """A function from templates to the perplexity of the text before [Y], "person" at [X].
-
-    1 is certainty; ungrammatical templates have values several times those of comparable ones. A
-    template of fewer than two tokens has nothing to predict and gets infinity.
-    """
-    scorer = open_model(model)
-    if not isinstance(scorer, CausalScorer):
-        raise SettingsError(
-            f"model {model!r}: expected a causal model for perplexity, found a "
-            f"{scorer.info.kind} one"
-        )
-    network, tokenizer = scorer.model, scorer.tokenizer
-
-    def one(template: str) -> float:
-        text = template.replace("[X]", PERSON).partition("[Y]")[0].rstrip()
-        tokens = tokenizer(text, return_tensors="pt")["input_ids"].to(network.device)
-        if tokens.shape[1] < 2:
-            return math.inf
-        with torch.inference_mode():
-            logits = network(tokens).logits[0, :-1].float()
-        log_probs = torch.log_softmax(logits, dim=-1).gather(1, tokens[0, 1:, None])
-        return math.exp(-float(log_probs.mean()))
-
-    return lambda templates: [one(template) for template in templates]
 
 
 @dataclass(frozen=True)

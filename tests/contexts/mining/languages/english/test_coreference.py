@@ -5,18 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from tests.present import present
 
 from clinometer.contexts.mining.languages.english.coreference import (
-    Clusters,
     LinkFacts,
-    Reference,
     confidence,
     facts_of,
-    open_resolver,
 )
 from clinometer.contexts.mining.languages.english.grammar import (
     clause_link,
@@ -26,7 +22,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
 )
 from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
-from clinometer.errors import MissingExtra
 
 BENCHMARK = Path(__file__).resolve().parents[5] / "benchmarks" / "coreference.py"
 
@@ -46,24 +41,6 @@ def test_precision_on_gum(shared_data: Path, parser: SpacyParser) -> None:
     assert found["precision"] >= 0.90
     assert found["accepted"] >= 10
     assert found["recall"] >= 0.2
-
-
-def test_a_cluster_resolver_can_be_plugged_in(parser: SpacyParser) -> None:
-    """fastcoref itself is not here; what it answers is, as clusters of character spans."""
-    parsed = next(parser.parse_words([["The", "nurse", "said", "that", "she", "left", "."]]))
-    link = clause_link(parsed.doc[4])
-    together = SimpleNamespace(get_clusters=lambda as_strings: [[(0, 9), (20, 23)]])
-    apart = SimpleNamespace(get_clusters=lambda as_strings: [[(0, 9)]])
-    accepts = Clusters(SimpleNamespace(predict=lambda texts: [together]))
-    assert accepts(link, parsed, frozenset()) == Reference("mention of the same cluster", 1.0)
-    with pytest.raises(Dropped, match="not in one cluster"):
-        Clusters(SimpleNamespace(predict=lambda texts: [apart]))(link, parsed, frozenset())
-
-
-def test_a_missing_resolver_names_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match="fastcoref"):
-        open_resolver("fastcoref")
 
 
 def facts(parser: SpacyParser, sentence: str, **labels: str) -> LinkFacts:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clinometer.contexts.mining import MineSettings
+from clinometer.contexts.mining.languages.english import language
 from clinometer.contexts.mining.languages.english.language import English
 from clinometer.topics import load_topic
 
@@ -19,9 +21,15 @@ def cases(name: str) -> list[tuple[str, str]]:
     return [(sentence, wanted) for sentence, wanted in (row.split(" => ") for row in rows)]
 
 
-@pytest.fixture(scope="module")
-def english() -> English:
-    return English(MineSettings(topic=load_topic("gender"), links=("clause",)))
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Callable[..., English]:
+    """The miner of gender, looking for links of these kinds alone."""
+
+    def of_kinds(*kinds: str) -> English:
+        monkeypatch.setattr(language, "LINK_WORDS", {k: language.LINK_WORDS[k] for k in kinds})
+        return English(MineSettings(topic=load_topic("gender")))
+
+    return of_kinds
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +37,8 @@ def race() -> English:
     return English(MineSettings(topic=load_topic("race"), about="any"))
 
 
-def decisions_on(language: English, sentence: str) -> list[str]:
-    decisions = next(language.decide([sentence]))
+def decisions_on(miner: English, sentence: str) -> list[str]:
+    decisions = next(miner.decide([sentence]))
     return [d.template or f"({d.rule})" for d in decisions]
 
 
@@ -40,8 +48,8 @@ def test_the_example_table_has_enough_rows() -> None:
 
 
 @pytest.mark.parametrize(("sentence", "wanted"), cases("skeletons.txt"))
-def test_skeleton(english: English, sentence: str, wanted: str) -> None:
-    decisions = decisions_on(english, sentence)
+def test_skeleton(only: Callable[..., English], sentence: str, wanted: str) -> None:
+    decisions = decisions_on(only("clause"), sentence)
     templates = [t for t in decisions if not t.startswith("(")]
     assert wanted in decisions
     assert templates == ([] if wanted.startswith("(") else [wanted])
@@ -70,12 +78,12 @@ def test_predicate(race: English, sentence: str, wanted: str) -> None:
         ("He was himself a victim.", "([Y] is not an object)"),
     ],
 )
-def test_other_links(sentence: str, wanted: str) -> None:
-    settings = MineSettings(topic=load_topic("gender"), links=("reflexive", "possessive"))
-    assert decisions_on(English(settings), sentence) == [wanted]
+def test_other_links(only: Callable[..., English], sentence: str, wanted: str) -> None:
+    assert decisions_on(only("reflexive", "possessive"), sentence) == [wanted]
 
 
-def test_only_sentences_with_a_candidate_are_found(english: English) -> None:
+def test_only_sentences_with_a_candidate_are_found(only: Callable[..., English]) -> None:
+    english = only("clause")
     text = "He was born in 1900. It rained. The nurse said that she would stay. Was he ill?"
     assert english.find(text) == ["The nurse said that she would stay."]
     assert english.find("Nothing of the kind.") == []

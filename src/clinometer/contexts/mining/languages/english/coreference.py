@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     listed,
 )
 from clinometer.contexts.mining.languages.shared import Dropped, drop_if, has_dep
-from clinometer.errors import SettingsError
-from clinometer.extras import require
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from clinometer.contexts.mining.languages.shared import Parsed
 
 
-RESOLVERS = ("rules", "fastcoref")
 _QUOTES = frozenset(['"', "“", "”", "`", "``", "''", "«", "»", "„"])
 #: Titles, and what they say about gender.
 _TITLES = {
@@ -52,7 +49,7 @@ _NOT_PERSONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a resolver found: the kind of subject, and the probability that [Y] refers to it."""
+    """The kind of subject of a link, and the probability that [Y] refers to it."""
 
     kind: str
     confidence: float
@@ -117,12 +114,9 @@ def _constants() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("confidence.toml").read_text(encoding="utf-8"))
 
 
-#: Returns how surely a word refers to a subject, or raises Dropped.
-Resolver = Callable[["Link", "Parsed", Set[str]], Reference]
-
-
 def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
-    """The default resolver. The kind of subject is "pronoun", "person noun" or "name"."""
+    """How surely a word refers to a subject; raises Dropped if the rules forbid it. The kind of
+    subject is "pronoun", "person noun" or "name"."""
     facts = facts_of(link, parsed, persons)
     return Reference(facts.kind, confidence(facts))
 
@@ -330,39 +324,3 @@ def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
     if name.dep_ == "dobj" and name.head.lower_ in listed("told"):
         return True
     return parsed.entity(name) not in _NOT_PERSONS
-
-
-@lru_cache(maxsize=4)
-def open_resolver(name: str) -> Resolver:
-    """The resolver of this name."""
-    if name == "rules":
-        return by_rules
-    if name != "fastcoref":
-        raise SettingsError(f"resolver: expected one of {', '.join(RESOLVERS)}, found {name!r}")
-    require("--resolver fastcoref", "fastcoref")
-    from fastcoref import FCoref
-
-    return Clusters(FCoref(device="cpu"))
-
-
-class Clusters:
-    """A model that returns clusters of mentions, as fastcoref does: [(begin, end), …] each."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
-        """Accept if subject and word are in one cluster; the subject must contain a mention.
-
-        The model gives no probability: the confidence is 1.
-        """
-        text = parsed.doc.text
-        answer = self._model.predict(texts=[text])[0]
-        for cluster in answer.get_clusters(as_strings=False):
-            if _holds(cluster, link.subject.idx) and _holds(cluster, link.y.idx):
-                return Reference("mention of the same cluster", 1.0)
-        raise Dropped("not in one cluster")
-
-
-def _holds(cluster: list[tuple[int, int]], at: int) -> bool:
-    return any(begin <= at < end for begin, end in cluster)

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.english.coreference import (
-    Resolver,
-    open_resolver,
+    by_rules,
     person_kind,
 )
 from clinometer.contexts.mining.languages.english.grammar import (
@@ -74,7 +73,7 @@ _MODIFIES = frozenset(["amod", "compound", "appos", "nmod"])
 TOPIC_CUE = "cue of the topic in the skeleton"
 UNSURE = "confidence below the minimum"
 
-#: The words that each kind of link looks for.
+#: What [Y] may be, and the words that each kind of link looks for; see docs/mining.md.
 LINK_WORDS = {
     "clause": frozenset(SUBJECT_PRONOUNS),
     "reflexive": frozenset(REFLEXIVES),
@@ -106,7 +105,6 @@ class English:
         topic = settings.topic
         self.persons = frozenset(group.text.lower() for group in topic.groups)
         self.cues = frozenset(word.lower() for word in topic.words)
-        self.links = settings.links
         self.as_in_paper = settings.as_in_paper
         self.min_confidence = settings.least_confidence
         self.longest = None if self.as_in_paper else LONGEST_TEMPLATE
@@ -123,10 +121,9 @@ class English:
         self.own = own and has_people(topic.name)
         self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
-        self.resolver_name = settings.resolver
-        self._reads = (self.strategy, self.links, self.persons, self.parser_name, self.own)
+        self._reads = (self.strategy, self.persons, self.parser_name, self.own)
         if self.strategy == "coreference":
-            words = {word for link in self.links for word in LINK_WORDS[link]} & self.cues
+            words = set().union(*LINK_WORDS.values()) & self.cues
             words |= self.cues if self.as_in_paper else set()
             counts = _anywhere if self.as_in_paper else later_word
         elif self.as_in_paper:
@@ -166,26 +163,23 @@ class English:
     def decide_with(
         self, others: Sequence[object], sentences: Sequence[str]
     ) -> Iterator[list[list[Decision]]]:
-        resolver = open_resolver(self.resolver_name)
         each = [self, *(other for other in others if isinstance(other, English))]
         pairs = [sentence.partition("\t")[::2] for sentence in sentences]
         parses = self.parser.parse([text for text, _ in pairs])
         for parsed, (_, about) in zip(parses, pairs, strict=True):
             subject = Mention.read(about)
-            yield [list(topic.decide_parsed(parsed, resolver, subject)) for topic in each]
+            yield [list(topic.decide_parsed(parsed, subject)) for topic in each]
 
-    def decide_parsed(
-        self, parsed: Parsed, resolver: Resolver, subject: Mention = NO_ONE
-    ) -> Iterator[Decision]:
+    def decide_parsed(self, parsed: Parsed, subject: Mention = NO_ONE) -> Iterator[Decision]:
         """The decisions on a sentence that has been parsed; `subject` is that of its article."""
         if self.strategy == "predicate":
             yield from self._predicates(parsed, subject)
             return
         for token in parsed.doc:
-            for kind in self.links:
-                wanted = token.i > 0 and token.lower_ in LINK_WORDS[kind]
+            for kind, words in LINK_WORDS.items():
+                wanted = token.i > 0 and token.lower_ in words
                 if wanted and (kind != "possessive" or token.dep_ == "poss"):
-                    yield self._link(token, kind, parsed, resolver)
+                    yield self._link(token, kind, parsed)
         if self.as_in_paper:
             yield from self._described(parsed)
 
@@ -213,7 +207,7 @@ class English:
             else:
                 yield Decision(parsed.doc.text, template, "", evidence)
 
-    def _link(self, token: Token, kind: str, parsed: Parsed, resolver: Resolver) -> Decision:
+    def _link(self, token: Token, kind: str, parsed: Parsed) -> Decision:
         """ "The [X] said that [Y]": the decision on one word of Y."""
         sentence, evidence = parsed.doc.text, f"{token.text}@{token.i}"
         try:
@@ -222,7 +216,7 @@ class English:
             path = " > ".join(f"{t.text}/{t.dep_}" for t in link.path)
             x, y = link.subject, link.y
             evidence = f"[X]={x.text}@{x.i} [Y]={y.text}@{y.i} path {path}"
-            reference = resolver(link, parsed, self.persons)
+            reference = by_rules(link, parsed, self.persons)
             evidence += f"; subject is a {reference.kind}; confidence {reference.confidence:.2f}"
             words = _template(link, kind, Skeleton(parsed.entity, self.persons))
             check_words(words)
@@ -287,7 +281,7 @@ class English:
             "strategy": self.strategy + (", as in the paper" if self.as_in_paper else ""),
             "parser": self.parser_name,
             "parser_version": self.parser.version,
-            "resolver": self.resolver_name if self.strategy == "coreference" else "none",
+            "resolver": "rules" if self.strategy == "coreference" else "none",
         }
 
 
