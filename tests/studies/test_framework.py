@@ -418,7 +418,7 @@ def test_views_of_runs() -> None:
     heat = tables["heatmap"]
     assert len(heat) == 2 * 3 * 5
     assert heat["p"].tolist()[:15] == pytest.approx(p[:3, :5].ravel().tolist())  # of male
-    assert len({f.key for f in found.figures}) == len(found.figures) == 1 + 2 * 3
+    assert len({f.key for f in found.figures}) == len(found.figures) == 2 + 2 * 2
     for figure in found.figures:
         assert figure.svg().startswith("<svg")
     with pytest.raises(SettingsError, match="astronaut"):

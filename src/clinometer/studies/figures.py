@@ -1,26 +1,38 @@
-"""Figures of existing runs: leanings (5), distributions (10, 16), single answers (11)."""
+"""Figures of existing runs: leanings (5, A.2), distributions (10, 16), single answers (11)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.interpolate import make_interp_spline
+from scipy.stats import norm
 
 from clinometer.errors import RunError, SettingsError
+from clinometer.measure import PreferenceGrid, Preferences, RiskReport
 from clinometer.measure.risk import deviation, system_bias
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.figures import (
-    distribution_figure,
-    heat_figure,
-    leaning_figure,
-    shapes_figure,
+from clinometer.report.charts.style import (
+    INK,
+    MARK,
+    PAGE,
+    above,
+    altair,
+    distinct,
+    finish,
+    is_narrow,
+    model_colours,
+    rows,
+    signed_axis,
 )
+from clinometer.report.figures import basis, distribution_figure, heat_figure
 from clinometer.runs import Run
+from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.untrusted import folder_name
 from clinometer.studies.framework import Findings, chart
 
@@ -33,13 +45,15 @@ def figures_findings(
 ) -> Findings:
     """Which way the groups lean, how bias and volatility risk are spread over them, and the answers
     of `groups` (all) in the heaviest contexts."""
-    runs, names = [run for _, run in named], [name for name, _ in named]
-    figures = [leaning_figure([CellStatistics(run) for run in runs], names)]
+    runs = [run for _, run in named]
+    measured = [Named(name, run.risks, run.preferences.grid) for name, run in named]
+    leans = _leaning_tables(measured)
+    figures = [leaning_figure(measured), *spread_figures(named)]
     answers, spread = [], []
     for name, run in named:
-        for figure in (shapes_figure(run), distribution_figure(CellStatistics(run))):
-            if figure is not None:
-                figures.append(_renamed(figure, name) if len(named) > 1 else figure)
+        figure = distribution_figure(CellStatistics(run))
+        if figure is not None:
+            figures.append(_renamed(figure, name) if len(named) > 1 else figure)
         spread += _moments(name, run)
         figure, frame = _heat(name, run, groups, contexts)
         figures.append(figure)
@@ -47,7 +61,7 @@ def figures_findings(
     return Findings(
         "figures",
         [
-            *_leaning_tables(named),
+            *leans,
             Table("distribution", "Spread of the risks over the groups", pd.DataFrame(spread)),
             Table("heatmap", "Answers context by context", pd.concat(answers, ignore_index=True)),
         ],
@@ -56,28 +70,205 @@ def figures_findings(
     )
 
 
-def _leaning_tables(named: Sequence[tuple[str, Run]]) -> list[Table]:
+class Named(NamedTuple):
+    """The risks of a model or of a table of preferences, under its name."""
+
+    name: str
+    risks: RiskReport
+    grid: PreferenceGrid
+
+
+def table_findings(tables: Sequence[tuple[str, Preferences]]) -> Findings:
+    """The leanings of tables of preferences, whatever made them (A.2)."""
+    named = [Named(name, p.decompose(), p.grid) for name, p in tables]
+    return Findings("figures", _leaning_tables(named), [leaning_figure(named)])
+
+
+def leaning_figure(named: Sequence[Named]) -> Figure:
+    """Box plot of the average leaning of the groups (Figure 5): above zero towards the first
+    category, which is male, as in the paper; of more than two categories a box for each."""
+    categories = named[0].risks.categories
+    shown = categories[:1] if len(categories) == 2 else categories
+    table = pd.DataFrame(
+        [
+            {"model": name, "category": c, "group": group, "s": s[categories.index(c)]}
+            for name, risks, _ in named
+            for group, s in zip(risks.groups, risks.mean_stereotype, strict=True)
+            for c in shown
+        ]
+    ).dropna(subset=["s"])
+    medians = table.groupby(["model", "category"], sort=False)["s"].median()
+    return chart(
+        "leaning",
+        "Which way the groups lean",
+        f"Above zero: towards {' or '.join(shown)}"
+        f"{f'; below: towards {categories[1]}' if len(shown) == 1 else ''}. Box: the middle half "
+        "of the groups; bar: the median; whiskers: all that lie within 1.5 boxes; a point per "
+        f"group. n = {len(named[0].risks.groups)} groups × {named[0].risks.n_contexts:,} contexts.",
+        medians.reset_index(),
+        "{model}: median {s:+.3f} towards {category}",
+        lambda _, width: leaning_boxes(table, width=width),
+    )
+
+
+def leaning_boxes(table: pd.DataFrame, *, width: int) -> Any:
+    """Upright boxes of s over groups; table: model, category, group, s."""
+    alt = altair()
+    frame = table.copy()
+    models = list(dict.fromkeys(frame["model"]))
+    labels = dict(zip(models, distinct(models, 24), strict=True))
+    categories = list(dict.fromkeys(frame["category"]))
+    panels = []
+    for name in models if len(categories) > 1 else [None]:
+        part = frame if name is None else frame[frame["model"] == name]
+        part = part.assign(box=part["model"].map(labels) if name is None else part["category"])
+        part["about"] = [
+            f"{g}: {s:+.3f} ({b})"
+            for g, s, b in zip(part["group"], part["s"], part["box"], strict=True)
+        ]
+        x = alt.X("box:N", sort=list(dict.fromkeys(part["box"])), title=None)
+        slanted = part["box"].nunique() > 4 or is_narrow(width)
+        x = x.axis(labelAngle=-40 if slanted else 0, grid=False)
+        y = alt.Y("s:Q", title=f"↑ {categories[0]}" if name is None else "↑ more often")
+        y = y.axis(**{**signed_axis(), **above(grid=False)})
+        base = alt.Chart(rows(part))
+        zero = alt.Chart(rows(pd.DataFrame({"s": [0]}))).mark_rule(color=MARK, strokeDash=[3, 3])
+        layers = [
+            zero.encode(y=y),
+            base.mark_circle(size=16, opacity=0.4, color=MARK, xOffset=20).encode(
+                x=x, y=y, description="about:N"
+            ),
+            base.mark_boxplot(
+                extent=1.5,
+                size=22,
+                outliers=False,
+                box={"color": PAGE, "stroke": INK, "strokeWidth": 1.2},
+                median={"color": INK, "strokeWidth": 2.5},
+                rule={"color": INK},
+            ).encode(x=x, y=y),
+        ]
+        panel = alt.layer(*layers).properties(width=width - 70, height=260)
+        panels.append(panel if name is None else panel.properties(title=labels[name]))
+    return finish(alt.vconcat(*panels, spacing=18))
+
+
+#: Points of an interpolated line, and bins of its histogram, as in the authors' notebook.
+POINTS, BINS = 300, 25
+
+
+def counted_in_bins(values: FloatArray, bins: int = BINS) -> tuple[FloatArray, FloatArray]:
+    """The middles of equal bins from the lowest to the highest value, and how many lie in each."""
+    count, edges = np.histogram(values, bins=bins)
+    return (edges[1:] + edges[:-1]) / 2, count.astype(float)
+
+
+def interpolated(values: FloatArray, bins: int = BINS) -> tuple[FloatArray, FloatArray]:
+    """The cubic spline through the counts of a histogram: what Figures 10 and 16 draw of the
+    volatility risk. It passes through every count, and may dip below 0 between two of them."""
+    middles, count = counted_in_bins(values, bins)
+    at = np.linspace(middles[0], middles[-1], POINTS)
+    return at, np.asarray(make_interp_spline(middles, count)(at))
+
+
+def fitted_normal(values: FloatArray, bins: int = BINS) -> tuple[FloatArray, FloatArray]:
+    """The normal with the mean and spread of the values, as groups per bin of their histogram."""
+    mean, sd = float(values.mean()), float(values.std())
+    at = np.linspace(min(values.min(), mean - 3 * sd), max(values.max(), mean + 3 * sd), POINTS)
+    return at, np.asarray(len(values) * np.ptp(values) / bins * norm.pdf(at, mean, sd))
+
+
+_LINES = {
+    "r_bias": ("bias risk rᵇ of a group", fitted_normal),
+    "r_volatility": ("volatility risk rᵛ of a group", interpolated),
+}
+
+
+def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
+    """How the two risks are spread over the groups of each model (Figures 10, 16): a fitted normal
+    for the bias risk, an interpolated line for the volatility risk."""
+    lines, points = [], []
+    for name, run in named:
+        for measure, (_, line) in _LINES.items():
+            values = np.asarray(getattr(run.risks, measure), dtype=float)
+            values = values[np.isfinite(values)]
+            if len(values) < 8 or np.ptp(values) < 1e-12:
+                continue
+            for part, (at, count) in ((lines, line(values)), (points, counted_in_bins(values))):
+                part.append(
+                    pd.DataFrame({"at": at, "groups": count}).assign(measure=measure, name=name)
+                )
+    if not lines:
+        return []
+    means = pd.DataFrame(
+        {"name": name, "bias": run.risks.R_bias.value, "volatility": run.risks.R_volatility.value}
+        for name, run in named
+    )
+    drawn, seen = pd.concat(lines), pd.concat(points)
+    return [
+        chart(
+            "spread",
+            "How the two risks are spread over the groups",
+            f"Points: groups in each of {BINS} bins. Lines: of the bias risk the normal with the "
+            "same mean and spread, of the volatility risk the spline through the points; it has "
+            f"no meaning between them. {basis(named[0][1])}.",
+            means,
+            "{name}: mean bias risk {bias:.3f}, mean volatility risk {volatility:.3f}",
+            lambda _, width: risk_lines(drawn, seen, width=width),
+        )
+    ]
+
+
+def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> Any:
+    """A panel for each risk, a line and its points for each model; tables: measure, name, at,
+    groups."""
+    alt = altair()
+    narrow = is_narrow(width)
+    names = list(dict.fromkeys(lines["name"]))
+    labels = dict(zip(names, distinct(names, 24), strict=True))
+    legend = alt.Legend(columns=2 if narrow else 4, orient="bottom") if len(names) > 1 else None
+    colour = alt.Color("label:N", legend=legend)
+    colour = colour.scale(domain=list(labels.values()), range=model_colours(len(names)))
+    panels = []
+    for measure, (title, _) in _LINES.items():
+        line, seen = (
+            alt.Chart(rows(part.assign(label=part["name"].map(labels))))
+            for part in (lines[lines["measure"] == measure], points[points["measure"] == measure])
+        )
+        x = alt.X("at:Q", title=title).axis(tickCount=4, format=".2~f")
+        y = alt.Y("groups:Q", title="groups").axis(**above(tickCount=4))
+        panels.append(
+            alt.layer(
+                seen.mark_circle(size=18, opacity=0.45).encode(x=x, y=y, color=colour),
+                line.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour),
+            ).properties(width=width - 60 if narrow else (width - 110) / 2, height=200)
+        )
+    return finish(alt.vconcat(*panels, spacing=26) if narrow else alt.hconcat(*panels, spacing=30))
+
+
+def _leaning_tables(named: Sequence[Named]) -> list[Table]:
     """The leaning of every group in every model; how many lean to each category, and how many lean
     to it in all of the models."""
-    categories = named[0][1].risks.categories
-    for name, run in named:
-        if run.risks.categories != categories:
+    categories = named[0].risks.categories
+    for name, risks, _ in named:
+        if risks.categories != categories:
             raise RunError(
-                f"study figures: {name} has the categories {', '.join(run.risks.categories)}, "
-                f"{named[0][0]} has {', '.join(categories)}: view them separately"
+                f"study figures: {name} has the categories {', '.join(risks.categories)}, "
+                f"{named[0].name} has {', '.join(categories)}: view them separately"
             )
-    leans = pd.DataFrame({name: _leaning(run) for name, run in named})
+    leans = pd.DataFrame({name: _leaning(risks) for name, risks, _ in named})
     table = leans.copy()
     table.insert(0, "group", leans.index)
-    for name, run in named:
-        strength = run.risks.mean_stereotype.max(axis=1)
-        table[f"s: {name}"] = pd.Series(strength, index=list(run.risks.groups))
-        grid = run.preferences.grid
-        for metric, values in (("system bias", system_bias(grid)), ("deviation", deviation(grid))):
-            table[f"{metric}: {name}"] = pd.Series(values[:, 0], index=list(run.risks.groups))
+    for name, risks, grid in named:
+        columns = {
+            "s": risks.mean_stereotype.max(axis=1),
+            "system bias": system_bias(grid)[:, 0],
+            "deviation": deviation(grid)[:, 0],
+        }
+        for metric, values in columns.items():
+            table[f"{metric}: {name}"] = pd.Series(values, index=list(risks.groups))
     counts = [
         {"name": name, "category": c, "groups": int((leans[name] == c).sum())}
-        for name, _ in named
+        for name, *_ in named
         for c in categories
     ]
     if len(named) > 1:
@@ -153,8 +344,7 @@ def _moments(name: str, run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def _leaning(run: Run) -> pd.Series:
-    report = run.risks
+def _leaning(report: RiskReport) -> pd.Series:
     names = [
         None if np.isnan(s).any() else report.categories[int(s.argmax())]
         for s in report.mean_stereotype

@@ -23,12 +23,12 @@ from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.models.catalog.pretrained import loading, pretrained_pipeline
 from clinometer.report import Table
-from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.figures import leaning_figure, risks_figure
+from clinometer.report.figures import risks_figure
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
 from clinometer.storage.jsonl import Lines, Row
 from clinometer.storage.resumable import Progress
+from clinometer.studies.figures import Named, leaning_figure
 from clinometer.studies.framework import Findings, risks_table
 from clinometer.topics import Group, Topic
 
@@ -128,7 +128,10 @@ def vision_findings(named: list[tuple[str, Run]]) -> Findings:
             risks_table("vision-risks", "Risks over scenes", named),
             Table("vision-groups", "Groups", pd.DataFrame(groups), hidden=("weight",)),
         ],
-        [risks_figure(runs, names), leaning_figure([CellStatistics(r) for r in runs], names)],
+        [
+            risks_figure(runs, names),
+            leaning_figure([Named(n, r.risks, r.preferences.grid) for n, r in named]),
+        ],
         runs,
     )
 
