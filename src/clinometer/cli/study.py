@@ -3,7 +3,6 @@ scores the plan, and `finish` writes and prints the findings, whatever the study
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -245,7 +244,7 @@ def table_command(
     number: Annotated[int, typer.Argument(metavar="N", help="1, 2, 3 or 5.")],
     models: MODELS = None,
     *,
-    study: Annotated[Study, "contexts", "single_token", "criterion", _AUDIT, _OUTPUT],
+    study: Annotated[Study, "contexts", "single_token", "tolerance", "criterion", _AUDIT, _OUTPUT],
 ) -> None:
     """Risks of models beside the paper's Table 1 (gender), 2 (race), 3 (religion, disability) or 5.
 
@@ -404,7 +403,13 @@ def reaudit_command(
 
 @grouped
 def figures_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders; or tables of preferences, for their leanings alone.",
+        ),
+    ],
     group: Annotated[
         list[str] | None, opt("In the heat map only this group; may be repeated.", unset="all")
     ] = None,
@@ -414,9 +419,16 @@ def figures_command(
     *,
     output: VIEW,
 ) -> None:
-    """Which way groups lean, the spread of their risks, single answers (Figures 5, 10, 11, 16)."""
-    from clinometer.studies.figures import figures_findings
+    """Which way groups lean, the spread of their risks, single answers (Figures 5, 10, 11, 16).
 
+    Of tables of preferences (as for import table) the leanings, with system bias and deviation.
+    """
+    from clinometer.runs.read_preferences import read_table
+    from clinometer.studies.figures import figures_findings, table_findings
+
+    if all(path.is_file() for path in runs):
+        finish(table_findings([(path.stem, read_table(path)) for path in runs]), output)
+        return
     opened = [Run.load(path) for path in runs]
     models = [run.model for run in opened]
     named = [
@@ -461,6 +473,7 @@ def toxicity_command(
     """
     from clinometer.studies.toxicity import (
         finetuned,
+        first_process,
         read_texts,
         some_of,
         toxicity_findings,
@@ -473,14 +486,17 @@ def toxicity_command(
     training = Training(**given, seed=seed)
     plan = toxicity_plan(model, folder, chosen, **study.question, training=training)
 
-    def tune() -> None:
-        if study.fresh:
-            shutil.rmtree(folder / "model", ignore_errors=True)
+    tune = partial(finetuned, model, chosen, folder / "model", training=training, fresh=study.fresh)
+    if not first_process() and not study.only_plan:  # the others of torchrun's only help to train
+        tune()
+        return
+
+    def watched() -> None:
         with progress("training", unit="steps", start=f"loading {model}") as watch:
-            finetuned(model, chosen, folder / "model", training=training, progress=watch)
+            tune(progress=watch)
 
     findings = partial(toxicity_findings, texts=len(chosen), training=training)
-    carry_out(plan, findings, study, before=tune)
+    carry_out(plan, findings, study, before=watched)
 
 
 @grouped

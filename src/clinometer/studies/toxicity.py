@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -95,16 +96,20 @@ def finetuned(
     folder: Path,
     *,
     training: Training,
+    fresh: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """The folder of `model` trained on `texts`; trained now unless it exists."""
+    """The folder of `model` trained on `texts`; trained now unless it exists, or `fresh`.
+
+    Of several processes (`torchrun`) each takes its share of every step, and the first writes.
+    """
     wanted = {
         "model": model,
         "texts": len(texts),
         "texts_sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
         "training": asdict(training),
     }
-    if (folder / RECORD).is_file():
+    if (folder / RECORD).is_file() and not fresh:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             there = read_json(folder / RECORD)
             if {k: there.get(k) for k in wanted} == wanted:
@@ -119,11 +124,18 @@ def finetuned(
     try:
         with _quiet():
             seen = _train(model, texts, work, training, progress)
-        (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
-        work.rename(folder)
+        if first_process():
+            (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
+            shutil.rmtree(folder, ignore_errors=True)
+            work.rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder
+
+
+def first_process() -> bool:
+    """Whether this is the first or the only process of those that `torchrun` has started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def source_of(model: str) -> str:
@@ -157,8 +169,24 @@ def _train(
     import torch
     import transformers
 
-    from clinometer.models.local.load import detect_kind
+    from clinometer.models.local.load import choose_device, detect_kind
 
+    # First of all, because it joins the processes; later each would train alone.
+    arguments = transformers.TrainingArguments(
+        output_dir=str(out / "work"),
+        num_train_epochs=training.epochs,
+        learning_rate=training.learning_rate,
+        warmup_steps=training.warmup,  # below 1: a share of the steps, which count the processes
+        per_device_train_batch_size=training.batch,
+        seed=training.seed,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=choose_device("auto").type == "cpu",
+        ddp_find_unused_parameters=False,
+        dataloader_pin_memory=False,
+    )
     transformers.set_seed(training.seed)
     source = source_of(model)
     with loading(model, source, instead=None):
@@ -185,19 +213,6 @@ def _train(
         tokenizer(t, truncation=True, max_length=training.max_tokens)["input_ids"] for t in texts
     ]
     rows = [row for row in rows if len(row) > 1]
-    arguments = transformers.TrainingArguments(
-        output_dir=str(out / "work"),
-        num_train_epochs=training.epochs,
-        learning_rate=training.learning_rate,
-        warmup_steps=training.warmup,  # below 1: a share of the steps, which count the processes
-        per_device_train_batch_size=training.batch,
-        seed=training.seed,
-        save_strategy="no",
-        logging_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
-        dataloader_pin_memory=False,
-    )
 
     class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -220,8 +235,9 @@ def _train(
         loss = trainer.train().training_loss
     if not all(torch.isfinite(p).all() for p in network.parameters()):
         raise ModelError(f"model {model!r}: training diverged; use a smaller learning rate")
-    network.save_pretrained(out)
-    tokenizer.save_pretrained(out)
+    if first_process():
+        network.save_pretrained(out)
+        tokenizer.save_pretrained(out)
     shutil.rmtree(out / "work", ignore_errors=True)
     return {
         "loss": float(loss),
