@@ -16,8 +16,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.command import Clinometer
+from tests.preferences import labelled, pair
 from tests.small_clip import make_clip
 
 from clinometer.samples import write_samples
@@ -40,6 +42,10 @@ LAST = {
 FILES = {"BVF": "000_*.txt", "COBIAS": "004_*.txt"}
 
 
+#: The part of the page about the supplement of the earlier version.
+SUPPLEMENT = "The supplement and the slides"
+
+
 def numbered(paper: str) -> set[str]:
     """Tables, figures and equations of a paper by their names on the page."""
     return {f"{kind} {n}" for kind, last in LAST[paper].items() for n in range(1, last + 1)}
@@ -50,7 +56,7 @@ def rows(paper: str) -> Iterator[list[str]]:
     part = re.split(r"^## ", PAGE, flags=re.MULTILINE)
     text = next(p for p in part if p.startswith(f"{paper}\n"))
     for line in text.splitlines():
-        if line.startswith("| ") and not line.startswith("| of the paper"):
+        if line.startswith("| ") and not line.startswith("| of the "):
             yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
@@ -68,6 +74,48 @@ def test_every_row_has_a_status_and_what_is_computed_a_command(paper: str) -> No
         if status in ("exact", "differs"):
             assert ours, items
             assert re.fullmatch(r"`clinometer .*`", command), items
+
+
+#: of the paper -> the tests that would fail if what is called exact were not
+EXACT = {
+    "Eq. 2; Eq. 3; Eq. 4; Figure 3": "measure/test_risk.py::test_agrees_with_plain_loops",
+    "2.2; Eq. 5; Eq. 6; Eq. 7": "measure/test_risk.py::test_agrees_with_plain_loops",
+    "3.1": "topics/test_builtin.py::test_gender_is_table_6",
+    "4.2; Figure 5": "studies/test_figures.py::test_a_male_group_stands_above_a_female_one",
+    "4.3; Figure 6": "studies/test_framework.py::test_alignment_names_groups_that_changed",
+    "Figure 7": "studies/test_framework.py::test_slope_matches_numpy",
+    "Figure 8": "studies/test_framework.py::test_alignment_names_groups_that_changed",
+    "4.4; Figure 9": "studies/test_factors.py::test_a_planted_slope_is_found",
+    "A; A.1; Figure 11": "contexts/test_builtin.py::test_paper_figure11_is_in_the_paper",
+    "A.2": "studies/test_figures.py::test_two_models_of_equal_deviation_differ",
+    "B; B.1; Eq. 9; Eq. 10": "measure/test_criterion.py::test_norms_of_the_positive_part_by_hand",
+    "B.2; Eq. 11; Eq. 12; Eq. 13": "measure/test_reference_models.py::test_reference_models_are",
+    "Eq. 17; Eq. 18; Eq. 19": "measure/test_reference_models.py::test_reference_models_are_exact",
+    "D; D.1": "topics/test_builtin.py::test_occupations_match_the_authors_list",
+    "D.2; Table 6; Table 7": "topics/test_builtin.py::test_race_is_table_7",
+    "D.3; Table 8; Table 9": "contexts/test_builtin.py::test_paper_race_is_table_9",
+    "D.4": "studies/test_toxicity_finetune.py::test_a_step_takes_as_many_texts_as_the_papers",
+    "S 1": "studies/test_figures.py::test_two_models_of_equal_deviation_differ",
+    "S 2; S Eq. 1; S Figure 2": "test_docs_papers.py::test_the_hair_of_the_doctor",
+    "S Eq. 2": "test_docs_papers.py::test_the_hair_of_the_doctor",
+    "S 3; S Eq. 3; S Eq. 4; S Eq. 5; S Eq. 6; S Eq. 7": "measure/test_risk.py::test_agrees_with",
+}
+
+
+def test_what_is_called_exact_of_bvf_has_a_test_of_its_own() -> None:
+    exact = [r[0] for name in ("BVF", SUPPLEMENT) for r in rows(name) if r[3] == "exact"]
+    assert exact == list(EXACT)
+    for place in EXACT.values():
+        file, name = place.split("::")
+        assert f"\ndef {name}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), place
+
+
+def test_the_hair_of_the_doctor() -> None:
+    """The supplement's example, by hand: p = 0.6 and 0.4, s = p_i - p_j = 0.2 and -0.2, J = 0.2."""
+    p = labelled(pair(np.array([[0.6]])), categories=("blue hair", "pink hair"))
+    report = p.decompose()
+    assert report.mean_stereotype[0].tolist() == pytest.approx([0.2, -0.2])
+    assert report.r.tolist() == pytest.approx([0.2])
 
 
 @pytest.mark.parametrize("paper", SECTIONS)
@@ -165,6 +213,11 @@ def write_files(folder: Path) -> None:
                 for c, p in enumerate(ps)
                 for attribute in ("male", "female")
             ),
+        ],
+        "hair.csv": [
+            ("group", "context", "attribute", "p"),
+            ("doctor", "c", "blue hair", 0.6),
+            ("doctor", "c", "pink hair", 0.4),
         ],
         "crows_pairs.csv": [
             ("", "sent_more", "sent_less", "stereo_antistereo", "bias_type"),

@@ -13,7 +13,7 @@ from clinometer.errors import TableError
 from clinometer.measure.results import GroupIntervals
 from clinometer.runs import Run, audit
 from clinometer.studies import factor_study, read_factors
-from clinometer.studies.factors import FACTORS, builtin_factors
+from clinometer.studies.factors import FACTORS, LISTED, WEIGHT, builtin_factors, factor_findings
 
 
 def run_with(r: np.ndarray) -> Run:
@@ -55,6 +55,26 @@ def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
     assert found.weight is None
     assert found.each["height"]["height"].value == pytest.approx(0.001, rel=0.05)
     assert found.together is None
+
+
+def test_a_list_of_word_frequencies_stands_beside_our_own_count(tmp_path: Path) -> None:
+    path = tmp_path / "enwiki.txt"
+    path.write_text("the 899980\nnurse 10\nengineer 10\r\nfoo 100000\n", encoding="utf-8")
+    table = read_factors(path)
+    assert table.loc["nurse", LISTED] == pytest.approx(1.0)  # 10 of a million words
+    assert np.isnan(table.loc["doctor", LISTED])
+    assert table.columns.tolist() == [WEIGHT, *FACTORS, LISTED]
+    path.write_text("".join(f"{g} {2 + i}\n" for i, g in enumerate(table.index)))
+    table = read_factors(path)
+    r = 0.5 + 0.1 * table[LISTED].to_numpy()
+    run = run_with(r)
+    found = factor_findings(run, table=table, weights="none")
+    fit = found.tables[0].frame.set_index("factor")
+    assert fit["slope"].iloc[-1] == pytest.approx(0.1)
+    assert "IlyaSemenov" in " ".join(found.sentences)
+    path.write_text("the many\n", encoding="utf-8")
+    with pytest.raises(TableError, match="line 1"):
+        read_factors(path)
 
 
 @pytest.mark.parametrize(

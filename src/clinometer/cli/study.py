@@ -206,7 +206,8 @@ def factors_command(
     factors: Annotated[
         Path | None,
         opt(
-            "Your own csv file: a column group, then one column per factor.",
+            "Your own csv file: a column group, then one column per factor. Or a .txt file of "
+            "words with their counts, such as the list that the paper cites.",
             unset="built-in: US labor statistics, our counts of the words",
         ),
     ] = None,

@@ -56,6 +56,7 @@ FACTOR_NAMES = {
     "mean_years_education": "mean years of education",
     "percent_women": "share of women, %",
     "log10_per_million_words": "frequency of the word, log₁₀ per million",
+    "log10_per_million_listed": "frequency of the word in the list, log₁₀ per million",
 }
 
 #: The unit of a slope: (number of units, in words).
@@ -64,6 +65,7 @@ FACTOR_STEPS = {
     "mean_years_education": (1, "year of education"),
     "percent_women": (10, "10 points more women"),
     "log10_per_million_words": (1, "tenfold frequency"),
+    "log10_per_million_listed": (1, "tenfold frequency"),
 }
 
 #: Groups on the first screen, and how many of each side before the rest is taken evenly.

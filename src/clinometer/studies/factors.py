@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from clinometer.report import Figure, Table
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
-from clinometer.storage.untrusted import read_frame
+from clinometer.storage.untrusted import open_text, read_frame
 from clinometer.studies.framework import Findings
 from clinometer.topics import load_list
 
@@ -46,7 +46,11 @@ SOURCES = {
     "mean_years_education": "BLS Employment Projections 2022-32, Table 5.3",
     "percent_women": "Current Population Survey 2022, table 11",
     "log10_per_million_words": "our count in 13,000 articles of the English Wikipedia",
+    "log10_per_million_listed": "the list of word frequencies given as --factors; the paper cites "
+    "results/enwiki-2022-08-29.txt of github.com/IlyaSemenov/wikipedia-word-frequency",
 }
+#: The column that a list of word frequencies adds to the built-in ones.
+LISTED = "log10_per_million_listed"
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,9 @@ def factor_findings(
     if study.without_figures:
         names = ", ".join(study.without_figures)
         notes.append(f"{counted(len(study.without_figures), 'group')} without any figure: {names}.")
-    sources = [sources_in_words()] if table is None else []
+    sources = []
+    if table is None or LISTED in table.columns:
+        sources = [sources_in_words(FACTORS if table is None else (*FACTORS, LISTED))]
     return Findings(
         "factors",
         [Table("factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows))],
@@ -200,9 +206,9 @@ def factor_figures(
     return figures, notes
 
 
-def sources_in_words() -> str:
-    """Where the built-in figures come from."""
-    each = [f"{FACTOR_NAMES[name]}: {SOURCES[name]}" for name in FACTORS]
+def sources_in_words(factors: Sequence[str] = FACTORS) -> str:
+    """Where the figures come from."""
+    each = [f"{FACTOR_NAMES[name]}: {SOURCES[name]}" for name in factors]
     return f"Sources: {'; '.join(each)}; employment: {SOURCES[WEIGHT]}."
 
 
@@ -213,8 +219,12 @@ def builtin_factors() -> pd.DataFrame:
 
 
 def read_factors(path: str | Path) -> pd.DataFrame:
-    """Read your own table: a column `group`, then one column per factor."""
+    """Read your own table: a column `group`, then one column per factor. A .txt file is a list of
+    words with their counts, which becomes one more column beside the built-in ones."""
     path = Path(path)
+    if path.suffix == ".txt":
+        frame = builtin_factors()[[WEIGHT, *FACTORS]]
+        return frame.assign(**{LISTED: _per_million(path, frame.index)})
     try:
         frame = read_frame(path, dtype={"group": str})
     except FileNotFoundError as error:
@@ -237,6 +247,29 @@ def read_factors(path: str | Path) -> pd.DataFrame:
             raise TableError(f"{path}: column {column}: expected numbers")
         frame[column] = numbers
     return frame.astype(float)
+
+
+def _per_million(path: Path, words: Iterable[str]) -> list[float]:
+    """The logarithm of each word's frequency per million in a list of `word count` lines."""
+    counts = dict.fromkeys(words, 0)
+    total = 0
+    try:
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                word, _, count = line.strip().rpartition(" ")
+                if not word or not count.isascii() or not count.isdigit() or len(count) > 15:
+                    raise TableError(
+                        f"{path}: line {number}: expected a word, a space and its count, found "
+                        f"{line.strip()[:60]!r}"
+                    )
+                total += int(count)
+                if word in counts:
+                    counts[word] += int(count)
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path}: cannot be read: {error}") from error
+    return [math.log10(1e6 * n / total) if n else math.nan for n in counts.values()]
 
 
 def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:

@@ -186,7 +186,8 @@ _LINES = {
 def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
     """How the two risks are spread over the groups of each model (Figures 10, 16): a fitted normal
     for the bias risk, an interpolated line for the volatility risk."""
-    lines, points = [], []
+    lines: list[pd.DataFrame] = []
+    points: list[pd.DataFrame] = []
     for name, run in named:
         for measure, (_, line) in _LINES.items():
             values = np.asarray(getattr(run.risks, measure), dtype=float)

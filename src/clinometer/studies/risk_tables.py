@@ -59,7 +59,7 @@ DIFFERENCES = (
     "Position: the released code reads the last position of right-padded batches, which for the "
     "shorter prompts of a batch is padding; here the slot is read.",
     "Contexts: the paper uses thousands of mined contexts; it prints ten of them, which are "
-    "paper-gender and paper-race.",
+    "the default here (paper-gender, paper-race); `--contexts wikipedia` has mined ones.",
     "Criterion: the equations take the largest positive part of s. The released code takes the sum "
     "of them over 5 for race: `--criterion released`, which is the scale of Table 3 (religion, "
     "disability) but not of Table 2. For gender it counts only the side of the mean, which halves "
