@@ -62,11 +62,11 @@ def test_a_list_of_word_frequencies_stands_beside_our_own_count(tmp_path: Path) 
     path.write_text("the 899980\nnurse 10\nengineer 10\r\nfoo 100000\n", encoding="utf-8")
     table = read_factors(path)
     assert table.loc["nurse", LISTED] == pytest.approx(1.0)  # 10 of a million words
-    assert np.isnan(table.loc["doctor", LISTED])
+    assert table[LISTED].isna()["doctor"]
     assert table.columns.tolist() == [WEIGHT, *FACTORS, LISTED]
     path.write_text("".join(f"{g} {2 + i}\n" for i, g in enumerate(table.index)))
     table = read_factors(path)
-    r = 0.5 + 0.1 * table[LISTED].to_numpy()
+    r = 0.5 + 0.1 * table[LISTED].to_numpy(dtype=float)
     run = run_with(r)
     found = factor_findings(run, table=table, weights="none")
     fit = found.tables[0].frame.set_index("factor")
