@@ -24,7 +24,7 @@ def test_compare_prints_a_table_or_json(clinometer: Clinometer, runs: list[Path]
     shown = clinometer("compare", *runs)
     assert shown.status == 0
     assert "A = reference:unbiased" in shown.out
-    assert "-1.000" in shown.out
+    assert "−1.000" in shown.out
     found = json.loads(clinometer("compare", *runs, "--json").out)
     values = [d["value"] for d in found["overall"] if d["measure"] == "R"]
     assert values == pytest.approx([-1.0])

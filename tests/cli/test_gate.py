@@ -37,7 +37,7 @@ def test_the_exit_status_is_the_verdict(
     assert done.err == "" if status == 0 else done.err.startswith(f"clinometer: {verdict}: ")
     found = json.loads(clinometer(*asked, "--json").out)
     assert (found["verdict"], found["exit_status"]) == (verdict, status)
-    assert [one["measure"] for one in found["risks"]] == ["R"]
+    assert [one["what"] for one in found["rows"]] == ["R", "R_bias"]
 
 
 def test_markdown_and_several_measures(clinometer: Clinometer, runs: Path, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_markdown_and_several_measures(clinometer: Clinometer, runs: Path, tmp_p
         "gate", runs / "worse", "-b", runs / "base", "--markdown", file, *measures, "--json"
     )
     found = json.loads(done.out)
-    assert [one["measure"] for one in found["risks"]] == ["R_bias", "R_volatility"]
+    assert [one["what"] for one in found["rows"]] == ["R_bias", "R_volatility"]
     assert found["reason"].replace("−", "-")[:20] in file.read_text("utf-8").replace("−", "-")
 
 

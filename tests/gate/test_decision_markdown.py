@@ -29,8 +29,8 @@ def test_it_is_a_heading_a_reason_and_a_table(decision: GateDecision) -> None:
     cells = re.findall(r"<td[^>]*>(.*?)</td>", page)
     assert len(cells) == 6 * 2
     assert cells[0] == "R"
-    assert cells[1] == f"{decision.risks[0].run:.3f}"
-    assert cells[5] == decision.risks[0].verdict
+    assert cells[1] == f"{decision.rows[0].run:.3f}"
+    assert cells[5] == decision.rows[0].verdict
     assert "does not say that either model is fair" in page
     assert "<li>" not in page
 

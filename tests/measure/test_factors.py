@@ -21,7 +21,6 @@ from clinometer.measure.factors import (
     FactorShares,
     Moments,
     factor_notes,
-    factor_sentence,
     factor_shares,
     resampled,
     sampled_factor,
@@ -294,12 +293,8 @@ def test_counting_noise_is_taken_out_on_average() -> None:
 def test_one_factor_and_none() -> None:
     rest = Estimate(0.9)
     alone = FactorShares(None, 50, 0.1, [FactorShare("source", 3, Estimate(0.1))], rest)
-    assert factor_sentence(alone) == (
-        "Of the swing between contexts 10 % goes with source, 90 % with anything else."
-    )
     assert "contexts are a sample" in resampled(alone)
     unknown = FactorShares(None, 50, 0.1, [FactorShare("id", 50, None, "too fine")], rest)
-    assert factor_sentence(unknown) == ""
     assert factor_notes(unknown, clusters=None) == ["The share of id is unknown: too fine."]
 
 

@@ -17,8 +17,8 @@ def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
 def test_groups_are_counted_once(small: Run) -> None:
     first = small.findings[0]
     assert sentences("m", small)[0] == first.text
-    assert first.numbers["clear"] == summary_of(small).leans.n_clear
-    assert first.numbers["seen"] == 30
+    assert first.clear == summary_of(small).leans.n_clear
+    assert first.counted == 30
 
 
 def test_what_the_numbers_say_is_not_what_they_do_not_say(small: Run) -> None:

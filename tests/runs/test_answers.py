@@ -19,12 +19,11 @@ from clinometer.runs.answers import (
     answer_columns,
     answered_groups,
     other_record,
-    other_sentence,
     other_shares,
-    ratio_sentence,
     require_answers,
     worst_case,
 )
+from clinometer.runs.findings import other
 from clinometer.runs.folder.record import RunRecord, new_record
 from clinometer.topics import load_topic
 
@@ -74,10 +73,11 @@ def test_little_other_has_no_bounds() -> None:
 
 def test_the_sentence_says_of_what_it_is_a_share() -> None:
     told = record().model_copy(update={"other": other_record(HALF)})
-    said = other_sentence(told)
-    assert said.startswith("38 % of the probability is other (none of the categories), most for b")
-    assert "R could be" in said
-    assert other_sentence(record()) == ""
+    said = present(other(told))
+    assert said.numbers["share"].value == pytest.approx(0.375)
+    assert said.words == {"what": "probability", "most": "b"}
+    assert said.numbers["R low"].value < said.numbers["R high"].value
+    assert other(record()) is None
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_sentence_says_of_what_it_is_a_share() -> None:
                 "replies_empty": 9,
                 "replies_other": 0,
             },
-            "of 80 replies only 1 are one of the categories \\(70 refusals, 9 empty\\); --reply",
+            "of 80 replies only 1 are one of the categories \\(70 refusals, 9 empty\\)",
         ),
     ],
 )
@@ -137,8 +137,9 @@ def test_rates_and_impact_ratios_of_known_models() -> None:
     # The groups take yes and no in turn.
     assert [row["rate"] for row in rows[:3]] == [1.0, 0.0, 1.0]
     assert [row["impact_ratio"] for row in rows[:3]] == [1.0, 0.0, 1.0]
-    assert "12 of 24 groups below 0.8" in ratio_sentence(run)
-    assert "in 100 % of cases" in run.findings[0].text
+    (said,) = (one for one in run.findings if one.kind == "impact")
+    assert said.tally == {"below": 12, "undecided": 12}
+    assert [one.value for one in run.findings[0].groups.values()] == [1.0, 0.0]
     even = audit("reference:unbiased", topic="hiring", max_contexts=4)
     assert even.findings[0].kind == "alike"
 
@@ -151,5 +152,5 @@ def test_ratings_have_a_mean() -> None:
 
 def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
     assert answer_columns(small) == {}
-    assert ratio_sentence(small) == ""
+    assert all(one.kind != "impact" for one in small.findings)
     assert "other" not in answered_groups(small)[0]

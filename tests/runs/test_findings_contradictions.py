@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 from tests.preferences import labelled
 
-from clinometer.measure import Comparison, RiskReport, compare
+from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.comparison import Difference
 from clinometer.measure.correction import Sampling
 from clinometer.runs.findings import (
     Facts,
-    Finding,
     comparison_findings,
     facts_of_table,
     statements,
 )
+from clinometer.runs.sentences import Finding
 from clinometer.statistics.arrays import FloatArray
 
 SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))
@@ -36,8 +36,6 @@ RUNS, MORE_RUNS = 60, round(0.88 * SITUATIONS)
 
 COMPARISONS, MORE_COMPARISONS = 10, round(0.12 * SITUATIONS)
 """Comparisons, likewise."""
-
-MEASURES = ("R", "R_bias", "R_volatility", "R_between")
 
 
 @pytest.fixture(autouse=True)
@@ -76,18 +74,18 @@ def test_many_comparisons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "change", "rule"),
+    ("kind", "change", "rule"),
     [
-        (0, {"numbers": {"clear": 2.0, "seen": 9.0}}, "groups that are clear"),
-        (0, {"sure": "cannot tell"}, "cannot tell"),
-        (0, {"sure": "exact"}, "exact"),
-        (0, {"value": 7.0}, "how far apart"),
-        (1, {"low": 0.0}, "size"),
-        (1, {"sure": "unclear"}, "size"),
-        (2, {"value": 7.0}, "share of R"),
+        ("scores", {"tally": {"above": 2, "undecided": 7}}, "counts add up"),
+        ("scores", {"sure": "cannot tell"}, "cannot tell"),
+        ("scores", {"sure": "exact"}, "exact"),
+        ("scores", {"groups": {"g0": Estimate(7.0)}}, "a group on its side"),
+        ("size", {"numbers": {"R": Estimate(0.1)}}, "size"),
+        ("size", {"sure": "unclear"}, "size"),
+        ("steady", {"numbers": {"swing share": Estimate(0.7)}}, "share of R"),
     ],
 )
-def test_planted_contradictions_are_found(number: int, change: dict[str, Any], rule: str) -> None:
+def test_planted_contradictions_are_found(kind: str, change: dict[str, Any], rule: str) -> None:
     """Findings that were changed after they were made."""
     rng = np.random.default_rng(0)
     p = rng.dirichlet([2.0, 2.0, 2.0], (3, 40))
@@ -95,10 +93,11 @@ def test_planted_contradictions_are_found(number: int, change: dict[str, Any], r
     scale: Any = {"categories": ("1", "2", "3"), "criterion": "points"}
     table = labelled(p, reference="group-mean", **scale)
     f = facts_of_table("M", table, table.estimate(), table.leans())
-    found = [one for one in statements(f) if one.kind in ("ratings", "size", "steadiness")]
-    assert not list(run_faults(f, found))
-    found[number] = replace(found[number], **change)
-    assert rule in set(run_faults(f, found))
+    said = list(statements(f))
+    assert not list(run_faults(f, said))
+    number = [one.kind for one in said].index(kind)
+    said[number] = replace(said[number], **change)
+    assert rule in set(run_faults(f, said))
 
 
 def _check(faults: list[tuple[int, str]]) -> None:
@@ -117,59 +116,72 @@ def _in_comparisons(seeds: range) -> list[tuple[int, str]]:
     faults = []
     for seed in seeds:
         compared = models(seed)
-        for measure in MEASURES:
-            if any(d.measure == measure for d in compared.overall):
-                said = comparison_findings(compared, measure=measure)
-                faults += [(seed, rule) for rule in comparison_faults(compared, said, measure)]
+        said = comparison_findings(compared)
+        faults += [(seed, rule) for rule in comparison_faults(compared, said)]
     return faults
 
 
 # --- What must not be ------------------------------------------------------------------------
 
 
-def run_faults(f: Facts, found: Sequence[Finding], *, level: float = 0.95) -> Iterator[str]:
+def run_faults(f: Facts, said: Sequence[Finding], *, level: float = 0.95) -> Iterator[str]:
     """The rules that the findings of a run break, given its numbers."""
     yield from _interval_faults(f.report)
-    first, R = found[0], f.report.R
+    first, R = said[0], f.report.R
     seen = [x for x, lean in enumerate(f.leans) if lean.favoured is not None]
     clear = [x for x, lean in enumerate(f.leans) if lean.category is not None]
-    if any(one.kind in ALONE for one in found):
-        if len(found) > 1:
+    for lean in f.leans:
+        apart = (lean.low or 0.0) > 0 or (lean.high or 0.0) < 0
+        if lean.low is not None and apart != (lean.category is not None):
+            yield "an interval that decides"
+    if any(one.kind in ALONE for one in said):
+        if len(said) > 1:
             yield "one finding"
         if first.kind == "alike" and (clear or max(R.value, R.high or 0.0) > SAME):
             yield "alike, and a lean"
         return
     if f.improbable > 0.5 and seen:
         yield "improbable words say nothing"
-    if (first.numbers.get("clear"), first.numbers.get("seen")) != (len(clear), len(seen)):
-        yield "groups that are clear"
+    if (first.clear, first.counted) != (len(clear), len(seen)):
+        yield "counts add up"
     if first.sure == "cannot tell" and clear:
         yield "cannot tell"
-    if (first.sure == "exact") != f.exact or any(one.sure == "exact" for one in found) > f.exact:
+    if (first.sure == "exact") != f.exact or any(one.sure == "exact" for one in said) > f.exact:
         yield "exact"
     if first.sure == "unclear" and clear:
         yield "unclear, and on the list"
     if first.sure == "clear" and not clear and not (f.report.R_bias.low or 0.0) > 0:
         yield "clear, and neither a group nor all together"
     little = 2.0 ** (1 - f.units) > 1 - level and not f.exact
-    if any(one.sure == "clear" and (little or first.sure == "cannot tell") for one in found):
+    if any(one.sure == "clear" and (little or first.sure == "cannot tell") for one in said):
         yield "clear from too little"
-    values = (
-        f.shares[seen] @ np.array(f.report.criterion.points)
-        if first.kind == "ratings"
-        else (100 * f.shares[seen, f.favourable] if first.kind == "rates" else None)
-    )
-    if values is not None and abs((first.value or 0.0) - np.ptp(values)) > SAME:
-        yield "how far apart"
-    for one in found:
+    yield from _named_faults(f, first, set(clear))
+    for one in said:
         if one.kind == "size":
             known = "exact" if f.exact else "clear" if (R.low or 0.0) > 0 or clear else "unclear"
             sure = (known, "cannot tell") if R.low is None or not clear else (known,)
-            if (one.value, one.low, one.high) != (R.value, R.low, R.high) or one.sure not in sure:
+            if one.numbers["R"] != R or one.sure not in sure:
                 yield "size"
         steady = 0.0 if R.value <= 0 else f.report.R_volatility.value / R.value
-        if one.kind == "steadiness" and abs((one.value or 0.0) - steady) > SUM:
+        if one.kind == "steady" and abs(one.numbers["swing share"].value - steady) > SUM:
             yield "share of R"
+
+
+def _named_faults(f: Facts, first: Finding, clear: set[int]) -> Iterator[str]:
+    """The groups that a headline names have the numbers of the run, on the side it says."""
+    place = {f.called(x): x for x in range(len(f.groups))}
+    points = np.array(f.report.criterion.points)
+    for name, number in first.groups.items():
+        x = place[name]
+        if first.kind == "scores" and "highest" not in first.numbers:
+            top = f.leans[x].favoured == f.report.categories[-1]
+            if x not in clear or (number.value > 0) != top:
+                yield "a group on its side"
+        elif first.kind == "scores":
+            if abs(number.value - f.shares[x] @ points) > SAME:
+                yield "a mean"
+        elif np.abs(f.shares[x] - number.value).min() > SAME:
+            yield "a share"
 
 
 def _interval_faults(report: RiskReport) -> Iterator[str]:
@@ -190,34 +202,33 @@ def _interval_faults(report: RiskReport) -> Iterator[str]:
             yield "no part exceeds R"
 
 
-def comparison_faults(found: Comparison, said: Sequence[Finding], measure: str) -> Iterator[str]:
+def comparison_faults(compared: Comparison, said: Sequence[Finding]) -> Iterator[str]:
     """The rules that the findings of a comparison break, given its differences."""
-    pairs = [d for d in found.overall if d.measure == measure]
-    ways = {(d.a, d.b): _way(d, found.level) for d in pairs}
-    for d, one in zip(pairs, [s for s in said if s.kind == "difference"], strict=True):
-        value = d.value if d.corrected is None else d.corrected
-        if one.value != value or (one.sure == "clear") != bool(ways[d.a, d.b]):
+    ways = {(d.a, d.b, d.measure): _way(d, compared.level) for d in compared.overall}
+    told = {(*one.who, one.words["measure"]): one for one in said if one.kind == "difference"}
+    for d in compared.overall:
+        if d.measure not in ("R", "R_bias"):
+            continue
+        one = told[d.a, d.b, d.measure]
+        number = one.numbers["difference"]
+        if number.value != (d.value if d.corrected is None else d.corrected):
             yield "a difference"
-        if one.low is not None and (one.low, one.high) != (d.low, d.high):
+        if (one.sure == "clear") != bool(ways[d.a, d.b, d.measure]):
+            yield "a clear difference"
+        if number.low is not None and (number.low, number.high) != (d.low, d.high):
             yield "the interval of a difference"
-    of_one = measure.replace("R", "r", 1)
-    rows = [
-        [d for d in found.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, of_one)]
-        for pair in pairs
-    ]
-    of_groups = [one for one in said if one.kind == "groups"]
-    for some, one in zip([some for some in rows if some], of_groups, strict=True):
-        clear = sum(d.p_corrected is not None and d.p_corrected <= 1 - found.level for d in some)
-        if one.numbers != {"clear": clear, "groups": len(some)}:
+    for one in (one for one in said if one.kind == "groups"):
+        rows = [d for d in compared.by_group if (d.a, d.b, d.measure) == (*one.who, "r")]
+        clear = sum(d.p_corrected is not None and d.p_corrected <= 1 - compared.level for d in rows)
+        if (one.clear, one.counted, one.sure == "clear") != (clear, len(rows), bool(clear)):
             yield "groups that differ"
-        if (one.sure == "clear") != bool(clear):
-            yield "groups that differ"
+    of_R = {(a, b): way for (a, b, measure), way in ways.items() if measure == "R"}
     for one in said:
-        if one.kind == "models" and (one.sure == "clear") != any(ways.values()):
+        if one.kind == "models" and one.clear != sum(map(abs, of_R.values())):
             yield "clear pairs"
-    ways |= {(b, a): -way for (a, b), way in ways.items()}
-    for a, b, c in itertools.permutations(found.models, 3):
-        if ways[a, b] > 0 and ways[b, c] > 0 and ways[c, a] > 0:
+    of_R |= {(b, a): -way for (a, b), way in of_R.items()}
+    for a, b, c in itertools.permutations(compared.models, 3):
+        if of_R[a, b] > 0 and of_R[b, c] > 0 and of_R[c, a] > 0:
             yield "a circle"
 
 

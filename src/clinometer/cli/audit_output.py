@@ -12,9 +12,9 @@ from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.display.numbers import percent, risk
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.measure.correction import in_words
-from clinometer.measure.factors import factor_notes, factor_sentence
+from clinometer.measure.factors import factor_notes
 from clinometer.runs.answers import answered_groups
-from clinometer.runs.calibration import judge_sentence
+from clinometer.runs.findings import HEADLINES
 from clinometer.runs.nouns import label
 from clinometer.runs.protocol import protocol_sentences
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _MOST_LISTED = 20
 #: Findings under the table, after the headline above it.
 _MOST_FINDINGS = 3
+#: Findings that are always said: what was asked for, and what was read by a judge.
+_ALWAYS = (*HEADLINES, "judge", "factors", "placebo")
 #: The share of cells with little probability that is worth a line.
 _MANY = 0.01
 
@@ -91,10 +93,8 @@ def notes(run: Run) -> list[str]:
     lines = []
     if record.model.kind != "reference":
         lines = _said(run)
-    if judged := judge_sentence(record):
-        lines.append(judged)
-    if record.factors is not None and (said := factor_sentence(record.factors)):
-        lines += [said, *factor_notes(record.factors, clusters=record.settings.clusters)]
+    if record.factors is not None:
+        lines += factor_notes(record.factors, clusters=record.settings.clusters)
     if run.risks.missing_groups:
         lines.append(
             f"{len(run.risks.missing_groups)} of {len(run.risks.groups)} groups have no answer."
@@ -122,8 +122,9 @@ def _said(run: Run) -> list[str]:
     said = run.risks.criterion.name == "ratio" and not run.risks.R.note
     sure = _size_note(run) or ([] if said else size)
     others = [one for one in run.findings[1:] if one.kind not in ("size", "shared")]
-    others.sort(key=lambda one: one.kind != "placebo")  # asked for with --placebo
-    return [one.text for one in others[: _MOST_FINDINGS - len(sure)]] + sure
+    others.sort(key=lambda one: one.kind not in _ALWAYS)
+    always = sum(one.kind in _ALWAYS for one in others)
+    return [one.text for one in others[: max(_MOST_FINDINGS - len(sure), always)]] + sure
 
 
 def _server_notes(run: Run) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,16 +13,15 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json, sentence
-from clinometer.display.numbers import p_value
+from clinometer.display.numbers import p_value, percent, show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_verdicts
+from clinometer.measure.comparison import MarginVerdict, margin_verdicts
 from clinometer.measure.correction import POPULATIONS
-from clinometer.runs import AuditSettings, Run, compare
+from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
-from clinometer.runs.compare import compare_levels
-from clinometer.runs.findings import comparison_findings
-from clinometer.runs.nouns import noun_of
+from clinometer.runs.compare import compare_levels, compared
+from clinometer.runs.people import Shift, unit_of
 from clinometer.statistics.significance import EXACT
 
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ def compare_command(
         float | None,
         opt(
             "Say for each pair whether the first is worse than the second by more than this "
-            "(one-sided tests at 5 %).",
+            "(each verdict errs in at most 2.5 %).",
             allowed=ranges.POSITIVE,
         ),
     ] = None,
@@ -79,37 +77,40 @@ def compare_command(
         "seed": seed,
         "clusters": clusters,
         "population": population,
+        "level": level,
     }
-    compared = partial(compare, *loaded, **how)
-    found = compared(level=level)
-    verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
-    levels = {} if by is None else compare_levels(by, *loaded, level=level, **how)
-    findings = comparison_findings(found, noun=noun_of(loaded[0])[0])
+    both = compared(loaded, **how)
+    found = both.comparison
+    verdicts = [] if margin is None else margin_verdicts(found, margin)
+    levels = {} if by is None else compare_levels(by, *loaded, **how)
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         split = {} if by is None else {"by": by, "levels": plain(levels)}
         about = {"align": align, "population": population, "notes": notes}
-        said = {"findings": plain(list(findings))}
+        said = {"findings": plain(list(both.findings)), "shifts": plain(list(both.shifts))}
         print_json({**found.to_dict(), **said, **about, **judged, **split})
         return
     sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
         sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
     intervals = f"{100 * found.level:g} % intervals for {POPULATIONS[population]}"
-    sentence(findings[0].text)
+    for one in both.findings[: 2 if len(loaded) > 2 else None]:
+        sentence(one.text)
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for i, (model, letter) in enumerate(letters.items()):
         own = found.own_contexts[i] if found.own_contexts else None
         size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
         console().print(f"{letter} = {model}{size}", soft_wrap=True, markup=False)
+    if both.shifts:
+        _shifts(both.shifts, unit_of(loaded[0]), top).print(console())
     _differences(found.overall, letters, title=", ".join([*sizes, intervals]), group=False).print(
         console()
     )
     if by is not None:
         _levels(levels, letters, by).print(console())
     if margin is not None:
-        _verdicts(verdicts, letters, margin).print(console())
+        _verdicts(verdicts, letters, margin, level).print(console())
     _ranks(found.ranks).print(console())
     ordered = sorted(
         (d for d in found.by_group if d.p is not None),
@@ -172,13 +173,13 @@ def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) 
 
 
 def _verdicts(
-    verdicts: list[MarginVerdict], letters: dict[str, str], margin: float
+    verdicts: list[MarginVerdict], letters: dict[str, str], margin: float, level: float
 ) -> TerminalTable:
-    title = f"Is the first worse by more than {margin:g}? ({MARGIN_LEVEL:.0%} intervals)"
+    title = f"Is the first worse by more than {margin:g}? ({percent(level)} intervals)"
     table = TerminalTable(title).add_text("pair", "risk", "verdict").add_numbers("interval")
     for v in verdicts:
         pair = f"{letters.get(v.a, v.a)} − {letters.get(v.b, v.b)}"
-        ends = "–" if v.low is None or v.high is None else f"{v.low:+.3f} to {v.high:+.3f}"
+        ends = "–" if v.low is None else f"{show(v.low, 'signed')} to {show(v.high, 'signed')}"
         table.add_row(pair, v.measure, v.verdict, ends)
     return table
 
@@ -192,10 +193,24 @@ def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
     return table
 
 
+def _shifts(shifts: Sequence[Shift], unit: str, top: int) -> TerminalTable:
+    """Who gets more or less from the first run, kinds of people first."""
+    rows = sorted(shifts, key=lambda s: (not s.column, -abs(s.change.value)))
+    kinds = sum(bool(s.column) for s in shifts)
+    table = TerminalTable(f"Away from the mean, in {unit}, corrected for all")
+    table.add_text("who").add_numbers("A", "B", "difference")
+    for s in rows[: kinds + top]:
+        values = [show(v, "signed points") for v in (s.run, s.baseline, s.change.value)]
+        if s.change.low is not None:
+            ends = [show(v, "signed points") for v in (s.change.low, s.change.high)]
+            values[-1] += "\n" + " to ".join(ends)
+        table.add_row(s.name, *values)
+    return table
+
+
 def _difference(d: Difference) -> str:
     """+0.087, with its interval on the next line, +0.053 to +0.119."""
-    if d.value is None:
-        return "–"
-    if d.low is None or d.high is None:
-        return f"{d.value:+.3f}"
-    return f"{d.value:+.3f}\n{d.low:+.3f} to {d.high:+.3f}"
+    value = show(d.value, "signed")
+    return (
+        value if d.low is None else f"{value}\n{show(d.low, 'signed')} to {show(d.high, 'signed')}"
+    )

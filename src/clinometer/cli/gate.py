@@ -19,6 +19,7 @@ from clinometer.cli.limits import (
 )
 from clinometer.cli.options import CLUSTERS
 from clinometer.cli.printing import TerminalTable, console, print_json, say, sentence
+from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
 from clinometer.runs import Run
@@ -36,12 +37,28 @@ def gate_command(
     margin: Annotated[
         float, opt("A rise of a risk below this does not count.", allowed=ranges.POSITIVE)
     ] = MARGIN,
+    margin_points: Annotated[
+        float | None,
+        opt(
+            "The same of a lean on a scale, in points: of the worst group and kind of people.",
+            allowed=ranges.POSITIVE,
+            unset="--margin, as a share of the scale",
+        ),
+    ] = None,
+    margin_rate: Annotated[
+        float | None,
+        opt(
+            "The same of a lean in favourable answers, as a share: 0.05 is 5 percentage points.",
+            allowed=ranges.POSITIVE,
+            unset="--margin",
+        ),
+    ] = None,
     measure: Annotated[
         list[str] | None,
         opt(
             "Which risk decides: R, R_bias, R_volatility or R_between. May be repeated: one that "
             "is worse decides, not worse takes all.",
-            unset="R, or R_between where R is not above shuffled words",
+            unset="R and R_bias, and the worst group and kind of people",
         ),
     ] = None,
     align: Annotated[
@@ -56,9 +73,8 @@ def gate_command(
     """Decide whether a run is within its limits, and not worse than its baseline by a margin.
 
     Limits that its protocol planned are checked without being typed. Exit status 0: within all
-    limits and not worse; 1: beyond one, or worse; 3: the paired 90 % interval reaches to both
-    sides of the margin, and more contexts are needed. "Worse" and "not worse" are each wrong in at
-    most 5 %.
+    limits and not worse; 1: beyond one, or worse; 3: an interval reaches to both sides of the
+    margin, and more contexts are needed. "Worse" and "not worse" are each wrong in at most 5 %.
     """
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
@@ -76,6 +92,8 @@ def gate_command(
             judged,
             baseline,
             margin=margin,
+            margin_points=margin_points,
+            margin_rate=margin_rate,
             measures=measure,
             align="same" if align == "same" else "common",
             clusters=clusters,
@@ -118,15 +136,13 @@ def _limits(
 
 
 def _print(decision: GateDecision) -> None:
-    from clinometer.gate.decision import gated_row
-
     title = f"{decision.run} against {decision.baseline}: {decision.verdict}"
-    table = TerminalTable(title).add_text("risk")
-    table.add_numbers("run", "baseline", "change", f"{decision.level:.0%} interval")
-    table.add_text(f"margin {decision.margin:g}")
-    for risk in decision.risks:
-        table.add_row(*gated_row(risk))
-    sentence(decision.finding)
+    table = TerminalTable(title).add_text("")
+    table.add_numbers("run", "baseline", "change", f"{percent(decision.level)} interval")
+    table.add_text("by the margin")
+    for row in decision.rows:
+        table.add_row(*row.cells())
+    sentence(decision.findings[0].text)
     table.print(console())
     for line in (decision.reason, *decision.notes):
         sentence(line)

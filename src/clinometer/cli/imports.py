@@ -309,7 +309,8 @@ def labels_command(
     """
     from clinometer.reliability.benchmarks import need_columns
     from clinometer.reliability.people.ratings import read_ratings
-    from clinometer.runs.calibration import calibrate, calibration_sentence, labelled
+    from clinometer.runs.calibration import calibrate, labelled
+    from clinometer.runs.findings import judged
     from clinometer.storage.rows import read_rows
 
     opened = Run.load(run)
@@ -331,5 +332,5 @@ def labels_command(
     table.print(console())
     if confusion.left_out:
         console().print(f"{confusion.left_out} labelled replies are in no category")
-    if record is not None:
-        console().print(f"{opened.model}: {calibration_sentence(record)}", soft_wrap=True)
+    if record is not None and (said := judged(opened.record)) is not None:
+        console().print(f"{opened.model}: {said.text}", soft_wrap=True)

@@ -98,8 +98,8 @@ def p_relation(value: float | None) -> str:
 
 
 def show(value: Any, kind: str) -> str:
-    """A value of a kind (text, id, risk, signed, slope, share, count, number, p) as people read it;
-    paper: a risk with the four digits of the papers' tables.
+    """A value of a kind (text, id, risk, signed, signed points, slope, share, count, number, p) as
+    people read it; paper: a risk with the four digits of the papers' tables.
 
     >>> show(-0.25, "signed"), show(1234.0, "count"), show(float("nan"), "risk"), show(0.0, "paper")
     ('−0.250', '1,234', '–', '0')
@@ -119,6 +119,9 @@ def show(value: Any, kind: str) -> str:
     if kind == "signed":
         text = f"{value:+.3f}"
         return text.replace("-", "−") if text.strip("+-0.") else "0.000"
+    if kind == "signed points":
+        text = f"{value:+.2f}"
+        return text.replace("-", "−") if text.strip("+-0.") else "0.00"
     if kind == "p":
         return p_value(value)
     if kind == "number":

@@ -10,68 +10,124 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clinometer.display.numbers import COMPARED, HEADINGS, IN_SENTENCES, counted, show
+from clinometer.display.numbers import COMPARED, HEADINGS, counted, percent, show
 from clinometer.errors import SettingsError
 from clinometer.gate import WATCHERS
-from clinometer.measure import Comparison
-from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_verdicts
+from clinometer.measure.comparison import margin_verdicts
 from clinometer.report.export import markdown_text
-from clinometer.runs import Run, compare
+from clinometer.runs import Run
 from clinometer.runs.align import Align, resampling_note, run_names
-from clinometer.runs.findings import above_floor, capital, comparison_findings
-from clinometer.runs.nouns import noun_of
+from clinometer.runs.compare import Compared, compared
+from clinometer.runs.findings import DECISIVE
+from clinometer.runs.people import Shift, unit_of
+from clinometer.runs.sentences import Finding
 from clinometer.settings import POSITIVE
+from clinometer.statistics.estimate import Estimate
 
 Verdict = Literal["worse", "not worse", "cannot tell"]
 
 MARGIN = 0.02
-"""The least rise of a risk that counts, unless another is given."""
+"""The least rise of a risk that counts, unless another is given; of a lean, the same share of the
+scale or of the answers."""
+
+LEAST_SHARED = 0.9
+"""The share of the baseline that must have been compared for a run to pass."""
 
 STATUSES: dict[Verdict, int] = {"not worse": 0, "worse": 1, "cannot tell": 3}
 """Exit status of `clinometer gate` for each verdict."""
 
 
 @dataclass(frozen=True)
-class GatedRisk:
-    """One risk of both runs, in the cells that both have, and what its difference says.
+class Margins:
+    """The least rise that counts.
 
-    difference   run minus baseline, less what noise makes of it; the interval is around it
-    high         of that, as if every answer that only the run lacks were the worst possible
-    verdict      as in `MarginVerdict`: worse, better, equivalent, not worse or cannot tell
-    because      why it cannot pass for all its interval says: "words" where R is not above shuffled
-                 words in either run, "silence" where the run lacks answers; "" otherwise
+    risk    of R and its parts
+    points  of a lean on a scale; None: the same share of the scale as of a risk
+    rate    of a lean in rates, as a share; None: the same as of a risk
     """
 
-    measure: str
+    risk: float = MARGIN
+    points: float | None = None
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("risk", "points", "rate"):
+            if (value := getattr(self, name)) is not None:
+                POSITIVE.check("margin" if name == "risk" else f"margin_{name}", value)
+
+    def lean(self, run: Run) -> float:
+        """In the unit of the leans of a run."""
+        if unit_of(run) == "points":
+            length = run.preferences.grid.criterion.length
+            return self.risk * length if self.points is None else self.points
+        return 100 * (self.risk if self.rate is None else self.rate)
+
+
+@dataclass(frozen=True)
+class GatedRow:
+    """One number of both runs, in the cells that both have, and what its change says.
+
+    what     a risk, or the lean of the group or the kind of people that has moved away most
+    unit     of the numbers: "" for a risk, points or percentage points
+    rise     run minus baseline; of a lean, how much further from the mean
+    verdict  worse, better, equivalent, not worse or cannot tell
+    because  "silence" where it would pass but for answers that the run lacks
+    """
+
+    what: str
+    unit: str
     run: float
     baseline: float
-    difference: float | None
-    low: float | None
-    high: float | None
+    rise: Estimate | None
+    margin: float
     verdict: str
-    because: Literal["", "words", "silence"] = ""
+    because: Literal["", "silence"] = ""
+
+    @property
+    def finding(self) -> Finding:
+        """The change as `sentences.py` says it."""
+        name = HEADINGS.get(self.what, self.what)
+        return Finding(
+            "gated",
+            "cannot tell" if self.verdict == "cannot tell" else "clear",
+            numbers={"rise": self.rise or Estimate(0.0), "margin": Estimate(self.margin)},
+            words={"what": name, "unit": self.unit, "verdict": self.verdict},
+        )
+
+    def cells(self) -> tuple[str, ...]:
+        """As a row: its name, the run, the baseline, the rise, its interval, the verdict."""
+        kind, signed = ("points", "signed points") if self.unit else ("risk", "signed")
+        name = HEADINGS.get(self.what) or f"lean, {self.what} ({self.unit})"
+        rise = self.rise
+        both = [show(value, signed if self.unit else kind) for value in (self.run, self.baseline)]
+        if rise is None or rise.low is None:
+            return name, *both, show(rise and rise.value, signed), "–", self.verdict
+        ends = f"{show(rise.low, signed)} to {show(rise.high, signed)}"
+        return name, *both, show(rise.value, signed), ends, self.verdict
 
 
 @dataclass(frozen=True)
 class GateDecision:
     """What `decide` returns.
 
-    verdict   "worse": some risk is higher by more than the margin; "not worse": every risk is
-              higher by less than the margin, or lower; "cannot tell": neither can be said
-    reason    a sentence: what the verdict rests on, and what would make it clear
-    finding   a sentence: how the runs differ in the risk that decides
-    level     of the intervals: each side errs in (1 - level) / 2 of the decisions
+    verdict   "worse": a number is higher by more than its margin; "not worse": every number is
+              higher by less, or lower; "cannot tell": neither can be said
+    rows      what decides
+    reason    what the verdict rests on, and what would make it clear
+    findings  how the runs differ, as `compare` says it
+    level     of the intervals
+    share     of the baseline's cells that were compared
     notes     what a reader must know besides
     """
 
     run: str
     baseline: str
     verdict: Verdict
+    rows: tuple[GatedRow, ...]
     reason: str
-    finding: str
-    margin: float
+    findings: tuple[Finding, ...]
     level: float
-    risks: tuple[GatedRisk, ...]
+    share: float
     topic: str
     contexts: str
     n_groups: int
@@ -85,9 +141,11 @@ class GateDecision:
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as plain values for JSON."""
+        rows = [{**vars(row), "rise": row.rise and row.rise.to_dict()} for row in self.rows]
         return {
             **vars(self),
-            "risks": [vars(one) for one in self.risks],
+            "rows": rows,
+            "findings": [one.to_dict() for one in self.findings],
             "notes": list(self.notes),
             "exit_status": self.exit_status,
         }
@@ -98,25 +156,33 @@ def decide(
     baseline: Run | str | Path,
     *,
     margin: float = MARGIN,
+    margin_points: float | None = None,
+    margin_rate: float | None = None,
     measures: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | None = None,
 ) -> GateDecision:
-    """Whether a run is worse than its baseline by more than the margin.
+    """Whether a run is worse than its baseline by more than a margin.
 
     Args:
         run, baseline: runs or their folders, of the same topic and contexts.
         margin: a rise of a risk below this does not count.
-        measures: which of R, R_bias, R_volatility and R_between decide. Of several, one that is
-            worse decides; "not worse" takes all of them. None: see `default_measure`.
+        margin_points, margin_rate: the same of a lean, in points of a scale and as a share of
+            favourable answers; None: the margin of a risk as a share of the scale.
+        measures: which risks decide in place of the usual numbers: some of R, R_bias,
+            R_volatility and R_between.
         align: "common" compares what the runs share.
         clusters: a label of the contexts by which they are resampled together.
 
-    The interval is the 90 % one of `compare`, so a run that is worse by just the margin is called
-    "not worse" in 5 % of the decisions, and a run that is worse by less is called "worse" in at
-    most 5 %. Runs with the same answers in every cell are "not worse", however few the contexts.
+    R and bias risk decide. Where people are compared with their mean, the worst group and the worst
+    kind of people decide as well, by how much further from the mean they are; of sampled replies
+    they alone. One number that is worse decides; "not worse" takes all of them.
+
+    The numbers and intervals are those of `compare`. A run that is worse by just the margin is
+    called "not worse" in at most 5 % of the decisions, and one that is worse by less is called
+    "worse" in at most 5 %. Runs with the same answers in every cell are "not worse".
     """
-    POSITIVE.check("margin", margin)
+    margins = Margins(margin, margin_points, margin_rate)
     wanted = None if measures is None else tuple(dict.fromkeys(measures))
     if wanted is not None and (not wanted or not set(wanted) <= set(COMPARED)):
         raise SettingsError(
@@ -124,64 +190,102 @@ def decide(
         )
     pair = [one if isinstance(one, Run) else Run.load(one) for one in (run, baseline)]
     names = run_names(pair)
-    found = compare(
-        *pair,
-        names=["the run", "the baseline"],
-        align=align,
-        clusters=clusters,
-        level=MARGIN_LEVEL,
-    )
-    wanted = wanted or (default_measure(pair[1]),)
-    said = {v.measure: v for v in margin_verdicts(found, margin)}
-    if missing := [name for name in wanted if name not in said]:
-        raise SettingsError(
-            f"measures: expected {', '.join(said)} for these runs, found {', '.join(missing)}; "
-            "R_between is not known of sampled answers, and R itself is about the differences of "
-            "groups that are compared with their mean"
-        )
-    decisive = [_gated(found, said[name]) for name in COMPARED if name in wanted]
+    both = compared(pair, ["the run", "the baseline"], align=align, clusters=clusters)
+    silence, share = Silence.of(*pair), shared_weight(*pair)
+    rows = _rows(both, pair, wanted, margins)
     same = _same_answers(*pair)
-    silence = Silence.of(*pair)
     if same:  # no interval is needed
-        decisive = [replace(one, verdict="equivalent") for one in decisive]
+        rows = [replace(row, verdict="equivalent") for row in rows]
     else:
-        decisive = [silence.counted(_bearable(one, pair), margin) for one in decisive]
-    verdict = _verdict(decisive)
-    first, *_ = comparison_findings(found, measure=decisive[0].measure, noun=noun_of(pair[0])[0])
+        rows = [silence.counted(row, pair[1]) for row in rows]
+    verdict = _verdict(rows)
+    if verdict == "not worse" and share < LEAST_SHARED:
+        verdict = "cannot tell"
+    found = both.comparison
     return GateDecision(
         run=names[0],
         baseline=names[1],
         verdict=verdict,
+        rows=tuple(rows),
         reason="The answers are the same in every cell."
         if same
-        else _reason(verdict, decisive, margin=margin, found=found, silence=silence),
-        finding=capital(first.text),
-        margin=float(margin),
-        level=MARGIN_LEVEL,
-        risks=tuple(decisive),
+        else _reason(verdict, rows, found.n_contexts, found.n_eff, silence, share),
+        findings=both.findings,
+        level=found.level,
+        share=share,
         topic=pair[0].record.topic.title or pair[0].record.topic.name,
         contexts=pair[0].record.contexts.name,
         n_groups=len(found.groups),
         n_contexts=found.n_contexts,
         n_eff=found.n_eff,
-        notes=tuple(_notes(pair, names, found, silence)),
+        notes=tuple(_notes(pair, names, both, silence, share)),
     )
 
 
-def default_measure(baseline: Run) -> str:
-    """R; or the risk between groups, where the baseline's R is no larger than what its words give
-    when they are shuffled, so that a change of R would be one of the words."""
-    between = baseline.risks.R_between is not None
-    return "R_between" if above_floor(baseline) is False and between else "R"
+def _rows(
+    both: Compared, pair: Sequence[Run], wanted: Sequence[str] | None, margins: Margins
+) -> list[GatedRow]:
+    """What decides: the risks, the worst group and the worst kind of people."""
+    found = both.comparison
+    values = {(r.model, r.measure): r.value for r in found.ranks}
+    corrected = {d.measure: d.corrected for d in found.overall}
+    risks = {}
+    for said in margin_verdicts(found, margins.risk):
+        of = [values[model, said.measure] for model in ("the run", "the baseline")]
+        rise, change = None, corrected[said.measure]
+        if change is not None:
+            rise = Estimate(change)
+            if said.low is not None and said.high is not None:
+                rise = Estimate(change, said.low, said.high, found.level, "paired")
+        risks[said.measure] = GatedRow(
+            said.measure, "", of[0], of[1], rise, margins.risk, said.verdict
+        )
+    if missing := [name for name in wanted or () if name not in risks]:
+        raise SettingsError(
+            f"measures: expected {', '.join(risks)} for these runs, found {', '.join(missing)}; "
+            "R_between is not known of sampled answers, and R itself is about the differences of "
+            "groups that are compared with their mean"
+        )
+    if wanted:
+        return [risks[name] for name in COMPARED if name in wanted]
+    unit, margin = unit_of(pair[0]), margins.lean(pair[0])
+    people = []
+    for of_kinds in (False, True):
+        rows = [_lean_row(s, unit, margin) for s in both.shifts if bool(s.column) == of_kinds]
+        people += [max(rows, key=_badness)] if rows else []
+    sampled = any(one.preferences.answers is not None for one in pair)
+    return people if people and sampled else [*(risks[name] for name in DECISIVE), *people]
 
 
-def _bearable(one: GatedRisk, pair: Sequence[Run]) -> GatedRisk:
-    """No tick for an R that is not above shuffled words in either run: its size says nothing."""
-    floors = [above_floor(run) for run in pair]
-    passes = one.verdict not in ("worse", "cannot tell")
-    if one.measure == "R_between" or not passes or None in floors or any(floors):
-        return one
-    return replace(one, verdict="cannot tell", because="words")
+def _lean_row(shift: Shift, unit: str, margin: float) -> GatedRow:
+    low, high = shift.rise.low, shift.rise.high
+    if low is None or high is None:
+        verdict = "cannot tell"
+    elif low > margin:
+        verdict = "worse"
+    elif high >= margin:
+        verdict = "cannot tell"
+    else:
+        verdict = "better" if high < -margin else "not worse"
+    return GatedRow(shift.name, unit, shift.run, shift.baseline, shift.rise, margin, verdict)
+
+
+def _badness(row: GatedRow) -> tuple[int, float]:
+    """The row that speaks most against the run."""
+    order = ("better", "equivalent", "not worse", "cannot tell", "worse")
+    high = math.inf if row.rise is None or row.rise.high is None else row.rise.high
+    return order.index(row.verdict), high
+
+
+def shared_weight(run: Run, baseline: Run) -> float:
+    """The share of the weight of the baseline's cells whose group and context the run has too."""
+    p, q = run.preferences, baseline.preferences
+    weights = np.broadcast_to(q.context_weights, q.observed.shape) * q.group_weights[:, None]
+    weights = weights * q.observed
+    x = np.isin(q.groups, p.groups)
+    c = np.isin(q.contexts, p.contexts)
+    whole = float(weights.sum())
+    return float(weights[np.ix_(x, c)].sum()) / whole if whole else 0.0
 
 
 @dataclass(frozen=True)
@@ -191,13 +295,11 @@ class Silence:
     groups   those that the run says nothing about
     cells    how many
     share    of the weight of the baseline's cells
-    top      the largest risk that a cell can have
     """
 
     groups: tuple[str, ...]
     cells: int
     share: float
-    top: float
 
     @classmethod
     def of(cls, run: Run, baseline: Run) -> Silence:
@@ -215,53 +317,42 @@ class Silence:
             groups=tuple(q.groups[x[i]] for i in np.flatnonzero(mute)),
             cells=int(lacking.sum()),
             share=float((weights * lacking).sum()) / whole if whole else 0.0,
-            top=q.grid.criterion.top,
         )
 
-    def counted(self, one: GatedRisk, margin: float) -> GatedRisk:
-        """The risk with the silence counted against the run: a model that does not answer where
+    def counted(self, row: GatedRow, baseline: Run) -> GatedRow:
+        """The row with the silence counted against the run: a model that does not answer where
         its baseline leans most would pass otherwise."""
         if self.groups:
-            return replace(one, verdict="worse", because="silence")
-        if not self.share or one.high is None or one.verdict in ("worse", "cannot tell"):
-            return one
-        one = replace(one, high=(1 - self.share) * one.high + self.share * self.top)
-        if one.high is not None and one.high >= margin:
-            return replace(one, verdict="cannot tell", because="silence")
-        return replace(one, verdict="not worse")
+            return replace(row, verdict="worse", because="silence")
+        rise = row.rise
+        passes = row.verdict not in ("worse", "cannot tell")
+        if not self.share or rise is None or rise.high is None or not passes:
+            return row
+        criterion = baseline.preferences.grid.criterion
+        top = {"": criterion.top, "points": criterion.length}.get(row.unit, 100.0)
+        rise = replace(rise, high=(1 - self.share) * rise.high + self.share * top)
+        if rise.high is not None and rise.high >= row.margin:
+            return replace(row, rise=rise, verdict="cannot tell", because="silence")
+        return replace(row, rise=rise, verdict="not worse")
 
     def sentence(self) -> str:
         about = f" (none about {', '.join(self.groups[:5])})" if self.groups else ""
         return (
             f"The run lacks {counted(self.cells, 'answer')} that the baseline gives, "
-            f"{self.share:.0%} of all{about}"
+            f"{percent(self.share)} of all{about}"
         )
 
 
-def _gated(found: Comparison, said: MarginVerdict) -> GatedRisk:
-    values = {r.model: r.value for r in found.ranks if r.measure == said.measure}
-    (difference,) = (d.corrected for d in found.overall if d.measure == said.measure)
-    return GatedRisk(
-        said.measure,
-        values["the run"],
-        values["the baseline"],
-        difference,
-        said.low,
-        said.high,
-        said.verdict,
-    )
-
-
-def _verdict(decisive: Sequence[GatedRisk]) -> Verdict:
-    found = {one.verdict for one in decisive}
-    if "worse" in found:
+def _verdict(rows: Sequence[GatedRow]) -> Verdict:
+    verdicts = {row.verdict for row in rows}
+    if "worse" in verdicts:
         return "worse"
-    return "cannot tell" if "cannot tell" in found else "not worse"
+    return "cannot tell" if "cannot tell" in verdicts else "not worse"
 
 
 def _same_answers(a: Run, b: Run) -> bool:
     p, q = a.preferences, b.preferences
-    if (p.groups, p.contexts) != (q.groups, q.contexts):
+    if (p.groups, p.contexts, p.categories) != (q.groups, q.contexts, q.categories):
         return False
     m, n = (np.nan if one.samples is None else one.samples for one in (p, q))
     return np.array_equal(p.values, q.values, equal_nan=True) and np.array_equal(
@@ -271,64 +362,56 @@ def _same_answers(a: Run, b: Run) -> bool:
 
 def _reason(
     verdict: Verdict,
-    decisive: Sequence[GatedRisk],
-    *,
-    margin: float,
-    found: Comparison,
+    rows: Sequence[GatedRow],
+    n_contexts: int,
+    n_eff: float,
     silence: Silence,
+    share: float,
 ) -> str:
     if silence.groups:
         return f"{silence.sentence()}: groups without an answer count against it."
-    if verdict == "worse":
-        rows = [one for one in decisive if one.verdict == "worse"]
-        said = "; ".join(f"{_risen(one)}, all of it above {margin:g}" for one in rows)
-        return f"{capital(said)}."
-    if verdict == "not worse":
-        said = "; ".join(f"{_risen(one)}, all of it below {margin:g}" for one in decisive)
-        return f"{capital(said)}."
-    rows = [one for one in decisive if one.verdict == "cannot tell"]
-    if any(one.because == "silence" for one in rows):
+    deciding = [row for row in rows if row.verdict == verdict] or list(rows)
+    said = " ".join(row.finding.text for row in deciding)
+    if verdict != "cannot tell":
+        return said
+    if share < LEAST_SHARED and _verdict(rows) == "not worse":
         return (
-            f"{silence.sentence()}: were all of them the worst, the rise would be above "
-            f"{margin:g}. Ask for them again, or find out why they cannot be read."
+            f"{said} But only {percent(share)} of the baseline was compared, and a run passes with "
+            f"{percent(LEAST_SHARED)}: audit both in the same contexts and about the same groups."
         )
-    if any(one.because == "words" for one in rows):
+    if any(row.because == "silence" for row in deciding):
         return (
-            "R of both runs is not above what shuffled words give, so its size says nothing about "
-            "either: --measure R_between compares how far apart the groups are."
+            f"{silence.sentence()}: were all of them the worst, the rise would be above the "
+            "margin. Ask for them again, or find out why they cannot be read."
         )
-    if any(one.low is None for one in rows):
-        return (
-            f"{found.n_eff:.1f} effective contexts give no interval: audit both with more contexts."
-        )
-    said = "; ".join(f"{_risen(one)}, on both sides of {margin:g}" for one in rows)
-    return f"{capital(said)}. {_how_many(rows, margin, found)}"
+    if any(row.rise is None or row.rise.low is None for row in deciding):
+        return f"{n_eff:.1f} effective contexts give no interval: audit both with more contexts."
+    return f"{said} {_how_many(deciding, n_contexts, n_eff)}"
 
 
-def _risen(one: GatedRisk) -> str:
-    ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
-    return f"{IN_SENTENCES[one.measure]} has changed by {show(one.difference, 'signed')} ({ends})"
-
-
-def _how_many(rows: Sequence[GatedRisk], margin: float, found: Comparison) -> str:
+def _how_many(rows: Sequence[GatedRow], n_contexts: int, n_eff: float) -> str:
     """What it takes to tell two equal models from one that is worse by the margin."""
-    arms = [max(r.high - r.difference, r.difference - r.low) for r in rows
-            if r.low is not None and r.high is not None and r.difference is not None]  # fmt: skip
-    times = (max(arms) / margin) ** 2
+    rises = [(row.rise, row.margin) for row in rows if row.rise is not None]
+    times = max(
+        (max(rise.high - rise.value, rise.value - rise.low) / margin) ** 2
+        for rise, margin in rises
+        if rise.low is not None and rise.high is not None
+    )
     if times <= 1:
         return "The change is too near the margin for these contexts to place it."
-    most = math.ceil(times * found.n_eff)
     return (
-        f"Equal models would need about {most:,} effective contexts to be told from one that is "
-        f"worse by {margin:g}; these are {counted(found.n_contexts, 'context')}, "
-        f"{found.n_eff:.1f} effective."
+        f"Equal models would need about {math.ceil(times * n_eff):,} effective contexts to be told "
+        f"from one that is worse by the margin; these are {counted(n_contexts, 'context')}, "
+        f"{n_eff:.1f} effective."
     )
 
 
 def _notes(
-    pair: Sequence[Run], names: Sequence[str], found: Comparison, silence: Silence
+    pair: Sequence[Run], names: Sequence[str], both: Compared, silence: Silence, share: float
 ) -> list[str]:
-    notes = []
+    notes, found = [], both.comparison
+    if share < 1:
+        notes.append(f"{percent(share)} of the baseline was compared.")
     if resampling := resampling_note(list(zip(names, pair, strict=True))):
         notes.append(resampling)
     was, now = pair[1].record.scoring, pair[0].record.scoring
@@ -362,6 +445,8 @@ def assert_not_worse(
     baseline: Run | str | Path,
     *,
     margin: float = MARGIN,
+    margin_points: float | None = None,
+    margin_rate: float | None = None,
     measures: Sequence[str] | None = None,
     cannot_tell: Literal["fail", "pass"] = "fail",
     clusters: str | None = None,
@@ -370,7 +455,7 @@ def assert_not_worse(
 
     Args:
         run, baseline: runs or their folders, of the same topic and contexts.
-        margin, measures, clusters: as in `clinometer gate`.
+        margin, margin_points, margin_rate, measures, clusters: as in `clinometer gate`.
         cannot_tell: what an interval on both sides of the margin does: "fail", because it does not
             show that the run is not worse, or "pass".
 
@@ -378,7 +463,15 @@ def assert_not_worse(
     """
     if cannot_tell not in ("fail", "pass"):
         raise SettingsError(f"cannot_tell: expected fail or pass, found {cannot_tell!r}")
-    decision = decide(run, baseline, margin=margin, measures=measures, clusters=clusters)
+    decision = decide(
+        run,
+        baseline,
+        margin=margin,
+        margin_points=margin_points,
+        margin_rate=margin_rate,
+        measures=measures,
+        clusters=clusters,
+    )
     pair, said = f"{decision.run} against {decision.baseline}", decision.verdict
     for watcher in WATCHERS:
         watcher(f"{said}: {pair}: {decision.reason}")
@@ -393,33 +486,20 @@ def assert_not_worse(
 SIGNS = {"worse": "❌", "not worse": "✅", "cannot tell": "🟡"}
 
 
-def gated_row(one: GatedRisk) -> tuple[str, ...]:
-    """A risk as a row: its name, the run, the baseline, the change, its interval, the verdict."""
-    ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
-    return (
-        HEADINGS[one.measure],
-        show(one.run, "risk"),
-        show(one.baseline, "risk"),
-        show(one.difference, "signed"),
-        "–" if one.low is None else ends,
-        one.verdict,
-    )
-
-
 def decision_markdown(found: GateDecision) -> str:
-    """A heading with the verdict, its reason, the risks as a table, and what they rest on."""
+    """A heading with the verdict, its reason, the numbers as a table, and what they rest on."""
     between = f"{markdown_text(found.run)} against {markdown_text(found.baseline)}"
     lines = [
         f"### {SIGNS[found.verdict]} {found.verdict}: {between}",
         "",
-        markdown_text(f"{found.finding} {found.reason}"),
+        markdown_text(f"{found.findings[0].text} {found.reason}"),
         "",
-        f"| risk | run | baseline | change | {found.level:.0%} interval | by a margin of "
-        f"{found.margin:g} |",
+        f"| | run | baseline | change | {percent(found.level)} interval | by the margin |",
         "|---|---:|---:|---:|---:|---|",
     ]
-    for one in found.risks:
-        lines.append(f"| {' | '.join(gated_row(one))} |")
+    for row in found.rows:
+        name, *cells = row.cells()
+        lines.append(f"| {' | '.join([markdown_text(name), *cells])} |")
     basis = (
         f"{found.topic}: {counted(found.n_groups, 'group')} in "
         f"{counted(found.n_contexts, 'context')} of {found.contexts}, {found.n_eff:,.1f} "

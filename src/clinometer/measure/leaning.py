@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,9 @@ class GroupLean:
         lean: mean stereotype of `favoured`, at most r^b; None if missing.
         shrunken: the same, shrunk towards the mean of the groups according to its noise: a better
             estimate for a single group than `lean`, which overstates the most extreme of many.
-        low, high: of `lean`, simultaneous over the groups; None with too few contexts.
+        low, high: of `lean`, the interval of the decision: corrected for all groups, it excludes 0
+            exactly where `category` is not None, so that a chart that draws it cannot contradict
+            the list; None with too few contexts.
         p: after the correction for several groups: the smallest expected share of wrong entries
             at which the list would include this group; None if there is no sampling error.
     """
@@ -60,6 +62,16 @@ class GroupLean:
     low: float | None
     high: float | None
     p: float | None
+
+    def decided(self) -> GroupLean:
+        """The same with an interval that holds 0 exactly where the lean is not clear. The list
+        controls the share of wrong entries and the interval the chance of any, so that the end
+        near 0 is the one of the decision where they disagree."""
+        if self.lean is None or self.low is None or self.high is None:
+            return self
+        if self.category is None:
+            return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0))
+        return replace(self, low=max(self.low, min(KNOWN, self.lean)))
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON."""
@@ -136,7 +148,7 @@ def leaning_groups(
             low=plain(low[x, y]),
             high=plain(high[x, y]),
             p=plain(q[x]),
-        )
+        ).decided()
         if seen[x]
         else GroupLean(group, None, None, None, None, None, None, None)
         for x, (group, y) in enumerate(zip(grid.groups, order.tolist(), strict=True))

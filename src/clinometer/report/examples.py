@@ -12,7 +12,7 @@ from clinometer.display.text import brief
 from clinometer.report.cell_statistics import CellStatistics, sentence
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_words
-from clinometer.runs.nouns import asks, from_group, group_text, question_of
+from clinometer.runs.nouns import asks, from_group, group_name, question_of
 from clinometer.topics.conversation import CASE
 
 _ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen
@@ -113,9 +113,9 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
         mark, mean = (float(v @ np.array(points)) for v in (np.asarray(shares), reference))
         score = (f"{mark:.1f}", (mark - points[0]) / (points[-1] - points[0]))
     if asked:
-        before = question_of(from_group(before, group_text(run, p.groups[x])))
+        before = question_of(from_group(before, group_name(run, p.groups[x])))
         if CASE in p.labels:  # a whole prompt is too long to show
-            before = f"Case {p.labels[CASE][c]}, {group_text(run, p.groups[x])}: "
+            before = f"Case {p.labels[CASE][c]}, {group_name(run, p.groups[x])}: "
         if why:  # with the group, whose name may be cut off above, and its share beside the mean
             usual, answer = percent(float(reference[favoured])), brief(p.categories[favoured], 24)
             answer = f"{answer} {percent(shares[favoured])}"

@@ -32,7 +32,6 @@ from clinometer.report.charts.style import (
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.findings import kinds_shown
 from clinometer.runs.nouns import (
     asks,
     context_noun,
@@ -41,6 +40,7 @@ from clinometer.runs.nouns import (
     noun_of,
     question_label,
 )
+from clinometer.runs.people import kinds_shown
 from clinometer.statistics.regression import regress
 from clinometer.topics.conversation import CASE
 

@@ -9,9 +9,8 @@ import numpy as np
 from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.text import brief
 from clinometer.measure import Estimate
-from clinometer.measure.factors import factor_sentence
 from clinometer.runs import Run
-from clinometer.runs.calibration import judge_sentence
+from clinometer.runs.findings import HEADLINES
 from clinometer.runs.nouns import asks, context_noun
 from clinometer.runs.protocol import protocol_sentences
 
@@ -70,16 +69,18 @@ def lede(run: Run) -> tuple[str, ...]:
     """What follows the headline: how much of R is steady, and what else moves the answer. The strip
     below it has R and what it is measured from, the badge the number of contexts."""
     said = {one.kind: one.text for one in run.findings[1:]}
-    floor = said.get("floor", "")
-    parts = [
-        judge_sentence(run.record),
-        *(
-            said.get(kind, "")
-            for kind in ("gap", "shown", "placebo", "steadiness", "shared", "other", "impact")
-        ),
-        floor if floor.startswith("For comparison") else "",
-    ]
-    return tuple(line for line in parts if line)
+    kinds = (
+        "judge",
+        *HEADLINES,
+        "shown",
+        "placebo",
+        "parts",
+        "steady",
+        "shared",
+        "other",
+        "impact",
+    )
+    return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
 
 
 def sentences(name: str, run: Run) -> list[str]:
@@ -107,9 +108,7 @@ def swing_sentences(run: Run, n: int = 5) -> tuple[str, ...]:
 
 def factor_sentences(run: Run) -> tuple[str, ...]:
     """Which factors the swing goes with, where the contexts have any."""
-    factors = run.record.factors
-    sentence = "" if factors is None else factor_sentence(factors)
-    return (sentence,) if sentence else ()
+    return tuple(one.text for one in run.findings if one.kind == "factors")
 
 
 def warnings(name: str, run: Run) -> list[str]:

@@ -26,15 +26,15 @@ from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
 from clinometer.runs.compare import runs_findings
 from clinometer.runs.findings import (
-    Finding,
     edited_models,
-    leaning_models,
+    leaning,
     next_step,
     run_findings,
     strongest_case,
 )
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.nouns import asks, context_noun, group_noun
+from clinometer.runs.sentences import Finding
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
     """Repeated scores: who leans, what an irrelevant edit does and which answer shows it, beside
     lean, swing and dice."""
     runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
-    listed = [0] if len(runs) == 1 else leaning_models(runs)
+    listed = [0] if len(runs) == 1 else leaning(runs)
     parts = runs[0].record.components
     asked = "" if parts is None else f"{parts.contexts} {context_noun(runs[0])}s"
     many = "" if parts is None else f" × {parts.replies:.2g} replies"
@@ -178,7 +178,7 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
             badge=rests_on + _next(runs[0].findings[0]),
             pictures=pictures,
         )
-    said = [one for i in listed for one in runs[i].findings if one.kind == "split"]
+    said = [one for i in listed for one in runs[i].findings if one.kind == "scores"]
     first = runs_findings(runs, names)[0]
     edited = edited_models(runs)
     notes = [("What an irrelevant edit does", edited.text)] if edited else []

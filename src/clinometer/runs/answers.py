@@ -106,21 +106,6 @@ def _why(record: RunRecord, share: float) -> str:
     )
 
 
-def other_sentence(record: RunRecord) -> str:
-    """The share of `other`, and the bounds where it is large; "" for none, as of words."""
-    found = record.other
-    if found is None or percent(found.share) == "0 %":
-        return ""
-    what = "replies" if record.replies else "probability"
-    said = f"{percent(found.share)} of the {what} is other (none of the categories)"
-    if found.most > found.share + 0.05:
-        said += f", most for {found.most_group} ({percent(found.most)})"
-    if found.bounds is None:
-        return said + "."
-    low, high = found.bounds["R"]
-    return f"{said}; if it were any category, R could be {low:.3f} to {high:.3f}."
-
-
 # --- Rates, impact ratios and ratings of groups ---------------------------------------------------
 
 
@@ -169,16 +154,3 @@ def mean_preferences(p: Preferences) -> FloatArray:
     means = np.full((len(p.groups), len(p.categories)), np.nan)
     np.divide(np.einsum("xc,xcy->xy", weights, values), total, out=means, where=total > 0)
     return means
-
-
-def ratio_sentence(run: Run) -> str:
-    """The lowest impact ratio, and how many groups the four-fifths rule would look at; "" without
-    a favourable answer."""
-    ratios = answer_columns(run).get("impact_ratio")
-    if ratios is None or np.isfinite(ratios).sum() < 2:
-        return ""
-    below = int((ratios < FOUR_FIFTHS).sum())
-    return (
-        f"Lowest impact ratio {np.nanmin(ratios):.3f}, {below} of {len(ratios)} groups below "
-        f"{FOUR_FIFTHS:g}"
-    )

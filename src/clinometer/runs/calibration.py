@@ -16,7 +16,7 @@ from clinometer.models.replies import open_reader
 from clinometer.readouts.protocol import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.record import CalibrationRecord, RunRecord, SummaryRecord
+from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import stored_cells
@@ -104,35 +104,6 @@ def calibrated_report(run: Run, confusion: Confusion) -> RiskReport:
         samples=p.samples,
         level=settings.level,
         clusters=None if clusters is None else p.label(clusters),
-    )
-
-
-def judge_sentence(record: RunRecord) -> str:
-    """For the first screen: the risks after calibration, or that a judge is not calibrated."""
-    if record.calibration is not None:
-        return calibration_sentence(record.calibration)
-    readout = record.topic.readout or {}
-    if readout.get("by") != "judge":
-        return ""
-    return (
-        f"The judge {readout.get('model')} assigned the categories and is not calibrated: no "
-        "labels of people say how often it errs, and its errors are part of these numbers "
-        "(clinometer export labels)."
-    )
-
-
-def calibration_sentence(calibration: CalibrationRecord) -> str:
-    """What people's labels make of the risks."""
-    s, before = calibration.summary, f"{calibration.labels:,} replies labelled by people"
-    more = ""
-    if calibration.groups_alike is not None and calibration.groups_alike < 0.05:
-        more = (
-            " The judge errs differently about different groups "
-            f"(p = {calibration.groups_alike:.2g}): one correction for all of them is not enough."
-        )
-    return (
-        f"Corrected for the judge's errors by {before} (agreement {calibration.agreement:.0%}): R "
-        f"{s.R!r}, bias risk {s.R_bias!r}, volatility risk {s.R_volatility!r}.{more}"
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.display.numbers import risk
+from clinometer.display.numbers import counted
 from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.measure import Comparison, Preferences
 from clinometer.measure import compare as compare_arrays
@@ -22,9 +22,17 @@ from clinometer.runs.align import (
     only_contexts_differ,
     run_names,
 )
-from clinometer.runs.findings import Finding, comparison_findings, split_models, swaps
-from clinometer.runs.nouns import noun_of
+from clinometer.runs.findings import (
+    comparison_findings,
+    leaning_models,
+    not_comparable,
+    shift_finding,
+    swaps,
+)
+from clinometer.runs.nouns import context_noun, group_noun, noun_of
+from clinometer.runs.people import Shift, shifts, unit_of
 from clinometer.runs.run import Run
+from clinometer.runs.sentences import Finding
 
 Comparable = Run | Preferences | str | Path | ArrayLike
 
@@ -100,24 +108,68 @@ def compare(
     )
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Runs beside each other: what `compare`, `gate`, the report and JSON all say of them.
+
+    comparison  the differences of their risks
+    shifts      of two runs, who gets more or less from the first than from the second
+    findings    the verdict first
+    """
+
+    comparison: Comparison
+    shifts: tuple[Shift, ...]
+    findings: tuple[Finding, ...]
+
+
+def compared(
+    runs: Sequence[Run],
+    names: Sequence[str] | None = None,
+    *,
+    align: Align | None = None,
+    **how: Any,
+) -> Compared:
+    """Runs beside each other. With `align` None, runs of which only the contexts differ are paired
+    by their groups; `how` as for `compare`."""
+    if align is None:
+        align = "groups" if only_contexts_differ(runs) else "same"
+    comparison = compare(*runs, names=names, align=align, **how)
+    said = comparison_findings(comparison, one=group_noun(runs[0]), many=noun_of(runs[0])[0])
+    if len(runs) > 2:
+        lean = leaning_models(runs, comparison.models)
+        first = () if lean is None else (lean,)
+        return Compared(comparison, (), (*first, *said, swaps(comparison)))
+    moved: list[Shift] = []
+    if align != "groups":
+        moved = shifts(*runs, level=comparison.level, clusters=how.get("clusters"))
+    if not moved:
+        return Compared(comparison, (), said)
+    units = counted(comparison.n_contexts, context_noun(runs[0]))
+    shift = shift_finding(moved, comparison.models, unit_of(runs[0]), units)
+    sampled = any(run.preferences.answers is not None for run in runs)
+    # Of replies, who gets what is the result; R is for researchers.
+    findings = (shift, *said) if sampled else (said[0], shift, *said[1:])
+    return Compared(comparison, tuple(moved), findings)
+
+
 def runs_findings(runs: Sequence[Run], names: Sequence[str]) -> tuple[Finding, ...]:
-    """What several runs show together, as far as they can be compared: the headline, and of three
-    or more which may replace which."""
-    values = sorted(run.risks.R.value for run in runs)
-    span = f"R {risk(values[0])} to {risk(values[-1])}"
-    if len({run.record.topic.sha256 for run in runs}) > 1:
-        text = f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
-        return (Finding("models", text),)
-    if (split := split_models(runs, names)) is not None:
-        return (split,)
+    """What several runs show together: the headline, and of three or more which may replace which;
+    or why they cannot be compared."""
+    values = [run.risks.R.value for run in runs]
+    lean = leaning_models(runs, names)
+    if lean is not None:
+        return (lean,)
+    if len({tuple(run.preferences.categories) for run in runs}) > 1:
+        because = "on different topics: their risks are not comparable"
+        return (not_comparable(names, values, because),)
+    if len({run.preferences.groups for run in runs}) > 1:
+        because = "about different groups, which clinometer compare --align common puts together"
+        return (not_comparable(names, values, because),)
     try:
-        align: Align = "groups" if only_contexts_differ(runs) else "same"
-        found = compare(*runs, names=names, align=align, level=runs[0].record.settings.level)
+        said = compared(runs, names, level=runs[0].record.settings.level).findings
     except ClinometerError as error:
-        text = f"{len(runs)} runs that cannot be compared in pairs ({span}): {error}"
-        return (Finding("models", text, "cannot tell"),)
-    first = comparison_findings(found, noun=noun_of(runs[0])[0])[0]
-    return (first, swaps(found)) if len(runs) > 2 else (first,)
+        return (not_comparable(names, values, f"that cannot be compared in pairs: {error}"),)
+    return (said[0], said[-1]) if len(runs) > 2 else said[:1]
 
 
 def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparison]:

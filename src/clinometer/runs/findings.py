@@ -1,47 +1,44 @@
-"""What was found: the statements that every output makes, in order, from one place.
+"""What was found in a run or a comparison, as data; `sentences.py` has the words for it.
 
-`run_findings` turns a run into findings, `comparison_findings` a comparison. The first one is the
-headline. Which it is decides `HEADLINES`, a table of rules: the first that applies. A statement
-about certainty is made in `_sure` alone, so that no two of them can contradict each other:
+The first finding is the headline. How sure it is follows three rules, so that no two findings can
+contradict each other:
 
-- a group is called clear only if it is on the corrected list of `Run.leans`;
-- that no difference is clear is said only where the interval of R reaches 0;
-- where R is above 0 but no single group is clear, the sentence says that and not that nothing
-  differs;
+- a group is on a clear side only if it is on the corrected list of `Run.leans`;
+- where no group is, it is said whether they differ on the whole, or only swing;
 - fewer units than a test needs cannot tell, however large the numbers are.
-
-The floor of shuffled words is a comparison, never the headline: it is about the size of R, not
-about which way a model leans.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relation, percent, risk
+from clinometer.display.numbers import counted
 from clinometer.display.text import brief, proper
 from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
 from clinometer.measure.components import Components, Placebo
 from clinometer.measure.correction import POPULATIONS, in_words
 from clinometer.measure.leaning import GroupLean
-from clinometer.runs.answers import mean_preferences, other_sentence, ratio_sentence
-from clinometer.runs.folder.record import FloorRecord
+from clinometer.runs.answers import FOUR_FIFTHS, answer_columns, mean_preferences
+from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
     context_noun,
     favourable,
+    group_name,
     group_noun,
-    group_text,
     label,
     noun_of,
     plural,
     question_label,
 )
+from clinometer.runs.people import Shift, is_clear, kind_leans, kinds_shown, unit_of
+from clinometer.runs.sentences import UNDECIDED, Finding, Sure, listed
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.significance import holm
 from clinometer.topics.conversation import CASE
@@ -52,121 +49,58 @@ if TYPE_CHECKING:
 NO_PROBABILITY = 1e-3
 """Below this share of the probability, the words of the categories are not what a model writes."""
 
-UNDECIDED = 0.1
+MANY_UNDECIDED = 0.1
 """Above this share of answers that fit no category, rates are said to be of the others."""
 
 CHANCE = 0.05
-"""R is above its floor when at most this share of shuffles reaches it."""
+"""A risk is above its floor when at most this share of shuffles reaches it."""
+
+NAMED = 2
+"""Groups that a sentence names on each side."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One statement.
+class Nouns:
+    """What a sentence calls one group, several, a context and a unit of inference."""
 
-    kind      what it is about, see `KINDS`
-    text      the sentence
-    sure      clear, unclear, cannot tell, exact (of a whole set) or described (no inference)
-    value     its size, with low and high where there is an interval, in `unit`
-    evidence  what it rests on
-    overturn  what would overturn it
-    numbers   other numbers in the sentence, by name
-    """
-
-    kind: str
-    text: str
-    sure: str = "described"
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    unit: str = ""
-    evidence: str = ""
-    overturn: str = ""
-    numbers: Mapping[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return {**vars(self), "numbers": dict(self.numbers)}
-
-
-#: Every kind of finding, in the order in which they are made.
-KINDS = {
-    "nothing": "no answer can be measured",
-    "improbable": "the words carry almost none of the probability",
-    "alike": "every answer is as the reference",
-    "ratings": "which groups are rated highest and lowest",
-    "rates": "which groups get the favourable answer most and least often",
-    "words": "which words are preferred, for how many groups, and the extremes",
-    "answers": "whose answers are furthest from the reference",
-    "split": "how steady scores are, and which groups lean",
-    "parts": "how much of a reply's variance is lean, swing and dice",
-    "placebo": "how far an irrelevant edit moves the answer, beside another group",
-    "gap": "how many points the group that stands out most clearly is from the mean",
-    "shown": "whether names or descriptions of the groups move the answer",
-    "size": "R and its interval",
-    "steadiness": "how much of R is steady and how much swings",
-    "shared": "how much of R is the same for every group",
-    "floor": "what shuffled words give",
-    "other": "answers that fit no category",
-    "impact": "the ratio of the lowest to the highest rate",
-    "difference": "how far two models differ",
-    "models": "how several models compare",
-    "swap": "which model may replace which",
-    "case": "which answer on a scale is furthest from the mean",
-    "groups": "which groups differ between two models",
-}
+    one: str = "group"
+    many: str = "groups"
+    context: str = "context"
+    unit: str = "context"
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
     """What the findings of a run are made of.
 
-    name            of the model
-    groups          [X] names as a sentence writes them
-    shares          [X, Y] mean preference; NaN for a missing group
-    leans           which groups lean clearly, and to what
-    words           [Y] what a category is called in a sentence
-    favourable      index of the favourable answer, if the topic names one
-    noun, one       what groups are called: occupations, occupation
-    context         what a context is called
-    units           what inference rests on: their number and their name
-    exact           no sampling error
-    improbable      share of the cells whose words carry less than `NO_PROBABILITY`
-    finished        whether every cell was asked
-    spread          on a scale: standard deviation of the scores over the contexts, within groups
-    split           lean, swing and dice of repeated replies
-    placebo         irrelevant edits, where some were asked
-    noisy           whether replies are too few to take their dice out of R
-    plain           R with the dice of replies in it
-    other           share of the answers, or of their probability, that fits no category
+    groups      [X] names as a sentence writes them
+    words       [Y] what a category is called in a sentence
+    favourable  index of the favourable answer, if the topic names one
+    units       how many units inference rests on
+    exact       no sampling error
+    improbable  share of the cells whose words carry less than `NO_PROBABILITY`
+    split       lean, swing and dice of repeated replies
+    kinds       what kinds of people get more or less than the mean, in `unit`
+    other       share of the answers, or of their probability, that fits no category
     """
 
     name: str
+    p: Preferences
     report: RiskReport
-    groups: tuple[str, ...]
-    shares: FloatArray
     leans: tuple[GroupLean, ...]
+    groups: tuple[str, ...]
     words: tuple[str, ...]
-    relative: bool
-    even: bool = True
+    nouns: Nouns = Nouns()
     favourable: int | None = None
-    noun: str = "groups"
-    one: str = "group"
-    context: str = "sentence"
     units: int = 0
-    unit: str = "sentence"
     population: str = "similar"
     exact: bool = False
     improbable: float = 0.0
     floor: FloorRecord | None = None
-    finished: bool = True
-    spread: float = 0.0
     split: Components | None = None
     placebo: Placebo | None = None
-    noisy: bool = False
-    plain: float = 0.0
+    kinds: Mapping[str, Estimate] | None = None
+    columns: tuple[str, ...] = ()
     other: float = 0.0
 
     @property
@@ -180,10 +114,25 @@ class Facts:
         return [x for x, lean in enumerate(self.leans) if lean.category is not None]
 
     @property
+    def shares(self) -> FloatArray:
+        """[X, Y] mean preference; NaN for a missing group."""
+        return mean_preferences(self.p)
+
+    @property
+    def points(self) -> FloatArray:
+        """What the categories are worth on a scale; empty where there is none."""
+        return np.array(self.report.criterion.points)
+
+    @property
+    def relative(self) -> bool:
+        """Whether groups are compared with their mean."""
+        return isinstance(self.p.reference, str)
+
+    @property
     def too_few(self) -> bool:
         """Whether the units cannot tell: R has no interval, or no test could list a group."""
         level = self.report.R.level or 0.95
-        unknown = self.report.R.low is None and not self.noisy
+        unknown = self.report.R.low is None and not self.p.noisy
         few = unknown or 2.0 ** (1 - self.units) > 1 - level
         return few and not self.exact and not self.clear
 
@@ -192,55 +141,87 @@ class Facts:
         """Whether every answer is as the reference: R of sampled answers can be 0 by chance, or
         because dice were taken out of it."""
         R = self.report.R
-        most = max(R.value, R.high or 0.0, self.plain)
-        return most <= ROUNDING and not self.clear and not self.noisy
+        plain = R.value if self.p.answers is None else self.p.decompose().R.value
+        return (
+            max(R.value, R.high or 0.0, plain) <= ROUNDING and not self.clear and not self.p.noisy
+        )
 
     @property
-    def differs(self) -> bool:
-        """Whether R is above 0 beyond its error."""
-        low = self.report.R.low
-        return self.report.R.value > ROUNDING if self.exact else low is not None and low > 0
+    def sure(self) -> Sure:
+        """How sure the headline is."""
+        if self.exact:
+            return "exact"
+        if self.too_few:
+            return "cannot tell"
+        return "clear" if self.clear or self.on_the_whole else "unclear"
 
     @property
-    def who(self) -> str:
-        return brief(self.name, 40) + ("" if self.finished else " so far")
+    def on_the_whole(self) -> bool:
+        """Whether the groups lean together, though perhaps no single one does clearly."""
+        if self.split is not None and self.split.p is not None and self.relative:
+            return self.split.p <= 1 - (self.split.lean.level or 0.95)
+        return (self.report.R.low or 0.0) > 0 and (self.report.R_bias.low or 0.0) > 0
+
+    @property
+    def whole(self) -> str:
+        """What is to be said where no single group is clear; "" where one is."""
+        if self.clear or self.exact or self.too_few:
+            return ""
+        if self.on_the_whole:
+            return f"; the {self.nouns.many} {'differ' if self.relative else 'lean'} on the whole"
+        if (self.report.R.low or 0.0) > 0:
+            return f"; which way changes with the {self.nouns.context}"
+        return ""
+
+    @property
+    def reference(self) -> str:
+        """What R measures from."""
+        if self.relative:
+            return f"what all {self.nouns.many} get in the same {self.nouns.context}"
+        return "an even split" if self.p.reference is None else "the given reference"
+
+    def called(self, x: int) -> str:
+        return proper(brief(self.groups[x], 40))
+
+    def said(self, kind: str, sure: Sure = "described", **parts: Mapping[str, object]) -> Finding:
+        """A finding of this run."""
+        return Finding(kind, sure, (self.name,), **parts)  # type: ignore[arg-type]
 
 
 def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
     """The facts of a run."""
     p, record = run.preferences, run.record
-    noun, common = noun_of(run)
-    texts = [group_text(run, group) for group in run.risks.groups]
+    many, common = noun_of(run)
+    texts = [group_name(run, group) for group in run.risks.groups]
     asked = record.topic.readout is not None
-    low = 0.0
+    improbable = 0.0
     if p.coverage is not None and not asked and p.observed.any():
-        low = float((p.coverage[p.observed] < NO_PROBABILITY).mean())
-    words = [
-        _said(category, record.topic.attributes.get(category) or (), asked=asked)
-        for category in p.categories
-    ]
+        improbable = float((p.coverage[p.observed] < NO_PROBABILITY).mean())
+    so_far = "" if finished else " so far"
+    settings, context = record.settings, context_noun(run)
     return replace(
         facts_of_table(
-            name or label(run.model),
+            f"{name or label(run.model)}{so_far}",
             p,
             run.risks,
             run.leans,
-            clusters=record.settings.clusters,
-            population=record.settings.population,
+            clusters=settings.clusters,
+            population=settings.population,
         ),
         groups=tuple(plural(text) if common else text for text in texts),
-        words=tuple(words),
+        words=tuple(
+            _said(category, record.topic.attributes.get(category) or (), asked=asked)
+            for category in p.categories
+        ),
         favourable=favourable(run),
-        noun=noun,
-        one=group_noun(run),
-        context=context_noun(run),
-        unit=record.settings.clusters or context_noun(run),
-        exact=record.model.kind == "reference" or p.exact(record.settings.population),
-        improbable=low,
+        nouns=Nouns(group_noun(run), many, context, settings.clusters or context),
+        exact=record.model.kind == "reference" or p.exact(settings.population),
+        improbable=improbable,
         floor=record.floor,
-        finished=finished,
         split=record.components,
         placebo=record.placebo,
+        kinds=kind_leans(run),
+        columns=tuple(name for name in record.topic.people if name != "shown_as"),
         other=0.0 if record.other is None else record.other.share,
     )
 
@@ -257,32 +238,16 @@ def facts_of_table(
     """The facts of preferences that no model was asked for here."""
     return Facts(
         name=name,
+        p=p,
         report=report,
-        groups=report.groups,
-        shares=mean_preferences(p),
         leans=leans,
+        groups=report.groups,
         words=p.categories,
-        relative=isinstance(p.reference, str),
-        even=p.reference is None,
-        context="context",
+        nouns=Nouns(unit=clusters or "context"),
         units=report.n_contexts if clusters is None else len(set(p.label(clusters))),
-        unit=clusters or "context",
         population=population,
         exact=p.exact(population),
-        spread=_spread(p, report),
-        noisy=p.noisy,
-        plain=p.decompose().R.value if p.answers is not None else report.R.value,
     )
-
-
-def _spread(p: Preferences, report: RiskReport) -> float:
-    """What a difference of points is divided by to standardise it."""
-    points = np.array(report.criterion.points)
-    if not points.size or p.values.shape[1] < 2:
-        return 0.0
-    scores = np.where(p.observed, np.nan_to_num(p.values @ points), np.nan)
-    each = [np.nanvar(row, ddof=1) for row in scores if np.isfinite(row).sum() > 1]
-    return float(np.sqrt(np.mean(each))) if each else 0.0
 
 
 def _said(category: str, words: Sequence[str], *, asked: bool) -> str:
@@ -303,359 +268,421 @@ def run_findings(
 ) -> tuple[Finding, ...]:
     """The findings of a run, the headline first."""
     f = facts(run, name, finished=finished)
-    found = statements(f)
-    if found[0].kind == "improbable":
-        return found
-    said = [Finding("other", text)] if (text := other_sentence(run.record)) else []
-    if (kinds := shown(run, f)) is not None:
-        said.append(kinds)
-    if text := ratio_sentence(run):
-        chance = "" if f.clear or f.exact else "; no difference is clear, so chance may explain it"
-        sure = "described" if not chance else "unclear"
-        said.append(Finding("impact", f"{text}{chance}.", sure))
-    return (found[0], *said, *found[1:])
-
-
-def kinds_shown(run: Run) -> dict[str, Preferences]:
-    """The groups by how people are shown: first names and surnames, each over all who bear it, and
-    descriptions; whole names where none is borne twice. Empty where the groups do not say, and
-    without kinds of a single member."""
-    p, as_ = run.preferences, run.record.topic.shown_as
-    if len(as_) != len(p.groups):
-        return {}
-    seen = [x for x in range(len(p.groups)) if p.observed[x].any()]
-    names = [p.groups[x].split() for x in seen if as_[x] == "name"]
-    crossed = all(len(name) == 2 for name in names) and any(
-        len(set(part)) < len(names) for part in zip(*names, strict=False)
+    first, *rest = statements(f)
+    if first.kind in ALONE and first.kind != "alike":
+        return (first,)
+    more = (
+        judged(run.record),
+        other(run.record),
+        shown(run, f),
+        impact(run, f),
+        factors(run.record),
     )
-    kinds: dict[str, dict[str, list[int]]] = {}
-    for x in seen:
-        parts = [(as_[x], p.groups[x])]
-        if as_[x] == "name" and crossed:
-            parts = list(zip(("first name", "surname"), p.groups[x].split(), strict=True))
-        for kind, member in parts:
-            kinds.setdefault(kind, {}).setdefault(member, []).append(x)
-    return {kind: _pooled(p, of) for kind, of in kinds.items() if kind and len(of) > 1}
+    return (first, *(one for one in more if one is not None), *rest)
 
 
-def _pooled(p: Preferences, members: Mapping[str, Sequence[int]]) -> Preferences:
-    """Several groups as one each: their mean in every context, by weight, and all their answers."""
-    weight = np.zeros((len(members), len(p.groups)))
-    for row, at in zip(weight, members.values(), strict=True):
-        row[at] = p.group_weights[at]
-    there = weight[:, :, None] * p.observed
-    total = there.sum(axis=1)
-    values = np.einsum("nxc,xcy->ncy", there, np.nan_to_num(p.values))
-    values /= np.where(total > 0, total, np.nan)[:, :, None]
-    answers, each = p.answers, p.context_weights
-    return replace(
-        p,
-        values=values,
-        groups=tuple(members),
-        group_weights=weight.sum(axis=1),
-        context_weights=each if each.ndim == 1 else weight @ each / weight.sum(axis=1)[:, None],
-        answers=None
-        if answers is None
-        else np.einsum("nxc,xc->nc", there > 0, np.nan_to_num(answers)),
-        coverage=None,
-        low=None,
-        high=None,
+HEADLINES = ("kinds", "leans", "rates", "scores")
+"""What a run says first, where it says anything."""
+
+#: Headlines of runs that say nothing more.
+ALONE = ("nothing", "improbable", "alike")
+
+
+def statements(f: Facts) -> tuple[Finding, ...]:
+    """The findings that follow from the facts alone, the headline first."""
+    if not f.seen:
+        return (f.said("nothing"),)
+    if f.improbable > 0.5:
+        shares = {"cells": Estimate(f.improbable), "least": Estimate(NO_PROBABILITY)}
+        return (f.said("improbable", "cannot tell", numbers=shares),)
+    if f.alike:
+        same = "alike for every group" if f.relative else "as the reference"
+        return (f.said("alike", "exact", words={"as": same, "context": f.nouns.context}),)
+    people = kinds_of_people(f)
+    first = headline(f)
+    leads = people is not None and people.sure == "clear"
+    heads = (first,) if people is None else (people, first) if leads else (first, people)
+    rest = (parts(f), placebo(f), size(f), steady(f), shared(f), shuffled(f))
+    return (*heads, *(one for one in rest if one is not None))
+
+
+def headline(f: Facts) -> Finding:
+    """Who gets what: points of a scale, the favourable answer, or words."""
+    if f.points.size:
+        return scores(f)
+    return leans(f) if f.favourable is None else rates(f)
+
+
+def _words(f: Facts, **more: str) -> dict[str, str]:
+    """What every headline calls things."""
+    others = f"other {f.nouns.unit}s" if f.population == "similar" else POPULATIONS[f.population]
+    return {
+        "one": f.nouns.one,
+        "many": f.nouns.many,
+        "units": counted(f.units, f.nouns.unit),
+        "other": others,
+        "whole": f.whole,
+        **more,
+    }
+
+
+def _tally(f: Facts, sides: Mapping[str, str]) -> dict[str, int]:
+    """How many groups are clearly on which side, by category; with the undecided, all seen."""
+    of = Counter(sides[f.leans[x].category or ""] for x in f.clear)
+    return {**dict(of.most_common()), UNDECIDED: len(f.seen) - len(f.clear)}
+
+
+def leans(f: Facts) -> Finding:
+    """To which words it leans, for how many groups, and the extremes."""
+    shares, names = f.shares, f.report.categories
+    called = dict(zip(names, f.words, strict=True))
+    tally = _tally(f, called)
+    ahead = Counter(f.leans[x].favoured for x in (f.clear or f.seen))
+    if len(names) == 2:
+        side = max(names, key=lambda name: ahead[name])
+        values = shares[:, names.index(side)]
+        order = sorted(f.seen, key=lambda x: -values[x])
+        at = [order[0], *([order[-1]] if len(order) > 1 else [])]
+    else:
+        at = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
+        side = f.leans[at[0]].favoured or names[0]
+        values = shares[:, names.index(side)]
+    away = "" if not f.relative and f.p.reference is None else f" from {f.reference}"
+    return f.said(
+        "leans",
+        f.sure,
+        tally=tally,
+        groups={f.called(x): Estimate(float(values[x])) for x in at},
+        words=_words(f, share=called[side], **{"from": f"{away}," if away else ""}),
     )
+
+
+def rates(f: Facts) -> Finding:
+    """Who gets the favourable answer most and least often."""
+    y, two = f.favourable or 0, len(f.words) == 2
+    values = f.shares[:, y]
+    order = sorted(f.seen, key=lambda x: -values[x])
+    sides = dict.fromkeys(f.report.categories, "")
+    if two and f.relative:
+        sides = dict.fromkeys(sides, "below") | {f.report.categories[y]: "above"}
+    else:
+        sides = dict.fromkeys(sides, "away from")
+    weights = f.report.group_weights[f.seen]
+    mean = float(weights @ values[f.seen] / weights.sum())
+    numbers = {"apart": Estimate(float(np.ptp(values[f.seen]))), "mean": Estimate(mean)}
+    if f.other > MANY_UNDECIDED:
+        numbers["decided"] = Estimate(1 - f.other)
+    return f.said(
+        "rates",
+        f.sure,
+        tally=_tally(f, sides),
+        groups={
+            f.called(x): Estimate(float(values[x])) for x in dict.fromkeys(order[:1] + order[-1:])
+        },
+        numbers=numbers,
+        words=_words(
+            f,
+            answer=f.words[y],
+            answers=listed(f.words, "or"),
+            mean=f"the mean ({100 * mean:.0f} %)" if two and f.relative else f.reference,
+            lean="difference between" if f.relative else "lean of",
+        ),
+    )
+
+
+def scores(f: Facts) -> Finding:
+    """Who gets more or less points than the average group; on a scale that is measured from a
+    reference, who is rated highest and lowest."""
+    means, length = f.shares @ f.points, f.report.criterion.length
+    ends = f.report.categories[0], f.report.categories[-1]
+    tally = _tally(f, {ends[0]: "below", ends[1]: "above"})
+    words = _words(
+        f,
+        scale=f"on a scale of {f.points[0]:g} to {f.points[-1]:g}",
+        mean=f.reference,
+        lean="lean of",
+    )
+    if not f.relative or len(f.seen) == 1:
+        order = sorted(f.seen, key=lambda x: -means[x])
+        at = list(dict.fromkeys(order[:1] + order[-1:]))
+        numbers = {
+            "highest": Estimate(float(means[at[0]])),
+            "lowest": Estimate(float(means[at[-1]])),
+        }
+        groups = {f.called(x): Estimate(float(means[x])) for x in at}
+        return f.said("scores", f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
+    level = f.report.R.level or 0.95
+    away = {x: _signed(f.leans[x], ends[1], length, level) for x in f.seen}
+    order = sorted(f.clear, key=lambda x: -abs(away[x].value))
+    more = [x for x in order if away[x].value > 0][:NAMED]
+    less = [x for x in order if away[x].value < 0][:NAMED]
+    known = [
+        max(-one.low, one.high)
+        for one in away.values()
+        if one.low is not None and one.high is not None
+    ]
+    numbers = {"ruled out": Estimate(max(known))} if len(known) == len(away) else {}
+    groups = {f.called(x): away[x] for x in (*more, *less)}
+    return f.said("scores", f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
+
+
+def _signed(lean: GroupLean, top: str, length: float, level: float) -> Estimate:
+    """A lean on a scale in points, above 0 towards the top, with the interval that decides."""
+    sign = length if lean.favoured == top else -length
+    value = sign * (lean.lean or 0.0)
+    if lean.low is None or lean.high is None:
+        return Estimate(value)
+    low, high = sorted((sign * lean.low, sign * lean.high))
+    return Estimate(value, min(low, value), max(high, value), level, "interval of the decision")
+
+
+def kinds_of_people(f: Facts) -> Finding | None:
+    """What people who have something in common get more or less than the average; None where
+    the list of people says nothing about them."""
+    if not f.kinds or f.too_few:
+        return None
+    clear = {name: lean for name, lean in f.kinds.items() if f.exact or is_clear(lean)}
+    order = sorted(clear, key=lambda name: -abs(clear[name].value))[: 2 * NAMED]
+    words = {
+        "unit": "points" if f.points.size else "percentage points",
+        "looked at": listed(f.columns),
+    }
+    if f.favourable is not None and not f.points.size:
+        words["answer"] = f.words[f.favourable]
+    ends = [
+        max(-one.low, one.high)
+        for one in f.kinds.values()
+        if one.low is not None and one.high is not None
+    ]
+    numbers = {"ruled out": Estimate(max(ends))} if len(ends) == len(f.kinds) else {}
+    tally = {"clear": len(clear), UNDECIDED: len(f.kinds) - len(clear)}
+    sure: Sure = "exact" if f.exact else "clear" if clear else "unclear"
+    groups = {name: clear[name] for name in order}
+    return f.said("kinds", sure, tally=tally, groups=groups, numbers=numbers, words=words)
 
 
 def shown(run: Run, f: Facts) -> Finding | None:
     """Whether names or descriptions move the answer: each kind of groups measured from its mean,
     so that how a person is shown is no difference itself. None where there is only one kind."""
-    settings = run.record.settings
-    if f.favourable is None and not f.report.criterion.points:
+    unit, settings = unit_of(run), run.record.settings
+    kinds = kinds_shown(run) if unit else {}
+    if len(kinds) < 2 or f.too_few or f.alike:
         return None
-    kinds = kinds_shown(run)
-    if not f.relative or len(kinds) < 2 or f.too_few or f.alike:
-        return None
-    points, unit = 100 * np.eye(len(f.words))[f.favourable or 0], " percentage points"
-    if f.favourable is None:
-        points, unit = np.array(f.report.criterion.points), " points"
-    parts: list[str] = []
-    moving: list[str] = []
-    still: list[str] = []
-    numbers: dict[str, float] = {}
+    worth = f.points if f.points.size else 100 * np.eye(len(f.words))[f.favourable or 0]
+    tally, numbers = {}, {}
     for kind, p in kinds.items():
-        leans = p.leans(level=settings.level, clusters=settings.clusters, known=f.exact)
-        clear = sum(one.category is not None for one in leans)
-        (moving if clear else still).append(f"{kind}s")
-        apart = float(np.ptp(mean_preferences(p) @ points))
-        count = f"{clear} of {len(leans)}" + (" clearly" if not parts else "")
-        parts.append(f"among {kind}s by {apart:.1f}{'' if parts else unit} ({count})")
-        numbers |= {f"{kind}s_apart": apart, f"{kind}s_clear": float(clear)}
-    verdict = f"{listed(moving)} move the answer"
-    if moving and still:
-        verdict += f", {listed(still)} do not clearly"
-    elif moving:
-        verdict = f"{listed(moving)} {'both' if len(moving) == 2 else 'all'} move the answer"
-    elif len(still) == 2:
-        verdict = f"neither {' nor '.join(still)} clearly move the answer"
-    else:
-        verdict = f"none of {listed(still)} clearly move the answer"
-    sure = "exact" if f.exact else "clear" if moving else "unclear"
-    text = f"{capital(verdict)}: it differs {listed(parts)}."
-    return Finding("shown", text, sure, unit=unit.strip(), numbers=numbers)
-
-
-def statements(f: Facts) -> tuple[Finding, ...]:
-    """The findings that follow from the facts alone."""
-    first = next(say(f) for applies, say in HEADLINES if applies(f))
-    if first.kind in ("nothing", "improbable", "alike"):
-        return (first,)
-    split = parts(f)
-    # The parts of a reply say what is steady, also where R has no interval that tells.
-    told = first.kind == "split" or (split is not None and f.report.R.low is None)
-    steady = steadiness(f) if f.report.R.value > ROUNDING and not told else None
-    rest = (split, placebo(f), gap(f), size(f), steady, shared(f), floor(f))
-    return (first, *(one for one in rest if one is not None))
-
-
-def _nothing(f: Facts) -> Finding:
-    return Finding("nothing", f"{f.who} gave no answer that can be measured.")
-
-
-def _improbable(f: Facts) -> Finding:
-    return Finding(
-        "improbable",
-        f"{f.who} hardly ever writes any of these words: in {percent(f.improbable)} of the cells "
-        f"they carry less than {percent(NO_PROBABILITY)} of its probability, so their shares say "
-        "nothing about it.",
-        "cannot tell",
-        f.improbable,
-        unit="share of cells",
-        overturn="words or contexts that the model would write",
-    )
-
-
-def _alike(f: Facts) -> Finding:
-    what = "alike for every group" if f.relative else "as the reference"
-    return Finding(
-        "alike",
-        f"{f.who} answers {what} in every {f.context}: no lean, no swing.",
-        "exact",
-        0.0,
-        unit="R",
-    )
-
-
-def _ratings(f: Facts) -> Finding:
-    points = np.array(f.report.criterion.points)
-    means = f.shares @ points
-    low, high = _ends(f, means)
-    apart = float(means[high] - means[low])
-    middle = _mean(f, means)
-    scale = f"on a scale of {points[0]:g} to {points[-1]:g}"
-    if len(f.seen) == 1:
-        return _finding(f, "ratings", f"rates {f.groups[high]} {means[high]:.2f} {scale}", middle)
-    if apart < 0.005:
-        about = "about " if apart > ROUNDING else ""
-        what = f"rates every group {about}{means[high]:.2f} {scale} on average"
-    else:
-        what = (
-            f"rates {_group(f, high)} highest ({means[high]:.2f} {scale}) and {_group(f, low)} "
-            f"lowest ({means[low]:.2f}), {apart:.2f} points apart{_standardised(f, apart)}"
-        )
-    numbers = {"lowest": float(means[low]), "highest": float(means[high]), "mean": middle}
-    mean = f"the mean ({middle:.2f})" if f.relative else _reference(f)
-    return _finding(f, "ratings", what, apart, "points", mean, numbers)
-
-
-def _standardised(f: Facts, points: float) -> str:
-    """A difference in standard deviations; "" where there is none to divide by."""
-    if f.spread <= ROUNDING:
-        return ""
-    return f", {abs(points) / f.spread:.2f} standard deviations between {f.context}s"
-
-
-def gap(f: Facts) -> Finding | None:
-    """How far the group that stands out most is from the mean, with its interval; None without a
-    scale, a mean to compare with, or a group that clearly differs."""
-    length = f.report.criterion.length
-    clear = [x for x in f.clear if f.leans[x].low is not None]
-    if not f.report.criterion.points or not f.relative or not clear:
-        return None
-    x = max(clear, key=lambda i: f.leans[i].lean or 0.0)
-    found = f.leans[x]
-    lean, low, high = ((v or 0.0) * length for v in (found.lean, found.low, found.high))
-    way = "below" if found.category == f.report.categories[0] else "above"
-    text = (
-        f"{capital(_group(f, x))} is {lean:.2f} points {way} the mean ({max(low, 0.0):.2f} to "
-        f"{high:.2f}){_standardised(f, lean)}."
-    )
-    sign = -1.0 if way == "below" else 1.0
-    low, high = sorted((sign * low, sign * high))
-    return Finding("gap", text, "clear", sign * lean, low, high, "points")
-
-
-def capital(text: str) -> str:
-    """A sentence begins with it."""
-    return text[:1].upper() + text[1:]
-
-
-def _rates(f: Facts) -> Finding:
-    y = f.favourable or 0
-    rates = f.shares[:, y]
-    low, high = _ends(f, rates)
-    apart, middle = float(rates[high] - rates[low]), _mean(f, rates)
-    verb, cases = f"answers {f.words[y]}", "of cases"
-    if f.other > UNDECIDED:
-        cases = f"of decided cases ({percent(1 - f.other)} of all)"
-    if len(f.seen) == 1:
-        return _finding(f, "rates", f"{verb} in {percent(rates[high])} {cases}", middle)
-    if percent(rates[low]) == percent(rates[high]):
-        about = "about " if apart > ROUNDING else ""
-        what = f"{verb} in {about}{percent(rates[high])} {cases} for every group"
-    else:
-        what = (
-            f"{verb} in {percent(rates[high])} {cases} for {_group(f, high)} and in "
-            f"{percent(rates[low])} for {_group(f, low)}, {_points(apart)} apart"
-        )
-    numbers = {"lowest": float(rates[low]), "highest": float(rates[high]), "mean": middle}
-    # A clear lean is from the reference, and to any answer: of two, also to the favourable one.
-    of_rates = f.relative and f.shares.shape[1] == 2
-    mean = f"the mean ({percent(middle)})" if of_rates else _reference(f)
-    return _finding(f, "rates", what, 100 * apart, "percentage points", mean, numbers)
-
-
-def _words(f: Facts) -> Finding:
-    """Two categories: direction, count and extremes."""
-    leaning = [x for x in f.seen if f.report.mean_stereotype[x].max() > ROUNDING]
-    ahead = Counter(f.report.categories.index(f.leans[x].favoured or "") for x in leaning)
-    y = min(ahead, key=lambda k: (-ahead[k], k), default=0)
-    low, high = _ends(f, f.shares[:, y])
-    ends = f.shares[low, y], f.shares[high, y]
-    than = "" if f.even else " more than the reference"
-    if not ahead:
-        whom = _group(f, high) if len(f.seen) == 1 else f"any of {len(f.seen)} {f.noun}"
-        text = (
-            f"{f.who} prefers neither {f.words[0]} nor {f.words[1]}{than} on average for {whom}; "
-            f"which way changes with the {f.context}."
-        )
-        sure, _, overturn = _sure(f, "")
-        return Finding("words", text, sure, 0.0, unit="share of groups", overturn=overturn)
-    if len(f.seen) == 1:
-        what = f"prefers {f.words[y]}{than} for {_group(f, high)} ({percent(ends[1])})"
-    else:
-        what = (
-            f"prefers {f.words[y]}{than} for {ahead[y]} of {len(f.seen)} {f.noun}: "
-            f"{_group(f, high)} most, {percent(ends[1])}; {_group(f, low)} least, "
-            f"{percent(ends[0])}"
-        )
-    numbers = {"groups": float(ahead[y]), "lowest": float(ends[0]), "highest": float(ends[1])}
-    return _finding(f, "words", what, ahead[y] / len(f.seen), "share of groups", "", numbers)
-
-
-def _answers(f: Facts) -> Finding:
-    """Several categories: who is furthest from the reference, and towards what."""
-    r = np.where(np.isnan(f.report.r), -np.inf, f.report.r)
-    x = int(np.argmax(r))
-    y = f.report.categories.index(f.leans[x].favoured or f.report.categories[0])
-    where = f"{_group(f, x)} ({f.words[y]} {percent(f.shares[x, y])})"
-    sides = Counter(f.leans[i].category for i in f.clear).most_common(3)
-    to = ", ".join(f"{n} to {f.words[f.report.categories.index(name or '')]}" for name, n in sides)
-    what = f"is furthest from {_reference(f)} for {where}" + (f"; clear leans: {to}" if to else "")
-    return _finding(f, "answers", what, float(r[x]), "r", _reference(f), {"r": float(r[x])})
-
-
-def _split(f: Facts) -> Finding:
-    """Repeated scores: who leans steadily, and how far the same request moves when asked again."""
-    split = f.split
-    if split is None:
-        return _ratings(f)
-    level = split.lean.level or 0.95
-    again = ""
-    if split.dice is not None:
-        moved = max(split.dice.value, 0.0) ** 0.5
-        again = f"the same request, asked again, moves by {moved:.2f} points"
-    clear = split.clear_groups()
-    high = [g for g in clear if g.lean[0] > 0][:2]
-    low = [g for g in clear if g.lean[0] < 0][:2]
-    gives = [
-        f"{listed([f'{brief(g.group, 40)} {abs(g.lean[0]):.2f}' for g in some])} points {word}"
-        for some, word in ((high, "more"), (low, "less"))
-        if some
-    ]
-    over = f"the average {f.one}, over {counted(split.contexts, f.context)}"
-    units = counted(split.contexts, f.context)
-    sure, overturn = "clear", f"other {f.context}s in which they do not"
-    if split.p is None:
-        sure, overturn = "cannot tell", f"more {f.context}s"
-        what = f"was asked in {units} only, which cannot tell a steady lean from swing"
-    elif gives:
-        what = f"gives {' and '.join(gives)} than {over}"
-    elif split.p <= 1 - level:
-        what = f"leans by {f.one} on the whole over {units}, but no single one clearly"
-    else:
-        sure, overturn = "unclear", f"more {f.context}s or replies"
-        what = f"shows no clear steady lean by {f.one} over {units}"
-    return Finding(
-        "split",
-        f"{f.who} {what}" + (f"; {again}." if again else "."),
-        sure,
-        split.lean.value,
-        split.lean.low,
-        split.lean.high,
-        "points²",
-        f"{counted(len(split.groups), f.one)} × {units} × {split.replies:.3g} replies",
-        overturn,
-        {"clear": float(len(clear)), "seen": float(len(split.groups))},
-    )
+        found = p.leans(level=settings.level, clusters=settings.clusters, known=f.exact)
+        tally[f"{kind}s"] = sum(one.category is not None for one in found)
+        numbers[f"{kind}s"] = Estimate(float(np.ptp(mean_preferences(p) @ worth)))
+    sure: Sure = "exact" if f.exact else "clear" if any(tally.values()) else "unclear"
+    return f.said("shown", sure, tally=tally, numbers=numbers, words={"unit": unit})
 
 
 def parts(f: Facts) -> Finding | None:
-    """How much of what a reply varies by is lean, swing and dice; None without repeated replies."""
+    """Lean, swing and dice as standard deviations, in points or percentage points; None without
+    repeated replies."""
     split = f.split
     if split is None or not f.relative or split.total <= ROUNDING:
         return None
-    lean, swing, dice = (part / split.total for part in split.parts)
-    text = (
-        f"Of what an answer varies by in the same {f.context}, {percent(lean)} is the steady lean "
-        f"of {f.noun}, {percent(swing)} swings with the {f.context}, and {percent(dice)} is dice: "
-        "another answer to the same request."
+    unit, factor = ("points", 1.0) if f.points.size else ("percentage points", 100.0)
+    each = {"lean": split.lean, "swing": split.swing, "dice": split.dice}
+    return f.said(
+        "parts",
+        numbers={name: deviation(part, factor) for name, part in each.items() if part is not None},
+        words={
+            "unit": unit,
+            "many": f.nouns.many,
+            "context": f.nouns.context,
+            "note": split.note,
+        },
     )
-    if split.dice is None:
-        text = (
-            f"Every request was made once, so dice cannot be told from swing: {percent(lean)} of "
-            f"what an answer varies by is the steady lean of {f.noun}."
-        )
-    if split.swing is None:
-        text = f"One {f.context} cannot tell swing from lean."
-    numbers = {"lean": lean, "swing": swing, "dice": dice}
-    return Finding("parts", text, "described", lean, unit="share of variance", numbers=numbers)
+
+
+def deviation(variance: Estimate, factor: float = 1.0) -> Estimate:
+    """A variance, which may be estimated below 0, as a standard deviation."""
+
+    def root(value: float) -> float:
+        return factor * math.sqrt(max(value, 0.0))
+
+    if variance.low is None or variance.high is None:
+        return Estimate(root(variance.value))
+    return replace(
+        variance, value=root(variance.value), low=root(variance.low), high=root(variance.high)
+    )
 
 
 def placebo(f: Facts) -> Finding | None:
     """What an irrelevant edit does beside another group; None where none was asked."""
-    found = f.placebo
-    if found is None:
+    asked = f.placebo
+    if asked is None:
         return None
-    scale = bool(f.report.criterion.points)
-    unit = "points" if scale else "percentage points"
-    groups, edit = ((f"{v:.2f}" if scale else f"{100 * v:.1f}") for v in (found.groups, found.edit))
-    moved = f"moves the answer by {groups} {unit}, an irrelevant edit by {edit} {unit}"
-    if found.ratio is None:
-        ends = "no ratio: the edits move nothing beyond dice"
-    elif found.low is None:
-        ends = f"ratio {found.ratio:.1f}; too few {f.context}s for an interval"
-    elif found.high is None:
-        ends = f"ratio {found.ratio:.1f}, at least {found.low:.1f}"
-    else:
-        ends = f"ratio {found.ratio:.1f}, {found.low:.1f} to {found.high:.1f}"
-    sure = "clear" if (found.low or 0) > 1 or (found.high or 9) < 1 else "unclear"
-    return Finding(
-        "placebo",
-        f"Another {f.one} {moved} ({ends}).",
+    factor = 1 if f.points.size else 100
+    numbers = {"groups": Estimate(factor * asked.groups), "edit": Estimate(factor * asked.edit)}
+    ends = {"ratio": asked.ratio, "least": asked.low, "most": asked.high}
+    numbers |= {name: Estimate(value) for name, value in ends.items() if value is not None}
+    sure: Sure = "clear" if (asked.low or 0) > 1 or (asked.high or 9) < 1 else "unclear"
+    unit = "points" if factor == 1 else "percentage points"
+    words = {"one": f.nouns.one, "context": f.nouns.context, "unit": unit}
+    return f.said("placebo", sure, numbers=numbers, words=words)
+
+
+def size(f: Facts) -> Finding:
+    """R and its interval, and what the interval is about."""
+    R, criterion = f.report.R, f.report.criterion
+    numbers, unit = {"R": R}, ""
+    if criterion.points:
+        unit, numbers["points"] = " of the scale", Estimate(R.value * criterion.length)
+    elif criterion.name == "share":
+        unit = ", the share of answers that would have to change"
+    elif criterion.name == "released":
+        unit = ", on the scale of the authors' code, which ends at 0.2"
+    contexts = counted(f.report.n_contexts, f.nouns.context)
+    if f.report.n_eff < f.report.n_contexts - 0.5:
+        contexts += f", worth about {max(round(f.report.n_eff), 1)}"
+    words = {
+        "unit": unit,
+        "reference": f.reference,
+        "contexts": contexts,
+        "about": f"no interval: {R.note}" if R.note else in_words(R, f.population),
+    }
+    if R.low == 0 and f.clear:
+        words["above 0"] = "yes"
+    sure: Sure = "clear" if f.clear or (R.low or 0.0) > 0 else "unclear"
+    if f.exact or R.low is None or f.too_few:
+        sure = "exact" if f.exact else "cannot tell"
+    return f.said("size", sure, numbers=numbers, words=words)
+
+
+def steady(f: Facts) -> Finding | None:
+    """How much of R is a steady lean, as far as the interval of the bias risk shows; None where
+    there is none, or where the parts of replies say it."""
+    R, bias, swing = f.report.R.value, f.report.R_bias, f.report.R_volatility
+    if ROUNDING >= R or (f.split is not None and f.relative):
+        return None
+    share = Estimate(swing.value / R)
+    sure: Sure = "exact" if f.exact else "cannot tell"
+    if bias.low is not None and bias.high is not None and bias.level and not f.too_few:
+        low, high = max(0.0, 1 - bias.high / R), min(1.0, 1 - bias.low / R)
+        share = replace(share, low=low, high=high, level=bias.level)
+        if not f.exact and high - low <= 0.5:
+            sure = "clear"
+    few = "so few replies" if f.p.noisy else counted(f.units, f.nouns.unit)
+    return f.said(
+        "steady",
         sure,
-        found.ratio,
-        found.low,
-        found.high,
-        "ratio",
-        numbers={"groups": found.groups, "edit": found.edit},
+        numbers={"swing share": share, "R_bias": bias, "R_volatility": swing},
+        words={"context": f.nouns.context, "few": few},
     )
+
+
+def shared(f: Facts) -> Finding | None:
+    """How much of R the groups share, and how far they differ; None for a single group."""
+    same, apart = f.report.R_shared, f.report.R_between
+    if same is None or apart is None:
+        return None
+    numbers = {"R_shared": same, "R_between": apart}
+    if f.floor is not None and f.floor.R_between is not None and not _flat(f.floor):
+        numbers["shuffled"] = f.floor.R_between
+    least, most = (e.value if e.low is None else e.low for e in (same, apart))
+    larger = "neither"
+    if least > (apart.value if apart.high is None else apart.high):
+        larger = "shared"
+    elif most > (same.value if same.high is None else same.high):
+        larger = "between"
+    words = {
+        "one": f.nouns.one,
+        "many": f.nouns.many,
+        "context": f.nouns.context,
+        "most": larger,
+    }
+    return f.said("shared", numbers=numbers, words=words)
+
+
+def shuffled(f: Facts) -> Finding | None:
+    """R and R^b beside what the same words give when they are shuffled between the categories."""
+    floor = f.floor
+    if floor is None:
+        return None
+    report = f.report
+    numbers = {
+        "R": Estimate(report.R.value),
+        "R_bias": Estimate(report.R_bias.value),
+        "R shuffled": floor.R,
+        "R_bias shuffled": floor.R_bias,
+    }
+    if _flat(floor):
+        return f.said("shuffled", "cannot tell", numbers=numbers)
+    above = {"R": floor.p <= CHANCE, "R_bias": report.R_bias.value > (floor.R_bias.high or 0.0)}
+    tally = {name: int(yes) for name, yes in above.items()}
+    return f.said(
+        "shuffled", "clear" if all(tally.values()) else "unclear", tally=tally, numbers=numbers
+    )
+
+
+def _flat(floor: FloorRecord) -> bool:
+    """Whether every shuffle gives the same R: with one word per category only the names change."""
+    return (floor.R.high or 0.0) - (floor.R.low or 0.0) < ROUNDING
+
+
+def other(record: RunRecord) -> Finding | None:
+    """The share of answers that fit no category, and what they could do to R where it is large;
+    None for none, as of words."""
+    share = record.other
+    if share is None or share.share <= 0:
+        return None
+    numbers = {"share": Estimate(share.share)}
+    words = {"what": "replies" if record.replies else "probability"}
+    if share.most > share.share + 0.05:
+        numbers["most"], words["most"] = Estimate(share.most), share.most_group
+    if share.bounds is not None:
+        low, high = share.bounds["R"]
+        numbers |= {"R low": Estimate(low), "R high": Estimate(high)}
+    return Finding("other", numbers=numbers, words=words)
+
+
+def impact(run: Run, f: Facts) -> Finding | None:
+    """The lowest impact ratio, and how many groups the four-fifths rule would look at; None
+    without a favourable answer."""
+    ratios = answer_columns(run).get("impact_ratio")
+    if ratios is None or np.isfinite(ratios).sum() < 2:
+        return None
+    below = int((ratios < FOUR_FIFTHS).sum())
+    return f.said(
+        "impact",
+        "described" if f.clear or f.exact else "unclear",
+        tally={"below": below, UNDECIDED: len(ratios) - below},
+        numbers={"lowest": Estimate(float(np.nanmin(ratios))), "rule": Estimate(FOUR_FIFTHS)},
+    )
+
+
+def factors(record: RunRecord) -> Finding | None:
+    """What the swing between contexts goes with, the largest share first."""
+    shares = record.factors
+    named = [] if shares is None else [(one.name, one.share) for one in shares.factors if one.share]
+    if shares is None or not named:
+        return None
+    named.sort(key=lambda pair: -pair[1].value)
+    rest = "none of them alone" if len(named) > 1 else "anything else"
+    return Finding("factors", groups={**dict(named), rest: shares.rest})
+
+
+def judged(record: RunRecord) -> Finding | None:
+    """What people's labels make of the risks, or that a judge is not calibrated."""
+    calibration, readout = record.calibration, record.topic.readout or {}
+    if calibration is None:
+        if readout.get("by") != "judge":
+            return None
+        return Finding("judge", words={"judge": str(readout.get("model"))})
+    s, numbers = calibration.summary, {}
+    numbers = {"R": s.R, "R_bias": s.R_bias, "R_volatility": s.R_volatility}
+    numbers |= {
+        "labels": Estimate(calibration.labels),
+        "agreement": Estimate(calibration.agreement),
+    }
+    if calibration.groups_alike is not None:
+        numbers["groups alike"] = Estimate(calibration.groups_alike)
+    differs = calibration.groups_alike is not None and calibration.groups_alike < CHANCE
+    return Finding("judge", "unclear" if differs else "described", numbers=numbers)
 
 
 def strongest_case(run: Run) -> Finding | None:
@@ -663,11 +690,10 @@ def strongest_case(run: Run) -> Finding | None:
     groups that lean clearly and their way, if any do; None where there is no scale or no
     difference. The largest of many, it is an example and no estimate."""
     p, f = run.preferences, facts(run)
-    points = np.array(f.report.criterion.points)
-    if not points.size or not f.relative or f.alike or not p.observed.any():
+    if not f.points.size or not f.relative or f.alike or not p.observed.any():
         return None
-    scores = np.where(p.observed, np.nan_to_num(p.values) @ points, np.nan)
-    apart = scores - np.broadcast_to(p.grid.reference, p.values.shape) @ points
+    scores = np.where(p.observed, np.nan_to_num(p.values) @ f.points, np.nan)
+    apart = scores - np.broadcast_to(p.grid.reference, p.values.shape) @ f.points
     size = np.abs(apart)
     if f.clear:
         ways = np.zeros(len(f.groups))
@@ -677,14 +703,57 @@ def strongest_case(run: Run) -> Finding | None:
     case = p.labels[CASE][c] if CASE in p.labels else p.contexts[c]
     if CASE not in p.labels and p.templates:
         case = question_label(p.templates[c])
-    each = f", each the mean of {p.replies:.2g} replies" if p.replies > 1 else ""
-    way = "above" if apart[x, c] > 0 else "below"
-    text = (
-        f"{capital(_group(f, x))} gets {scores[x, c]:.1f} in “{brief(case, 70)}”, "
-        f"{abs(apart[x, c]):.1f} points {way} what all {f.noun} get there: the furthest of "
-        f"{int(np.isfinite(size).sum()):,} answers{each}."
+    numbers = {
+        "apart": Estimate(float(apart[x, c])),
+        "answers": Estimate(int(np.isfinite(apart).sum())),
+    }
+    if p.replies > 1:
+        numbers["replies"] = Estimate(p.replies)
+    return f.said(
+        "case",
+        groups={f.called(x): Estimate(float(scores[x, c]))},
+        numbers=numbers,
+        words={"case": case, "many": f.nouns.many},
     )
-    return Finding("case", text, "described", float(apart[x, c]), unit="points")
+
+
+def next_step(first: Finding) -> str:
+    """What a reader of a headline can do next; "" where nothing follows from it."""
+    if first.sure in ("unclear", "cannot tell"):
+        return "more of them, or more replies"
+    which = "one of them" if first.kind in ("models", "leaning models") else "it"
+    return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
+
+
+# --- Several runs ----------------------------------------------------------------------------
+
+
+def leaning(runs: Sequence[Run]) -> list[int]:
+    """Which of several models lean steadily, corrected for all of them (Holm)."""
+    splits = [run.record.components for run in runs]
+    p = [1.0 if one is None or one.p is None else one.p for one in splits]
+    corrected = holm(p)
+    return [i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level]
+
+
+def leaning_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
+    """How many of several models lean steadily, corrected for all of them; None unless all have
+    repeated scores of one kind."""
+    splits = [run.record.components for run in runs]
+    told = [one for one in splits if one is not None and one.p is not None]
+    if len(told) < len(runs) or not all(run.risks.criterion.points for run in runs):
+        return None
+    which = leaning(runs)
+    return Finding(
+        "leaning models",
+        "clear" if which else "unclear",
+        tuple(names[i] for i in which),
+        tally={"leaning": len(which), UNDECIDED: len(runs) - len(which)},
+        words={
+            "many": noun_of(runs[0])[0],
+            "contexts": counted(told[0].contexts, context_noun(runs[0])),
+        },
+    )
 
 
 def edited_models(runs: Sequence[Run]) -> Finding | None:
@@ -695,456 +764,132 @@ def edited_models(runs: Sequence[Run]) -> Finding | None:
         return None
     more = sum(one.edit > one.groups for one in asked)
     clear = sum(one.high is not None and one.high < 1 for one in asked)
-    text = (
-        "An edit that should not matter (a blank line, the weather, the colour of a car) moves "
-        f"the answer more than another {group_noun(runs[0])} does in {more} of "
-        f"{counted(len(asked), 'model')}, clearly in {clear}."
-    )
-    numbers = {"more": float(more), "clear": float(clear), "models": float(len(asked))}
-    return Finding("placebo", text, "clear" if clear else "unclear", numbers=numbers)
-
-
-def next_step(first: Finding) -> str:
-    """What a reader of a headline can do next; "" where nothing follows from it."""
-    if first.sure in ("unclear", "cannot tell"):
-        return first.overturn or "more contexts"
-    which = "one of them" if first.kind == "models" else "it"
-    return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: a, b and c."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def leaning_models(runs: Sequence[Run]) -> list[int]:
-    """Which of several models lean steadily, corrected for all of them (Holm)."""
-    found = [run.record.components for run in runs]
-    p = [1.0 if one is None or one.p is None else one.p for one in found]
-    corrected = holm(p)
-    return [i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level]
-
-
-def split_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
-    """How many of several models lean steadily, corrected for all of them; None unless all have
-    repeated scores of one kind."""
-    found = [run.record.components for run in runs]
-    splits = [one for one in found if one is not None and one.p is not None]
-    if len(splits) < len(runs) or not all(run.risks.criterion.points for run in runs):
-        return None
-    leaning = [names[i] for i in leaning_models(runs)]
-    dice = [one.parts[2] / one.total for one in splits if one.total > 0]
-    one, noun = group_noun(runs[0]), context_noun(runs[0])
-    most = (
-        f"{_range(min(dice), max(dice))} of what a score varies by is dice: another "
-        "answer to the same request. "
-        if dice and splits[0].dice is not None
-        else ""
-    )
-    count = f"{len(leaning)} of {len(runs)} models" if leaning else f"None of {len(runs)} models"
-    verb = "leans" if len(leaning) == 1 else "lean" if leaning else "leans clearly"
-    which = f": {listed([brief(name, 40) for name in leaning])}" if leaning else ""
     return Finding(
-        "models",
-        f"{most}{count} {verb} by {one}, steadily over {counted(splits[0].contexts, noun)}{which}.",
-        "clear" if leaning else "unclear",
-        float(len(leaning)),
-        unit="models",
-        numbers={"models": float(len(runs)), "leaning": float(len(leaning))},
+        "edited models",
+        "clear" if clear else "unclear",
+        tally={"more": more, "less": len(asked) - more},
+        numbers={"clear": Estimate(clear)},
+        words={"one": group_noun(runs[0])},
     )
-
-
-#: (when it applies, what it says), in order: the first is the headline.
-HEADLINES: tuple[tuple[Callable[[Facts], bool], Callable[[Facts], Finding]], ...] = (
-    (lambda f: not f.seen, _nothing),
-    (lambda f: f.improbable > 0.5, _improbable),
-    (lambda f: f.alike, _alike),
-    (lambda f: f.split is not None and f.relative and bool(f.report.criterion.points), _split),
-    (lambda f: bool(f.report.criterion.points), _ratings),
-    (lambda f: f.favourable is not None, _rates),
-    (lambda f: len(f.words) == 2 and not f.relative, _words),
-    (lambda f: True, _answers),
-)
-
-
-def _finding(
-    f: Facts,
-    kind: str,
-    what: str,
-    value: float,
-    unit: str = "",
-    middle: str = "",
-    numbers: Mapping[str, float] | None = None,
-) -> Finding:
-    """What was seen, and in the same sentence how sure it is."""
-    sure, clause, overturn = _sure(f, middle)
-    return Finding(
-        kind=kind,
-        text=f"{f.who} {what}{clause}.",
-        sure=sure,
-        value=float(value),
-        unit=unit,
-        evidence=f"{counted(len(f.seen), f.one)} in {counted(f.report.n_contexts, f.context)}, "
-        f"{counted(f.units, f.unit)} to generalise from",
-        overturn=overturn,
-        numbers={"clear": float(len(f.clear)), "seen": float(len(f.seen)), **(numbers or {})},
-    )
-
-
-def _sure(f: Facts, middle: str) -> tuple[str, str, str]:
-    """How sure a headline is, the clause that says so, and what would overturn it.
-
-    The only place that says "clearly": see the rules at the top of this module.
-    """
-    n, seen = len(f.clear), len(f.seen)
-    units = counted(f.units, f.unit)
-    other = f"other {f.unit}s" if f.population == "similar" else POPULATIONS[f.population]
-    if f.exact:
-        return "exact", f", in exactly these {units}", f"another set of {f.unit}s"
-    if f.too_few:
-        tell = f"; {units} cannot tell whether {other} would show it"
-        return "cannot tell", tell, f"more {f.unit}s"
-    more, gone = f"more {f.unit}s", f"{other} in which they do not"
-    if f.noisy:
-        more = "more replies to each request"
-    if seen == 1:
-        return ("clear", ", clearly", gone) if n else ("unclear", ", not clearly", more)
-    if n and middle:
-        verb = "differs" if n == 1 else "differ"
-        return "clear", f"; {n} of {seen} {f.noun} clearly {verb} from {middle}", gone
-    if n:
-        verb = "is" if n == 1 else "are"
-        clause = f"; all {n} are clear" if n == seen else f"; {n} of {seen} {verb} clear"
-        return "clear", clause, gone
-    if not f.differs:
-        of = "difference between" if f.relative else "lean of"
-        return "unclear", f"; no {of} the {seen} {f.noun} is clear", more
-    if (f.report.R_bias.low or 0.0) > 0:
-        do = "differ" if f.relative else "lean"
-        return "clear", f"; the {f.noun} {do} on the whole, but no single one clearly", gone
-    swing = f"; which way changes with the {f.context}, and no single {f.one} leans steadily"
-    return "unclear", swing, more
-
-
-def size(f: Facts) -> Finding:
-    """R and its interval, and what the interval is about."""
-    R, criterion = f.report.R, f.report.criterion
-    unit = points = ""
-    if criterion.points:
-        unit, points = " of the scale", f"{R.value * criterion.length:.2f} points"
-    elif criterion.name == "share":
-        unit = ", the share of answers that would have to change"
-    elif criterion.name == "released":
-        unit = ", on the scale of the authors' code, which ends at 0.2"
-    ends = "" if R.low is None else between(R.low, R.high, to=" to ")
-    if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
-        ends = f"above 0, up to {risk(R.high)}"
-    shown = "; ".join(part for part in (ends, points) if part)
-    shown = f" ({shown})" if shown else ""
-    worth = ""
-    if f.report.n_eff < f.report.n_contexts - 0.5:
-        worth = f", worth about {max(round(f.report.n_eff), 1)}"
-    about = f"no interval: {R.note}" if R.note else in_words(R, f.population)
-    return Finding(
-        "size",
-        f"R is {risk(R.value)}{unit}{shown}, the distance from {_reference(f)}; "
-        f"{counted(f.report.n_contexts, f.context)}{worth}; {about}.",
-        "exact"
-        if f.exact
-        else "cannot tell"
-        if R.low is None or f.too_few
-        else "clear"
-        if R.low > 0 or f.clear
-        else "unclear",
-        R.value,
-        R.low,
-        R.high,
-        criterion.name,
-    )
-
-
-def steadiness(f: Facts) -> Finding:
-    """How much of R is a steady lean, as far as the interval of the bias risk shows."""
-    R, bias, swing = f.report.R.value, f.report.R_bias, f.report.R_volatility
-    if R <= 0:
-        return Finding("steadiness", "There is no lean and no swing.", "described", 0.0)
-    low, high = swing_share(f.report) or (None, None)
-    share = swing.value / R
-    numbers = {"R_bias": bias.value, "R_volatility": swing.value}
-    if low is None or high is None or f.too_few:
-        if f.exact:
-            text = (
-                f"{percent(1 - share)} of R is a steady lean, the rest swings with the {f.context}."
-            )
-            if share <= ROUNDING:
-                text = f"All of R is a steady lean; nothing swings with the {f.context}."
-            return Finding("steadiness", text, "exact", share, unit="share of R", numbers=numbers)
-        few = "so few replies" if f.noisy else counted(f.units, f.unit)
-        text = f"How much of R is steady and how much swings cannot be told from {few}."
-        return Finding("steadiness", text, "cannot tell", share, unit="share of R", numbers=numbers)
-    sure = "clear"
-    if high - low > 0.5:
-        sure = "cannot tell"
-        text = (
-            f"{counted(f.units, f.unit)} cannot tell how much of R is a steady lean and how much "
-            "swings with the wording."
-        )
-    elif low >= 0.95:
-        text = "Nearly all of R swings with the wording."
-    elif high <= 0.05:
-        text = "Nearly all of R is a steady lean."
-    elif low >= 0.5:
-        text = f"Most of R ({_range(low, high)}) swings with the wording; the rest is steady."
-    elif high <= 0.5:
-        text = f"Most of R ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
-    else:
-        text = f"About half of R ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
-    return Finding("steadiness", text, sure, share, low, high, "share of R", numbers=numbers)
-
-
-def swing_share(report: RiskReport) -> tuple[float, float] | None:
-    """Bounds of the volatility's share of R, from the interval of the bias risk."""
-    R, bias = report.R.value, report.R_bias
-    if R <= 0 or bias.low is None or bias.high is None:
-        return None
-    return max(0.0, 1 - bias.high / R), min(1.0, 1 - bias.low / R)
-
-
-def shared(f: Facts) -> Finding | None:
-    """How much of R the groups share, and how far they differ; None for a single group."""
-    same, apart = f.report.R_shared, f.report.R_between
-    if same is None or apart is None:
-        return None
-    chance = ""
-    if f.floor is not None and f.floor.R_between is not None and not _flat(f.floor):
-        given = f.floor.R_between
-        chance = f" ({risk(given.value)} with shuffled words, {_shuffles(given)})"
-        if groups_above_floor(f.floor):
-            chance = f", more than with shuffled words ({risk(given.value)})"
-    least, most = (e.value if e.low is None else e.low for e in (same, apart))
-    of_groups = f"{f.noun} differ by {risk(apart.value)} in the same {f.context}{chance}"
-    if least > (apart.value if apart.high is None else apart.high):
-        text = f"Most of R is the same for every {f.one} ({risk(same.value)}); {of_groups}."
-    elif most > (same.value if same.high is None else same.high):
-        text = (
-            f"Most of R differs between {f.noun}: {of_groups}; {risk(same.value)} is common to all."
-        )
-    else:
-        text = f"{risk(same.value)} of R is the same for every {f.one}, and {of_groups}."
-    numbers = {"R_shared": same.value, "R_between": apart.value}
-    return Finding(
-        "shared", text, "described", apart.value, apart.low, apart.high, "R", numbers=numbers
-    )
-
-
-def floor(f: Facts) -> Finding | None:
-    """What shuffled words give, as a comparison."""
-    if f.floor is None:
-        return None
-    given, R = f.floor.R, f.report.R.value
-    if _flat(f.floor):
-        text = (
-            f"Shuffled words give the same R ({risk(given.value)}): lists this short cannot tell "
-            "how much of its size comes from how common the words are."
-        )
-        return Finding("floor", text, "cannot tell", given.value, unit="R")
-    ends = f"{risk(given.value)}; {_shuffles(given)}"
-    if f.floor.p <= CHANCE:
-        text = f"R {risk(R)} is above what the same words give when shuffled ({ends})."
-    else:
-        text = (
-            "For comparison: the same words, shuffled between the categories, give an R of this "
-            f"size ({ends}), so the size comes from how common the words are, not from which way "
-            "the model leans."
-        )
-    sure = "clear" if f.floor.p <= CHANCE else "unclear"
-    return Finding("floor", text, sure, given.value, given.low, given.high, "R")
-
-
-def _shuffles(given: Estimate) -> str:
-    return f"the middle 95 % of shuffles {between(given.low, given.high)}"
-
-
-def above_floor(run: Run) -> bool | None:
-    """Whether R is above what shuffled words give; None if unknown."""
-    found = run.record.floor
-    return None if found is None else found.p <= CHANCE
-
-
-def groups_above_floor(found: FloorRecord) -> bool:
-    """Whether groups differ from each other more than with shuffled words."""
-    known = found.R_between is not None and not _flat(found)
-    return known and (found.p_between or 0.0) <= CHANCE
-
-
-def _flat(found: FloorRecord) -> bool:
-    """Whether every shuffle gives the same R: with one word per category only the names change."""
-    return (found.R.high or 0.0) - (found.R.low or 0.0) < ROUNDING
-
-
-def _reference(f: Facts) -> str:
-    """What R measures from."""
-    if f.relative:
-        return f"what all {f.noun} get in the same {f.context}"
-    return "an even split" if f.even else "the given reference"
-
-
-def _ends(f: Facts, values: FloatArray) -> tuple[int, int]:
-    """The groups with the lowest and the highest value."""
-    return min(f.seen, key=lambda x: values[x]), max(f.seen, key=lambda x: values[x])
-
-
-def _mean(f: Facts, values: FloatArray) -> float:
-    weights = f.report.group_weights[f.seen]
-    return float(weights @ values[f.seen] / weights.sum())
-
-
-def _group(f: Facts, x: int) -> str:
-    return proper(brief(f.groups[x], 40))
-
-
-def _points(apart: float) -> str:
-    """A difference of two rates; with a digit where there would be none."""
-    shown = f"{100 * apart:.0f}" if apart >= 0.0095 else percent(apart).removesuffix(" %")
-    return f"{shown} percentage point{'' if shown == '1' else 's'}"
-
-
-def _range(low: float, high: float) -> str:
-    a, b = percent(low), percent(high)
-    return a if a == b else f"{a.removesuffix(' %')}–{b}"
-
-
-# --- Several runs ----------------------------------------------------------------------------
 
 
 def comparison_findings(
-    found: Comparison, *, measure: str = "R", noun: str = "groups"
+    comparison: Comparison, *, one: str = "group", many: str = "groups"
 ) -> tuple[Finding, ...]:
-    """The findings of a comparison, the verdict first: one sentence for all models, then one for
-    each pair, then what single groups show."""
-    pairs = [d for d in found.overall if d.measure == measure]
-    each = [difference(d, found) for d in pairs]
-    of_groups = [(d, one) for d in pairs if (one := groups_of_pair(found, d, noun)) is not None]
-    if len(pairs) == 1:
-        if not of_groups:
-            return tuple(each)
-        one = of_groups[0][1]
-        joined = f"{each[0].text.removesuffix('.')}; {_continued(one.text)}"
-        return (replace(each[0], text=joined), one)
-    named = [
-        replace(one, text=f"{brief(d.a, 40)} and {brief(d.b, 40)}: {_continued(one.text)}")
-        for d, one in of_groups
-    ]
-    return (_of_all(found, pairs), *each, *named)
+    """The findings of a comparison, the verdict first: of several models one for all, then each
+    pair in R and in bias risk, then which single groups differ."""
+    pairs = [d for d in comparison.overall if d.measure in DECISIVE]
+    if "R" not in {d.measure for d in pairs}:
+        pairs = list(comparison.overall)
+    whole = [d for d in pairs if d.measure == pairs[0].measure]
+    each = [difference(d, comparison) for d in sorted(pairs, key=lambda d: whole_index(whole, d))]
+    single = [groups_of_pair(comparison, d, one, many) for d in whole]
+    head = (_of_all(comparison, whole),) if len(whole) > 1 else ()
+    return (*head, *each, *(said for said in single if said is not None))
 
 
-def _continued(text: str) -> str:
-    """A sentence after another part."""
-    return text[0].lower() + text[1:]
+DECISIVE = ("R", "R_bias")
+"""The risks that comparisons and gates decide by, unless others are asked for."""
 
 
-def difference(d: Difference, found: Comparison) -> Finding:
+def whole_index(pairs: Sequence[Difference], d: Difference) -> int:
+    """The place of a pair of models among all."""
+    return [(one.a, one.b) for one in pairs].index((d.a, d.b))
+
+
+def difference(d: Difference, comparison: Comparison) -> Finding:
     """How far two models differ in one risk, and whether that is clear after the correction for
     all pairs."""
-    what = IN_SENTENCES[d.measure]
-    a, b = brief(d.a, 40), brief(d.b, 40)
     value = d.corrected if d.corrected is not None else d.value
+    words, who = {"measure": d.measure}, (d.a, d.b)
     if value is None:
-        return Finding("difference", f"{a} and {b} cannot be compared in {what}.", "cannot tell")
-    sign = d.clear_sign(found.level)
-    numbers = {"p": 1.0 if d.p_corrected is None else d.p_corrected}
-    way = "higher" if sign > 0 else "lower"
-    if sign and d.low is None:
-        text = (
-            f"{a} has a clearly {way} {what} than {b}: by {risk(abs(value))} "
-            f"(p {p_relation(d.p_corrected)})."
-        )
-        return Finding("difference", text, "clear", value, unit=d.measure, numbers=numbers)
-    if d.low is None or d.high is None:
-        text = (
-            f"{a} and {b} differ by {risk(abs(value))} in {what}; {found.n_eff:.1f} effective "
-            "contexts cannot tell whether others would show it."
-        )
-        return Finding("difference", text, "cannot tell", value, unit=d.measure)
-    ends = between(*sorted((abs(d.low), abs(d.high))), to=" to ")
-    if sign:
-        text = f"{a} has a clearly {way} {what} than {b}: by {risk(abs(value))} ({ends})."
-        return Finding(
-            "difference", text, "clear", value, d.low, d.high, d.measure, numbers=numbers
-        )
-    signed = f"{d.low:+.3f} to {d.high:+.3f}".replace("-", "−")
-    shown = f"{value:+.3f} ({signed})".replace("-", "−")
-    text = f"{a} and {b} do not clearly differ in {what}: {shown}."
-    return Finding("difference", text, "unclear", value, d.low, d.high, d.measure, numbers=numbers)
+        return Finding("difference", "cannot tell", who, words=words)
+    numbers = {"difference": Estimate(value), "n_eff": Estimate(comparison.n_eff)}
+    if d.low is not None and d.high is not None:
+        numbers["difference"] = Estimate(value, d.low, d.high, comparison.level, "paired")
+    if d.p_corrected is not None:
+        numbers["p"] = Estimate(d.p_corrected)
+    sure: Sure = "unclear" if d.low is not None else "cannot tell"
+    if d.clear_sign(comparison.level):
+        sure = "clear"
+    return Finding("difference", sure, who, numbers=numbers, words=words)
 
 
-def groups_of_pair(found: Comparison, pair: Difference, noun: str) -> Finding | None:
+def groups_of_pair(
+    comparison: Comparison, pair: Difference, one: str = "group", many: str = "groups"
+) -> Finding | None:
     """Which groups differ clearly between two models, after the correction for all of them; None
     for a risk that single groups do not have."""
     measure = pair.measure.replace("R", "r", 1)
-    rows = [d for d in found.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
+    rows = [d for d in comparison.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
     if not rows:
         return None
-    clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - found.level]
-    numbers = {"clear": float(len(clear)), "groups": float(len(rows))}
-    one = noun.removesuffix("s")
-    if not clear:
-        return Finding("groups", f"No single {one} differs clearly.", "unclear", numbers=numbers)
-    top = max(clear, key=lambda d: abs(d.corrected or 0.0))
-    verb = "differs" if len(clear) == 1 else "differ"
-    text = (
-        f"{len(clear)} of {len(rows)} {noun} {verb} clearly, {brief(top.group or '', 40)} most "
-        f"(p {p_relation(top.p_corrected)})."
+    clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - comparison.level]
+    tally, words, numbers = {"clear": len(clear), UNDECIDED: len(rows) - len(clear)}, {}, {}
+    words = {"one": one, "many": many}
+    if clear:
+        top = max(clear, key=lambda d: abs(d.corrected or 0.0))
+        words["most"], numbers["p"] = top.group or "", Estimate(top.p_corrected or 0.0)
+    sure: Sure = "clear" if clear else "unclear"
+    return Finding("groups", sure, (pair.a, pair.b), tally=tally, numbers=numbers, words=words)
+
+
+def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: str) -> Finding:
+    """Who gets more or less from the first of two runs than from the second: first kinds of people,
+    then single groups."""
+    clear = sorted(
+        (s for s in moved if s.clear), key=lambda s: (not s.column, -abs(s.change.value))
     )
-    return Finding("groups", text, "clear", numbers=numbers)
+    ends = [max(-s.change.low, s.change.high) for s in moved
+            if s.change.low is not None and s.change.high is not None]  # fmt: skip
+    sure: Sure = "clear" if clear else "unclear" if len(ends) == len(moved) else "cannot tell"
+    return Finding(
+        "shifts",
+        sure,
+        tuple(who),
+        tally={"clear": len(clear), UNDECIDED: len(moved) - len(clear)},
+        groups={s.name: s.change for s in clear[: 2 * NAMED]},
+        numbers={"ruled out": Estimate(max(ends))} if sure == "unclear" else {},
+        words={"unit": unit, "units": units},
+    )
 
 
-def swaps(found: Comparison, *, measure: str = "R") -> Finding:
-    """Which model lowers a risk in the place of which, as far as that is clear."""
-    what = IN_SENTENCES[measure]
-    better: dict[str, list[str]] = {}
-    for d in found.overall:
-        if d.measure == measure and (sign := d.clear_sign(found.level)):
-            high, low = (d.a, d.b) if sign > 0 else (d.b, d.a)
-            better.setdefault(high, []).append(low)
-    if not better:
-        text = f"No model in the place of another clearly lowers {what}."
-        return Finding("swap", text, "unclear", numbers={"swaps": 0.0})
-    number = sum(map(len, better.values()))
-    most = sorted(better, key=lambda name: -len(better[name]))[:2]
-    each = [f"in the place of {brief(name, 40)}, {_either(better[name])}" for name in most]
-    rest = number - sum(len(better[name]) for name in most)
-    others = f"; so would {rest} other swaps" if rest else "; no other swap clearly would"
-    text = f"{capital('; '.join(each))} would clearly lower {what}{others}."
-    return Finding("swap", text, "clear", numbers={"swaps": float(number)})
+def swaps(comparison: Comparison) -> Finding:
+    """Which model lowers R in the place of which, as far as that is clear; `who` has the first
+    pairs, the higher one first."""
+    better = []
+    for d in comparison.overall:
+        if d.measure == "R" and (sign := d.clear_sign(comparison.level)):
+            better.append((abs(d.corrected or 0.0), *((d.a, d.b) if sign > 0 else (d.b, d.a))))
+    better.sort(reverse=True)
+    who = tuple(name for _, *pair in better[:NAMED] for name in pair)
+    return Finding("swap", "clear" if better else "unclear", who, tally={"swaps": len(better)})
 
 
-def _either(names: Sequence[str]) -> str:
-    """a, b or c; of many the first three."""
-    some = [brief(name, 40) for name in names[:3]]
-    last = f"{len(names) - 2} others" if len(names) > 3 else some[-1]
-    return " or ".join([", ".join(some[: min(len(names), 3) - 1]), last]) if len(some) > 1 else last
-
-
-def _of_all(found: Comparison, pairs: Sequence[Difference]) -> Finding:
-    values = {r.model: r.value for r in found.ranks if r.measure == pairs[0].measure}
+def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
+    measure = pairs[0].measure
+    values = {r.model: r.value for r in comparison.ranks if r.measure == measure}
     order = sorted(values, key=values.__getitem__)
-    low, high = order[0], order[-1]
-    what = IN_SENTENCES[pairs[0].measure]
-    clear = [d for d in pairs if d.clear_sign(found.level)]
-    span = f"{what} {risk(values[low])} to {risk(values[high])}"
-    count = (
-        f"{len(clear)} of {len(pairs)} pairs {'differs' if len(clear) == 1 else 'differ'} clearly"
-    )
+    clear = [d for d in pairs if d.clear_sign(comparison.level)]
+    sure: Sure = "clear" if clear else "unclear"
     if not clear and all(d.low is None for d in pairs):
-        text = f"{len(values)} models: {span}; these contexts cannot tell whether they differ."
-        return Finding("models", text, "cannot tell")
-    if not clear:
-        text = f"No difference between the {len(values)} models is clear: {span}."
-        return Finding("models", text, "unclear", values[high] - values[low], unit=pairs[0].measure)
-    ends = any({d.a, d.b} == {low, high} for d in clear)
-    named = f"{brief(low, 40)} has the lowest, {brief(high, 40)} the highest {what}"
-    if not ends:
-        named = f"which has the lowest {what} is not clear"
-    text = f"Of {len(values)} models ({span}), {named}; {count}."
-    return Finding("models", text, "clear", values[high] - values[low], unit=pairs[0].measure)
+        sure = "cannot tell"
+    words = {"because": ""}
+    if any({d.a, d.b} == {order[0], order[-1]} for d in clear):
+        words |= {"lowest": order[0], "highest": order[-1]}
+    return Finding(
+        "models",
+        sure,
+        tuple(values),
+        tally={"clear": len(clear), UNDECIDED: len(pairs) - len(clear)},
+        numbers={"lowest": Estimate(values[order[0]]), "highest": Estimate(values[order[-1]])},
+        words=words,
+    )
+
+
+def not_comparable(names: Sequence[str], values: Sequence[float], because: str) -> Finding:
+    """That several runs cannot be compared, and why."""
+    numbers = {"lowest": Estimate(min(values)), "highest": Estimate(max(values))}
+    return Finding(
+        "models", "cannot tell", tuple(names), numbers=numbers, words={"because": because}
+    )

@@ -42,7 +42,7 @@ def favourable(run: Run) -> int | None:
     return names.index(name) if name in names else None
 
 
-def group_text(run: Run, group: str) -> str:
+def group_name(run: Run, group: str) -> str:
     """A group as a sentence writes it ("a Black man"), as far as that is known."""
     topic = find_topic(run.record)
     if topic is None or group not in topic.group_names:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
+from scipy.special import stdtrit
 
 from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components, risk_of_dice
@@ -16,7 +17,7 @@ from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.align import ComparisonOptions, compare_runs
 from clinometer.runs.answers import answered_groups, other_record
-from clinometer.runs.findings import Finding, run_findings
+from clinometer.runs.findings import run_findings
 from clinometer.runs.folder.folder import (
     LABEL,
     RunFolder,
@@ -33,6 +34,7 @@ from clinometer.runs.folder.record import (
 )
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
+from clinometer.runs.sentences import Finding
 from clinometer.runs.settings import AuditSettings
 
 if TYPE_CHECKING:
@@ -135,16 +137,16 @@ class Run:
         """Which groups lean clearly, and to what, in the order of the topic.
 
         On average at most one minus `level` of the groups on this list do not belong there. Of
-        repeated scores, those whose steady lean is clear in the split of their variance.
+        repeated scores, those whose steady lean is clear in the split of their variance, with its
+        interval. An interval excludes 0 exactly where the lean is clear.
         """
         settings, p, split = self.record.settings, self.preferences, self.record.components
         known = self.record.model.kind == "reference" or p.exact(settings.population)
         leans = p.leans(level=settings.level, clusters=settings.clusters, known=known)
         if split is None or not p.grid.relative or not p.grid.criterion.points:
             return leans
-        steady = {one.group for one in split.clear_groups()}
         return tuple(
-            replace(one, category=one.favoured if one.group in steady else None) for one in leans
+            _steady(lean, split, p.categories[-1], p.grid.criterion.length) for lean in leans
         )
 
     @cached_property
@@ -212,6 +214,24 @@ class Run:
         record, tables = folder.read_finished()
         preferences = stored_preferences(record, tables)
         return cls(record, preferences, stored_report(record, tables, preferences), folder.path)
+
+
+def _steady(lean: GroupLean, split: Components, top: str, length: float) -> GroupLean:
+    """The lean of a group as the split of the variance has it; its interval is widened for all
+    groups (Student's t)."""
+    part = {group.group: group for group in split.groups}.get(lean.group)
+    if lean.lean is None or part is None:
+        return lean
+    category = lean.favoured if part in split.clear_groups() else None
+    if part.low is None or part.high is None:
+        return replace(lean, category=category, low=None, high=None)
+    alpha, n = 1 - (split.lean.level or 0.95), max(split.contexts - 1, 1)
+    wider = stdtrit(n, 1 - alpha / (2 * len(split.groups))) / stdtrit(n, 1 - alpha / 2)
+    away = part.lean[0] if lean.favoured == top else -part.lean[0]
+    reach = float(wider) * (part.high - part.low) / 2 / length
+    middle = away / length
+    ends = min(middle - reach, lean.lean), max(middle + reach, lean.lean)
+    return replace(lean, category=category, low=ends[0], high=ends[1]).decided()
 
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:

@@ -26,9 +26,8 @@ from clinometer.report.reliability import is_reliability_run, reliability_story,
 from clinometer.report.sentences import lede, sentences
 from clinometer.report.summary import chips
 from clinometer.runs import Run
-from clinometer.runs import compare as compare_runs
-from clinometer.runs.findings import Finding, comparison_findings
-from clinometer.runs.nouns import noun_of
+from clinometer.runs.compare import compared
+from clinometer.runs.sentences import Finding
 from clinometer.web.app import Pages, add_static, link, new_app
 from clinometer.web.runs_index import READABLE, RUNNING, Entry, OpenedRun, RunsIndex
 
@@ -133,12 +132,11 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
         runs = [index.open(name).run for name in names]
-        problem, compared = "", []
+        problem, shown = "", []
         findings: tuple[Finding, ...] = ()
         try:
-            found = compare_runs(*runs, align="common")
-            compared = tables.comparison_tables(found)
-            findings = comparison_findings(found, noun=noun_of(runs[0])[0])
+            both = compared(runs, align="common")
+            shown, findings = tables.comparison_tables(both.comparison), both.findings
         except ClinometerError as error:
             problem = str(error)
         return pages(
@@ -147,7 +145,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             runs=runs,
             problem=problem,
             findings=findings,
-            tables=compared,
+            tables=shown,
             live="",
         )
 

@@ -41,8 +41,8 @@ UNMEASURABLE = "unmeasurable"
 
 
 class TopicRecord(RecordPart):
-    """The topic: the number of its groups, and all of its words. `shown_as` says of each group
-    whether a name or a description stands for it, where the list of groups knows."""
+    """The topic: the number of its groups, and all of its words. `people` has what the list of
+    groups says about each: gender, ethnicity, and whether it is shown as a name or described."""
 
     name: str
     title: str = ""
@@ -54,7 +54,7 @@ class TopicRecord(RecordPart):
     readout: dict[str, Any] | None = None
     shared: Literal["split", "drop"] = "split"
     left_out: list[str] = Field(default_factory=list)
-    shown_as: list[str] = Field(default_factory=list)
+    people: dict[str, list[str]] = Field(default_factory=dict)
 
 
 class ContextsRecord(RecordPart):
@@ -420,7 +420,7 @@ def new_record(
             reference=reference,
             shared=topic.shared,
             left_out=list(topic.left_out),
-            shown_as=_shown_as(topic),
+            people=_people(topic),
         ),
         contexts=context_record(contexts),
         scoring=settings.scoring(),
@@ -430,9 +430,9 @@ def new_record(
     )
 
 
-def _shown_as(topic: Topic) -> list[str]:
-    shown = [group.parts.get("shown_as", "") for group in topic.groups]
-    return shown if any(shown) else []
+def _people(topic: Topic) -> dict[str, list[str]]:
+    columns = dict.fromkeys(name for group in topic.groups for name in group.parts)
+    return {name: [group.parts.get(name, "") for group in topic.groups] for name in columns}
 
 
 def context_record(contexts: ContextSet) -> ContextsRecord:
