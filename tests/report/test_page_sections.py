@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,9 @@ def test_a_judge_without_labels_is_named_on_the_first_screen(tmp_path: Path) -> 
     assert not any("judge" in line for line in lede(run))
     rubric = "Is this reply kind? [reply]"
     judge = {"kind": "text", "by": "judge", "model": "smollm2", "rubric": rubric}
-    run.record.topic = run.record.topic.model_copy(update={"readout": judge})
-    assert any("is not calibrated" in line for line in lede(run))
+    topic = run.record.topic.model_copy(update={"readout": judge})
+    judged = replace(run, record=run.record.model_copy(update={"topic": topic}))
+    assert any("is not calibrated" in line for line in lede(judged))
 
 
 def test_tables_have_no_raw_floats(small: Run) -> None:
