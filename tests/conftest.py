@@ -68,6 +68,7 @@ LONG = {
     "tests/test_commands_page.py": "every command of the reference, run as printed",
     "tests/test_docs_papers.py::test_every_command_runs": "every command of the page on the papers",
     "tests/test_wheels.py": "wheels, built and tried in separate environments",
+    "tests/test_cluster.py::test_executors": "datatrove's executors, the local one and Ray's",
     "tests/web/test_viewer_browser.py": "the viewer in a browser, at every size",
     "tests/web/annotation/test_pages_browser.py": "annotation in a browser, at every size",
     "tests/web/annotation/test_pages_crowd.py": "many annotators at once",

@@ -12,7 +12,7 @@ import typer
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.cost import confirm_cost
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import Given, grouped, topic_of, typed_names
+from clinometer.cli.options import SHARD, Given, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
 from clinometer.display.text import visible
@@ -23,6 +23,7 @@ from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
 from clinometer.settings import with_settings
+from clinometer.shards import Shard
 from clinometer.storage.untrusted import folder_name
 
 #: In front of a file name given as --topic.
@@ -97,6 +98,7 @@ def audit_command(
             advanced=True,
         ),
     ] = False,
+    shard: SHARD = None,
 ) -> None:
     """Score every group in every context with models, and measure their risks.
 
@@ -119,6 +121,8 @@ def audit_command(
         raise SettingsError("models: expected each model once, found one twice")
     if not asked_models:
         raise SettingsError("models: expected at least one; see clinometer list models")
+    alone = len(asked_models) == 1
+    asked_models = [*Shard.parse(shard).part(asked_models)] if shard else asked_models
     benchmark = topic.startswith(BBQ)
     ways: list[tuple[str, dict[str, Any]]]
     if benchmark:
@@ -150,8 +154,7 @@ def audit_command(
         if out is None:
             planned = None if plan is None else plan.settings
             return default_folder(RUNS, model, chosen_topic, contexts, planned=planned, **way)
-        alone = len(asked_models) == len(ways) == 1
-        return out if alone else out / (folder_name(model) + suffix)
+        return out if alone and len(ways) == 1 else out / (folder_name(model) + suffix)
 
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []

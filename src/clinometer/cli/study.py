@@ -32,6 +32,7 @@ from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
 from clinometer.settings import option, option_of, values_from_texts
+from clinometer.shards import Shard
 from clinometer.studies.toxicity import Training
 from clinometer.topics import load_topic
 
@@ -67,6 +68,12 @@ class Study:
         False, "--plan", help="Print what the study would score and how long it takes, and exit."
     )
     fresh: bool = option(False, help="Start over instead of reusing scores in the folder.")
+    shard: str | None = option(
+        None,
+        help="Do part I of N of the audits, counted from 0 (0/8), and stop: the same command "
+        "without it has the findings.",
+        advanced=True,
+    )
     json_output: bool = option(False, "--json", help="Print one JSON object instead of a table.")
 
     def folder(self, study: str) -> Path:
@@ -92,7 +99,7 @@ class Study:
 _QUESTION = ("topic", "contexts")
 _LOADED = ("device", "load", "allow")
 _AUDIT = ("max_contexts", "download", *_LOADED, "seed")
-_OUTPUT = ("out", "only_plan", "fresh", "json_output")
+_OUTPUT = ("out", "only_plan", "fresh", "shard", "json_output")
 #: Of runs that are there already.
 VIEW = Annotated[Study, "out", "json_output"]
 
@@ -114,6 +121,10 @@ def carry_out(
     from clinometer.studies.framework import audit_all
 
     folder = output.folder(plan.study)
+    if output.shard is not None:
+        plan = replace(plan, audits=Shard.parse(output.shard).part(plan.audits))
+        if not plan.audits:
+            return
     if output.only_plan and output.json_output:
         print_json(plan.to_dict(folder))
     elif not output.json_output:
@@ -132,6 +143,10 @@ def carry_out(
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
     not_scored = [(planned.label, str(error)) for planned, error in failed]
+    if output.shard is not None:
+        for label, why in not_scored:
+            say(f"{label}: not scored: {why}")
+        return
     try:
         finish(replace(findings(results), not_scored=not_scored), output)
     finally:  # also where what is left is too little for the study

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -52,7 +54,31 @@ def open_model(
     require("scoring with a language model", "torch", "transformers")
     from clinometer.models.local.load import load_transformer
 
-    return load_transformer(spec, source, load=load, words=words)
+    question = (spec, load, words)
+    if _loaded is None:
+        return load_transformer(spec, source, load=load, words=words)
+    if _loaded.get("question") != question:
+        _loaded.clear()  # before the next one needs the memory
+        scorer = load_transformer(spec, source, load=load, words=words)
+        _loaded.update(question=question, scorer=scorer)
+    last: Scorer = _loaded["scorer"]
+    return last
+
+
+#: The model on this machine that was loaded last, and as what; None outside `loaded_once`.
+_loaded: dict[str, Any] | None = None
+
+
+@contextmanager
+def loaded_once() -> Iterator[None]:
+    """While this lasts, a model on this machine that is asked about several topics in turn is
+    loaded for the first and stays in memory."""
+    global _loaded  # noqa: PLW0603
+    before, _loaded = _loaded, {}
+    try:
+        yield
+    finally:
+        _loaded = before
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
