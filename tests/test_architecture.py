@@ -43,7 +43,7 @@ LAYERS = {
     "cli": 8,
     "__main__": 9,
 }
-MEET: set[tuple[str, str]] = set()
+MEET = {("readouts", "storage")}
 #: The only imports of a higher layer, each inside one method, so that `run.write_report(…)` and
 #: `run.view()` stand where people look for them: (importing module, method) -> imported package.
 UPWARD = {

@@ -9,9 +9,12 @@ import pytest
 
 from clinometer.errors import TopicError
 from clinometer.models.replies import open_reader, read_replies
+from clinometer.readouts.choice import read_choice
 from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
 from clinometer.readouts.score import ScoreReader
 from clinometer.readouts.tables import ScoreTable, parse_readout
+from clinometer.readouts.text import read_rating
+from clinometer.storage import untrusted
 from clinometer.storage.untrusted import NOTHING
 from clinometer.topics import Prompt
 
@@ -111,3 +114,56 @@ def test_a_wrong_table_is_one_line(table: dict[str, Any], said: str) -> None:
         reader_of(**table)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def by_pattern(pattern: str) -> ScoreReader:
+    return reader_of(kind="regex", pattern=pattern, scale=[0, 10])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a|a)*$",
+        "(a+)+$",
+        "(a*)*$",
+        "(?:a|aa)+$",
+        r"([a-z]+\s?)*$",
+        "a?" * 40 + "a" * 40,
+        "(a+a+)+b",
+    ],
+)
+def test_a_pattern_that_explodes_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(untrusted, "PATTERN_S", 1)
+    with pytest.raises(TopicError, match="not done after 1 second"):
+        by_pattern(pattern).read(["a" * 39 + "!"], [])
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "(" * 9000 + ")" * 9000])
+def test_a_broken_pattern_is_one_line(pattern: str) -> None:
+    with pytest.raises(TopicError, match="expected a regular expression") as caught:
+        by_pattern(pattern)
+    assert "\n" not in str(caught.value)
+
+
+def test_harmless_patterns_find_the_same_in_a_process_of_their_own() -> None:
+    said = ["Score: 7/10", "I'd say 3 / 10.", "none"]
+    assert by_pattern(r"(\d+)\s*/\s*10").numbers(said) == [7.0, 3.0, None]
+    assert by_pattern("([0-9]+)/").numbers(said) == [7.0, None, None]
+
+
+@pytest.mark.parametrize("piece", ['"..', "answer ", "<think></think>", '{"a":', "1 ", "a "])
+def test_long_replies_take_time_in_proportion(piece: str) -> None:
+    """Three megabytes; with their square it would be an hour."""
+    long = piece * (3_000_000 // len(piece))
+    assert read_choice(long, ["yes", "no"], labels="AB") < 0
+    assert read_rating(long, 5) <= 0
+    assert reader_of(kind="json", field="score", scale=[0, 10]).numbers([long]) == [None]
+
+
+def test_a_number_of_many_digits_is_off_the_scale() -> None:
+    digits = "7" * 5000
+    assert read_rating(digits, 5) == OTHER
+    assert read_choice(digits, ["1", "2"], labels="12") == OTHER
+    said = [digits, f'{{"score": {digits}}}', f'{{"score": "{digits}"}}']
+    for table in ({"kind": "number"}, {"kind": "json", "field": "score"}):
+        assert reader_of(**table, scale=[0, 10]).numbers(said) == [None] * 3

@@ -22,11 +22,10 @@ from itertools import permutations
 from clinometer.errors import ContextError, closest
 from clinometer.readouts.protocol import (
     ShownQuestion,
-    spoken,
+    answer,
     unread,
     whole_words,
     without_opening,
-    without_question,
 )
 from clinometer.readouts.tables import Labels
 
@@ -59,8 +58,7 @@ def read_choice(
     """
     others = tuple(map(tuple, spellings)) or ((),) * len(options)
     rules = _rules(tuple(options), tuple(labels), others)
-    said = spoken(reply).replace("’", "'")
-    rest = without_opening(without_question(said, question.replace("’", "'")))
+    rest = without_opening(answer(reply.replace("’", "'"), question.replace("’", "'")))
     while lead := _LEAD_IN.match(rest):
         rest = without_opening(rest[lead.end() :])
     found = rules.at_start(rest)

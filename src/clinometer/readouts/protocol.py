@@ -49,7 +49,9 @@ _MARKS = (
     ("<|channel|>analysis", "<|channel|>final<|message|>"),
 )
 _CONTROL = re.compile(r"<\|[a-z_]+\|>")
-_OPENING = re.compile(r"[\s\"'“”‘’«»„`(\[{<*_#…·—–-]+|\.{2,}")
+_OPENING = re.compile(r"(?:[\s\"'“”‘’«»„`(\[{<*_#…·—–-]|\.{2,})*+")
+#: Characters of a reply that are read; the rest of a longer one is not looked at.
+LONGEST = 100_000
 _REFUSALS = re.compile(
     r"(i['’]m|i am|i['’]m very|i am very)?\s*(so |really |terribly )?(sorry|unable to|afraid)\b"
     r"|(i['’]m|i am) not able to\b"
@@ -83,10 +85,8 @@ def without_opening(text: str) -> str:
     >>> without_opening(' "**Yes**"')
     'Yes**"'
     """
-    rest = text.lstrip()
-    while opening := _OPENING.match(rest):
-        rest = rest[opening.end() :]
-    return rest
+    opening = _OPENING.match(text)
+    return text[opening.end() :] if opening else text
 
 
 def without_question(reply: str, question: str) -> str:
@@ -95,6 +95,11 @@ def without_question(reply: str, question: str) -> str:
     if question and rest.casefold().startswith(question.casefold()):
         rest = rest[len(question) :]
     return rest
+
+
+def answer(reply: str, question: str) -> str:
+    """What a reply says, without thinking and the question; of a long one the beginning."""
+    return without_question(spoken(reply), question)[:LONGEST]
 
 
 def whole_words(texts: Sequence[str]) -> re.Pattern[str]:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clinometer.readouts.protocol import OTHER, ShownQuestion, spoken, unread, without_question
+from clinometer.errors import TopicError
+from clinometer.readouts.protocol import OTHER, ShownQuestion, answer, spoken, unread
 from clinometer.readouts.tables import JsonTable, RegexTable, ScoreTable
 from clinometer.readouts.text import SCALE
+from clinometer.storage.untrusted import found_by
 
-#: Of a longer reply only the beginning is searched.
-_LONGEST = 100_000
 #: Objects that are looked for in a reply.
 _MOST_OBJECTS = 1000
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w])")
@@ -30,7 +30,6 @@ class ScoreReader:
 
     def __init__(self, table: ScoreTable, attributes: Mapping[str, tuple[str, ...]]) -> None:
         self.table = table
-        self._pattern = re.compile(table.pattern) if isinstance(table, RegexTable) else None
         self._category = {
             word.casefold(): i for i, words in enumerate(attributes.values()) for word in words
         }
@@ -65,17 +64,18 @@ class ScoreReader:
     def _found(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[list[Any]]:
         """What may be the answer in each reply."""
         questions = [question.text for question in shown] or [""] * len(replies)
-        return [
-            self._one(without_question(spoken(reply), question)[:_LONGEST])
-            for reply, question in zip(replies, questions, strict=True)
-        ]
-
-    def _one(self, reply: str) -> list[Any]:
+        said = [answer(reply, asked) for reply, asked in zip(replies, questions, strict=True)]
         if isinstance(self.table, JsonTable):
-            return fields(reply, self.table.field)
-        if self._pattern is not None:
-            return [match[self._pattern.groups] for match in self._pattern.finditer(reply)]
-        return _NUMBER.findall(SCALE.sub(" ", reply))
+            return [fields(reply, self.table.field) for reply in said]
+        if isinstance(self.table, RegexTable):
+            try:
+                return found_by(self.table.pattern, said)
+            except ValueError as exc:
+                raise TopicError(
+                    f"readout.pattern: {self.table.pattern!r}: {exc}; write it without repeats "
+                    "inside of repeats"
+                ) from exc
+        return [_NUMBER.findall(SCALE.sub(" ", reply)) for reply in said]
 
 
 def fields(reply: str, path: str) -> list[Any]:

@@ -231,9 +231,10 @@ class RegexTable(ScoreTable):
         super().check(attributes)
         try:
             groups = re.compile(self.pattern).groups
-        except re.error as exc:
+        except (re.error, OverflowError, RecursionError) as exc:
             raise TopicError(
-                f"readout.pattern: expected a regular expression, found {self.pattern!r}: {exc}"
+                "readout.pattern: expected a regular expression, found "
+                f"{self.pattern[:99]!r}: {exc}"
             ) from exc
         if groups > 1:
             raise TopicError(

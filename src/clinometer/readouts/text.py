@@ -10,10 +10,10 @@ from clinometer.errors import TopicError
 from clinometer.readouts.protocol import (
     OTHER,
     ShownQuestion,
+    answer,
     spoken,
     unread,
     whole_words,
-    without_question,
 )
 
 
@@ -34,7 +34,7 @@ class WordCountReader:
         return [self._one(r, s) for r, s in zip(replies, shown, strict=True)]
 
     def _one(self, reply: str, shown: ShownQuestion) -> int:
-        said = without_question(spoken(reply), shown.text)
+        said = answer(reply, shown.text)
         counts = [len(pattern.findall(said)) for pattern in self._patterns]
         most = max(counts)
         if most and counts.count(most) == 1:
@@ -82,12 +82,13 @@ def read_rating(reply: str, scale: int, *, question: str = "") -> int:
     >>> [read_rating(reply, 5) for reply in said]
     [3, 3, 1, -1, -1, -1, -3, -2]
     """
-    rest = without_question(spoken(reply), question)
+    rest = answer(reply, question)
     numbers = set(_NUMBER.findall(SCALE.sub(" ", rest)))
     if len(numbers) != 1:
         return OTHER if numbers else unread(rest)
     number = numbers.pop()
-    return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= scale else OTHER
+    steps = {str(step) for step in range(1, scale + 1)}
+    return int(number) - 1 if number in steps else OTHER
 
 
 @dataclass(frozen=True)

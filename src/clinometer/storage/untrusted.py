@@ -455,6 +455,37 @@ def limited(work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024
     return data[1:].decode()
 
 
+#: What makes a pattern search: repeats (but not the mark of a group, (?:…), alternatives, and
+#: references to a group.
+_SEARCHES = re.compile(r"(?<!(?<!\\)\()[*+?{]|\||\\[1-9]|\(\?P=")
+#: The steps of one repeat grow with the square of a text; this many take a few seconds.
+_MOST_STEPS = 10**9
+#: Seconds that a pattern of others may take for all texts at once.
+PATTERN_S = 20
+
+
+def found_by(pattern: str, texts: Sequence[str]) -> list[list[str | None]]:
+    """What a pattern of others finds in each text: its group 1, or all of it where it has none.
+
+    A pattern with several repeats can take for ever on a short text, so that it is `limited`.
+
+    >>> found_by("score: ([0-9]+)", ["score: 7, score: 8", "none"])
+    [['7', '8'], []]
+    """
+    compiled = re.compile(pattern)
+
+    def find() -> list[list[str | None]]:
+        return [[match[compiled.groups] for match in compiled.finditer(text)] for text in texts]
+
+    steps = sum(len(text) ** 2 for text in texts)
+    if len(_SEARCHES.findall(pattern)) <= 1 and steps <= _MOST_STEPS:
+        return find()
+    found: list[list[str | None]] = json.loads(
+        limited(lambda: json.dumps(find()), seconds=PATTERN_S)
+    )
+    return found
+
+
 #: Bytes that limited work may give.
 _MOST_SAID = 8 << 20
 

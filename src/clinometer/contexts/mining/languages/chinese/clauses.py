@@ -10,6 +10,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
+from typing import Any
 
 from clinometer.contexts.mining.languages.shared import Dropped, drop_if, read_lexicon, word_list
 
@@ -286,20 +287,24 @@ def _opening(clause: str) -> tuple[str, str]:
 @cache
 def _dictionary() -> Set[str]:
     """Words that jieba knows; it guesses others, such as foreign names, and their class."""
-    segmenter().initialize()
-    freq: dict[str, int] = segmenter().dt.tokenizer.FREQ
+    freq: dict[str, int] = segmenter().tokenizer.FREQ
     return {word for word, count in freq.items() if count}
 
 
 @cache
-def segmenter():  # type: ignore[no-untyped-def]
-    """jieba with word classes, loaded when the first clause is segmented."""
-    import logging
+def segmenter() -> Any:
+    """jieba with word classes, loaded when the first clause is segmented.
+
+    Its dictionary is built from its own list of words, in less than a second: jieba by itself would
+    take what anybody left as jieba.cache in the folder for temporary files.
+    """
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # jieba imports pkg_resources, which warns
         import jieba
         import jieba.posseg
-    jieba.setLogLevel(logging.ERROR)
-    return jieba.posseg
+    words = jieba.Tokenizer()
+    words.FREQ, words.total = words.gen_pfdict(words.get_dict_file())
+    words.initialized = True
+    return jieba.posseg.POSTokenizer(words)
