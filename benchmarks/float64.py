@@ -120,7 +120,9 @@ def audited(folder: Path, topic: Topic, contexts: ContextSet) -> tuple[cm.Run, A
             device="cpu",
         )
         bounds = np.empty(len(topic) * len(contexts))
-        for cells, scores in RunFolder(Path(out)).read_scores(words=len(topic.words)):
+        for cells, scores in RunFolder(Path(out)).read_scores(
+            words=len(topic.words), cells=len(bounds)
+        ):
             bounds[cells] = scores.skipped / np.exp(scores.log_coverage)
     return run, bounds.reshape(len(topic), len(contexts))
 

@@ -101,9 +101,8 @@ def test_every_command_of_the_page_runs(
         given = [
             re.sub(r"http://127\.0\.0\.1:8080", server, shown)
             for word in words[1:]
-            for shown in (
-                sorted(map(str, Path().glob(word))) if "*" in word else [word]
-            )  # as the shell does
+            # as the shell does
+            for shown in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
         ]
         result = clinometer(*given, *FEWER.get(named(words), ()))
         assert result.status == 0, (words, result.err)

@@ -211,6 +211,7 @@ def test_single_replies_without_a_number_are_counted(tmp_path: Path, score: str)
         ([{**row, "score": "good"} for row in rows()], "expected a number as score, found 'good'"),
         ([*rows(), *rows()], "expected each repetition once, found '0' again"),
         ([{"model": "m", "score": 1}], "expected the field 'group'"),
+        (list(rows([f"m{i}" for i in range(1001)], 1, 1, 2)), "found 1,001"),
         ([{**row, "score": i / 7} for i, row in enumerate(rows(contexts=30))], "--set step=0.1"),
     ],
 )
@@ -222,6 +223,24 @@ def test_tables_that_cannot_be_are_one_line(
         imported(table)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_column_twice_is_refused(tmp_path: Path, name: str) -> None:
+    """csv takes the last one, and Parquet any: all groups could be given the answers of one."""
+    columns = [[str(row[c]) for row in rows()] for c in (*COLUMNS, "group")]
+    if name.endswith(".csv"):
+        lines = [",".join(line) for line in zip(*columns, strict=True)]
+        (tmp_path / name).write_text("\n".join([",".join((*COLUMNS, "group")), *lines]))
+    else:
+        pq.write_table(pa.table(columns, names=[*COLUMNS, "group"]), tmp_path / name)
+    with pytest.raises(TableError, match="'group' twice"):
+        imported(tmp_path / name)
+
+
+def test_a_column_of_ids_is_no_column_of_groups(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="20,001"):
+        imported(written(tmp_path / "t.jsonl", rows(groups=20_001, contexts=1, n=1)))
 
 
 def test_unknown_axes_and_keys_are_refused(tmp_path: Path) -> None:

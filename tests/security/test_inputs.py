@@ -106,7 +106,12 @@ ODD_TEXTS = {
     "true and false": (ROWS.assign(p=[True, False] * 4).to_csv(index=False), "True"),  # R was 1
     "an open quote": ('"group,context,attribute,p\na,b,x,0.5\n"\n', "no group"),
     "a column of two lines": (ROWS.assign(**{"a\nb": 1}).to_csv(index=False), "a b"),
-    "a column twice": ("group,context,attribute,p,p\ng,c,a,1,0\ng,c,b,0,1\n", ""),
+    "a column twice": ("group,context,attribute,p,p\ng,c,a,1,0\ng,c,b,0,1\n", "'p' twice"),
+    "many groups": (
+        "group,context,attribute,p\n"
+        + "".join(f"g{i},c,{y},1\n" for i in range(20_001) for y in "ab"),
+        "20,001",
+    ),
 }
 
 

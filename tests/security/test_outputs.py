@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 import os
 import shutil
 import stat
 import threading
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.command import Clinometer
+from tests.report.made import made_run
 
 from clinometer.errors import InputError
+from clinometer.report.page import write_report
 from clinometer.storage.atomic import output_file
+from clinometer.storage.spreadsheet import csv_text, is_number
 
 #: Options that name a file to write; every command writes through the same two functions.
 WRITERS: dict[str, tuple[str, ...]] = {
@@ -135,3 +143,34 @@ def test_a_record_is_not_replaced_by_another(run: Path) -> None:
 def refused(action: Callable[[], None]) -> None:
     with pytest.raises(InputError, match="name another file"):
         action()
+
+
+class _Links(HTMLParser):
+    """Where the links of a page lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.places += [value or "" for name, value in attrs if tag == "a" and "href" in name]
+
+
+def test_names_lead_nowhere_and_no_file_for_spreadsheets_runs_them(tmp_path: Path) -> None:
+    """Names of models, groups, categories and columns: links stay on their page, and no cell or
+    head of a csv file, also of those in the page, begins like a formula."""
+    name = "javascript:alert(1)"
+    run = made_run(tmp_path / "run", groups=9, contexts=20, hostile=True, model=name)
+    write_report([run], tmp_path / "x.html")
+    links = _Links()
+    links.feed((tmp_path / "x.html").read_text(encoding="utf-8"))
+    data = [place.partition("base64,")[2] for place in links.places if place.startswith("data:")]
+    assert all(place.startswith(("#", "data:text/csv;base64,")) for place in links.places)
+    write_report([run], tmp_path / "x.csv")
+    frame = pd.DataFrame({"=cmd()": ["=cmd()", " @x"], "@y": ["-1.5", "+1+1"]})
+    texts = [base64.b64decode(one).decode() for one in data]
+    texts += [csv_text(frame), *(file.read_text("utf-8") for file in tmp_path.glob("x-*.csv"))]
+    cells = [cell for text in texts for row in csv.reader(io.StringIO(text)) for cell in row]
+    assert data
+    assert "'=cmd()" in cells
+    assert not [c for c in cells if c.startswith(tuple("=+-@\t\r")) and not is_number(c)]

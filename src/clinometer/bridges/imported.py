@@ -21,6 +21,7 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
+from clinometer.measure.frame import check_size
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
@@ -263,6 +264,7 @@ class SampleCells:
                 f"{', '.join(categories) or 'none'}"
             )
         shape = (len(groups), len(contexts))
+        check_size((*shape, len(categories)), f"mapping {self.mapping.name!r}")
         values = np.full((*shape, len(categories)), np.nan)
         coverage, answers = np.full(shape, np.nan), np.zeros(shape)
         weights = np.zeros(shape)

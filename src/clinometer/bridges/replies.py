@@ -35,6 +35,9 @@ MOST_SCORES = 201
 LARGEST_SCORE = 1e12
 """Beyond it the square of a score has no room for the digits of others."""
 
+MOST_RUNS = 1_000
+"""Models times axes of a table."""
+
 MOST_BYTES = 4 << 30
 """Of a text table, unpacked; rows are not kept."""
 
@@ -332,6 +335,11 @@ def import_replies(
     if not axes:
         known = ", ".join(sorted({a for _, a in keys}))
         raise TableError(f"{where}: --only: expected some of {known}; found {', '.join(only)}")
+    if len(keys) > MOST_RUNS:
+        raise TableError(
+            f"{where}: expected at most {MOST_RUNS:,} models and axes, each a run, found "
+            f"{len(keys):,}; are `model` and `axis` of the mapping columns of names?"
+        )
     several = len([k for k in keys if k[1] in axes]) > 1
     folders = folder_names([*axes, *models])
     for name, axis in keys:

@@ -37,7 +37,7 @@ from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
 from clinometer.settings import with_settings
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.spreadsheet import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,7 +265,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
         raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
     with output_file(path) as beside:
         if path.suffix == ".csv":
-            frame.map(no_formula).to_csv(beside, index=False)
+            beside.write_text(csv_text(frame), encoding="utf-8")
         else:
             frame.to_parquet(beside, index=False)
 

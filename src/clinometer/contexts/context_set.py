@@ -32,7 +32,7 @@ from clinometer.storage.atomic import output_file
 from clinometer.storage.record import RecordPart
 from clinometer.storage.rows import reading
 from clinometer.storage.spreadsheet import no_formula, without_quote
-from clinometer.storage.untrusted import MOST_RECORD, read_bytes, read_text
+from clinometer.storage.untrusted import MOST_RECORD, check_columns, read_bytes, read_text
 from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
 
@@ -354,7 +354,7 @@ class ContextSet:
         sidecar = _sidecar(path, shown=os.fspath(path))
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow([*COLUMNS, *self.extra])
+        writer.writerow([*COLUMNS, *map(no_formula, self.extra)])
         counts = map(write_count, self.counts)
         rows = zip(self.templates, counts, *self.extra.values(), strict=True)
         writer.writerows([no_formula(value) for value in row] for row in rows)
@@ -509,18 +509,21 @@ def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _header(row: list[str], *, where: str) -> list[str]:
-    header = [column.strip() for column in row]
+    header = [without_quote(column.strip()) for column in row]
     if "count" not in header:
         header = ["count" if column in _AS_COUNT else column for column in header]
+    try:
+        check_columns(header)
+    except ValueError as error:
+        raise ContextError(f"{where}: {error}") from error
     if "template" not in header:
         raise ContextError(
             f"{where}: expected the columns template and (if known) count, found "
             f"{', '.join(header)}; rename the column that holds the template to template, or put "
             "one sentence on each line of a .txt file"
         )
-    for column in header:
-        if not column or header.count(column) > 1:
-            raise ContextError(f"{where}: expected different column names, found {column!r} twice")
+    if "" in header:
+        raise ContextError(f"{where}: expected a name for every column, found none for one")
     return header
 
 

@@ -26,6 +26,21 @@ OPTIONAL = ("context_weight", "group_weight", "reference")
 MOST_VALUES = 100_000_000
 
 
+#: Groups of a table: what is said of each pair of them grows with their square.
+MOST_GROUPS = 20_000
+
+
+def check_size(shape: tuple[int, int, int], name: str) -> None:
+    """Refuse a table of others with more groups, or more combinations of group, context and
+    attribute, than a measurement has."""
+    if shape[0] > MOST_GROUPS or math.prod(shape) > MOST_VALUES:
+        raise TableError(
+            f"{name}: expected at most {MOST_GROUPS:,} groups and {MOST_VALUES:,} combinations of "
+            f"group, context and attribute, found {shape[0]:,} × {shape[1]:,} × {shape[2]:,}; is "
+            "a column full of ids?"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class FrameArrays:
     """What a table says, under the names that `Preferences` has for it; NaN in missing cells."""
@@ -67,11 +82,7 @@ def read_frame(
             "attribute a row with its p"
         )
     shape = (len(groups), len(contexts), len(categories))
-    if math.prod(shape) > MOST_VALUES:
-        raise TableError(
-            f"{name}: expected at most {MOST_VALUES:,} combinations of group, context and "
-            f"attribute, found {shape[0]:,} × {shape[1]:,} × {shape[2]:,}; is a column full of ids?"
-        )
+    check_size(shape, name)
     X, C, K = shape
     flat = np.ravel_multi_index((x, c, y), shape)
     _, first = np.unique(flat, return_index=True)

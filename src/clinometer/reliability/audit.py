@@ -32,7 +32,7 @@ from clinometer.reliability.variants.make import MadeVariants, VariantSettings, 
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.spreadsheet import csv_text
 from clinometer.storage.untrusted import read_json
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class BenchmarkFolder(Resumable):
         import pandas as pd
 
         file = self.statements_file
-        frame = pd.DataFrame([statement_row(s) for s in sources]).map(no_formula)
-        content = frame.to_csv(index=False).encode()
+        frame = pd.DataFrame([statement_row(s) for s in sources])
+        content = csv_text(frame).encode()
         digest = _digest(content)
         if not file.exists():
             self._write_statements(content)

@@ -21,7 +21,7 @@ from pydantic import Field
 from clinometer.models.texts.types import TextScores
 from clinometer.reliability.score import RankAgreement
 from clinometer.statistics.estimate import Estimate
-from clinometer.storage.parquet_parts import Parts, digest_of
+from clinometer.storage.parquet_parts import Parts, digest_of, sound
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.result_folder import ResultFolder
 from clinometer.storage.untrusted import folder_name
@@ -152,7 +152,18 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         return Parts(self.path / "scores" / folder)
 
 
-def _from_table(table: pa.Table) -> tuple[list[str], TextScores]:
+_SCHEMA = {
+    "key": pa.string(),
+    "log_prob": pa.float64(),
+    "tokens": pa.int64(),
+    "unknown": pa.int64(),
+    "problem": pa.string(),
+}
+
+
+def _from_table(table: pa.Table) -> tuple[list[str], TextScores] | None:
+    if not sound(table, _SCHEMA, nan=("log_prob",)):
+        return None
     log_prob, tokens, unknown = (table[name].to_numpy() for name in _COLUMNS[:-1])
     scores = TextScores(log_prob, tokens, unknown, tuple(table["problem"].to_pylist()))
     return table["key"].to_pylist(), scores

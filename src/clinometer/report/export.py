@@ -12,7 +12,7 @@ from clinometer.display.table import Cell, Table
 from clinometer.display.text import plain_records, visible
 from clinometer.errors import RunError, SettingsError
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.spreadsheet import csv_text
 
 if TYPE_CHECKING:
     from clinometer.report.figure import Figure
@@ -183,7 +183,7 @@ def _named(out: Path, key: str) -> Path:
 
 def to_csv(table: Table) -> bytes:
     """A table with full precision, as a spreadsheet may read it."""
-    return table.frame.map(no_formula).to_csv(index=False).encode("utf-8")
+    return csv_text(table.frame).encode("utf-8")
 
 
 def to_json(tables: Sequence[Table]) -> str:

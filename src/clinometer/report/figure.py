@@ -16,7 +16,7 @@ from clinometer.display.numbers import MEANINGS
 from clinometer.display.text import proper, visible
 from clinometer.extras import require
 from clinometer.report.charts.style import BESIDE, NARROW, OURS, PALETTE, WIDE, wrap_axis_title
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.spreadsheet import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,8 +70,8 @@ class Figure:
         """The numbers behind the chart as a CSV file in a data address; "" where it has none."""
         if self.table is None:
             return ""
-        csv = self.table.map(no_formula).to_csv(index=False)
-        return "data:text/csv;base64," + base64.b64encode(csv.encode()).decode()
+        data = base64.b64encode(csv_text(self.table).encode())
+        return f"data:text/csv;base64,{data.decode()}"
 
     def chart(self, width: int = WIDE) -> Any:
         """The chart alone, with title and caption in it: what a notebook shows."""

@@ -292,7 +292,7 @@ def _audit_model(
     grid = CellGrid(topic, audit.contexts, record.chunk_size)
     table = PreferenceTable(grid, counts)
     if folder:
-        for cells, scores in folder.read_scores(words=len(topic.words)):
+        for cells, scores in folder.read_scores(words=len(topic.words), cells=len(grid)):
             table.add(cells, scores)
     if not table.complete():
         scoring.fill(table, record)

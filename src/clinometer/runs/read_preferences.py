@@ -15,7 +15,7 @@ from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.correction import Sampling
 from clinometer.measure.frame import REQUIRED, FrameArrays, read_frame
-from clinometer.storage.untrusted import MOST_COLUMNS, open_text, read_parquet
+from clinometer.storage.untrusted import check_columns, open_text, read_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,11 +50,7 @@ def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
 
 def _check_separator(path: Path) -> None:
     line, header = next(_rows(path), (1, []))
-    if len(header) > MOST_COLUMNS:
-        raise TableError(
-            f"{path}: expected at most {MOST_COLUMNS:,} columns, found {len(header):,}; leave out "
-            "those that are not needed"
-        )
+    check_columns(header)
     for separator, name in _SEPARATORS.items():
         if len(header) == 1 and separator in header[0]:
             raise TableError(

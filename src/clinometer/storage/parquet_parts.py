@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -86,6 +87,38 @@ class Parts:
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
+
+
+def sound(
+    table: pa.Table,
+    schema: Mapping[str, pa.DataType],
+    *,
+    optional: Collection[str] = (),
+    nan: Collection[str] = (),
+) -> bool:
+    """Whether a part, which others may have written, has these columns and no more, each once, of
+    this type, without nulls, and without NaN but in the columns `nan`."""
+    names, wanted = table.column_names, set(schema)
+    if len({*names}) < len(names) or not wanted.difference(optional) <= {*names} <= wanted:
+        return False
+    return all(
+        table[name].type == schema[name]
+        and not any(
+            values.null_count
+            or (pa.types.is_floating(values.type) and name not in nan and _any_nan(values))
+            for column in table[name].chunks
+            for values in ((column, column.flatten()) if _is_list(column) else (column,))
+        )
+        for name in names
+    )
+
+
+def _is_list(column: pa.Array) -> bool:
+    return bool(pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type))
+
+
+def _any_nan(numbers: pa.Array) -> bool:
+    return bool(np.isnan(numbers.to_numpy(zero_copy_only=False)).any())
 
 
 def encode(table: pa.Table) -> bytes:

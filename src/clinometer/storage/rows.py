@@ -10,7 +10,14 @@ from typing import Any
 
 from clinometer.errors import InputError, TableError
 from clinometer.storage.spreadsheet import without_quote
-from clinometer.storage.untrusted import MOST_TABLE, MOST_TEXT, open_text, parse_json, read_parquet
+from clinometer.storage.untrusted import (
+    MOST_TABLE,
+    MOST_TEXT,
+    check_columns,
+    open_text,
+    parse_json,
+    read_parquet,
+)
 
 Row = dict[str, Any]
 
@@ -53,7 +60,9 @@ def read_rows(
             return
         with open_text(path, most=most) as stream:
             dialect = "excel-tab" if name.endswith(".tsv") else "excel"
-            for row in csv.DictReader(stream, dialect=dialect):
+            reader = csv.DictReader(stream, dialect=dialect)
+            check_columns(reader.fieldnames or ())
+            for row in reader:
                 yield {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
 
 

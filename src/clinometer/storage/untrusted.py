@@ -172,14 +172,23 @@ def read_frame(path: Path, **how: Any) -> pd.DataFrame:
 
     with open_text(path) as stream:
         try:
-            columns = len(next(csv.reader(stream), []))
+            check_columns(next(csv.reader(stream), []))
         except csv.Error as error:
             raise ValueError(f"not valid CSV: {error}") from error
-    if columns > MOST_COLUMNS:
-        raise ValueError(f"expected at most {MOST_COLUMNS:,} columns, found {columns:,}")
     with open_text(path) as stream:
         frame: pd.DataFrame = pd.read_csv(stream, **how)
     return frame
+
+
+def check_columns(names: Sequence[str]) -> None:
+    """Raise ValueError unless a table has a number of columns with an end, and each name once."""
+    if len(names) > MOST_COLUMNS:
+        raise ValueError(
+            f"expected at most {MOST_COLUMNS:,} columns, found {len(names):,}; leave out those "
+            "that are not needed"
+        )
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise ValueError(f"expected every column once, found {twice[0]!r} twice; rename one")
 
 
 def _unpacked(file: BinaryIO, path: Path) -> Any:
@@ -362,6 +371,7 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
             with pq.ParquetFile(file) as declared:
                 texts, nested = _check_declared(declared.metadata, path, most)
                 schema = declared.schema_arrow
+                check_columns(schema.names)
             file.seek(0)
             with pq.ParquetFile(file, read_dictionary=texts) as parquet:
                 table = _gathered(parquet, path, most) if nested else parquet.read()

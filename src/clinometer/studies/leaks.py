@@ -18,6 +18,7 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError
 from clinometer.runs import audit
 from clinometer.storage.atomic import output_file
+from clinometer.storage.spreadsheet import csv_text
 from clinometer.topics import Group, Topic
 
 #: Robust standard deviations from the set's rate beyond which a context is flagged.
@@ -53,7 +54,7 @@ class Leaks:
     def write(self, path: str | Path) -> None:
         """Write the flagged contexts as CSV."""
         with output_file(Path(path), error=TopicError) as beside:
-            self.flagged.to_csv(beside, index=False)
+            beside.write_text(csv_text(self.flagged), encoding="utf-8")
 
     def to_dict(self) -> dict[str, object]:
         """For JSON: the rate, and the flagged contexts."""

@@ -32,7 +32,8 @@ def draws(run: Run) -> list[tuple[str, ...]]:
     assert run.path is not None
     words = len(run.record.scored_words.words)
     found: dict[int, tuple[str, ...]] = {}
-    for cells, scores in RunFolder(run.path).read_scores(words=words):
+    n = run.preferences.values[:, :, 0].size
+    for cells, scores in RunFolder(run.path).read_scores(words=words, cells=n):
         assert scores.draws is not None
         found |= dict(zip(cells.tolist(), scores.draws, strict=True))
     return [found[cell] for cell in sorted(found)]

@@ -22,6 +22,8 @@ Changed = Callable[[str], Path]
         (("settings", "level"), "0.95", "settings.level: expected a number, found '0.95'"),
         (("settings", "level"), 95, "settings: level: expected a number above 0 and below 1"),
         (("summary", "R", "value"), None, "summary.R.value: expected a number, found None"),
+        (("usage",), {"tokens": -1}, "usage.tokens: expected"),
+        (("usage",), {"tokens": 10**27}, "usage.tokens: expected"),
         (("model",), "gpt2", "model: expected a table, found 'gpt2'"),
     ],
 )

@@ -28,9 +28,10 @@ from clinometer.measure.intervals import METHOD
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.models import WordScores
+from clinometer.readouts import UNREAD
 from clinometer.runs.folder.record import RunRecord
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.parquet_parts import Parts
+from clinometer.storage.parquet_parts import Parts, sound
 from clinometer.storage.result_folder import ResultFolder
 
 if TYPE_CHECKING:
@@ -63,14 +64,23 @@ class RunFolder(ResultFolder[RunRecord]):
         scores = WordScores.joined([scores for _, scores in scored])
         self.parts.write(int(cells[0]), score_table(cells, scores))
 
-    def read_scores(self, *, words: int, repair: bool = True) -> Iterator[Scored]:
-        """All parts as (cell numbers, scores).
+    def read_scores(self, *, words: int, cells: int, repair: bool = True) -> Iterator[Scored]:
+        """All parts as (cell numbers, scores), each of the run's `cells` at most once.
 
         A damaged part is removed, so that its cells are scored again; without `repair` it is an
         error.
         """
+        seen = np.zeros(cells, dtype=bool)
+
+        def read(table: pa.Table) -> Scored | None:
+            scored = scores_of(table, words=words)
+            if scored is None or (at := scored[0]).max(initial=0) >= cells or seen[at].any():
+                return None
+            seen[at] = True
+            return scored
+
         advice = None if repair else f"{self.repair} scores it again"
-        return self.parts.results(lambda table: scores_of(table, words=words), advice=advice)
+        return self.parts.results(read, advice=advice)
 
 
 def score_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
@@ -90,9 +100,22 @@ def score_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
 
 
 def scores_of(table: pa.Table, *, words: int) -> Scored | None:
-    """Cells and scores; None for a table with other columns or another number of words. The many
-    numbers, log-probabilities of words, stay the float32 that they are."""
-    if not {"cell", "log_probs", "log_coverage", "skipped"} <= set(table.column_names):
+    """Cells and scores; None for a table with other columns or another number of words, or a cell
+    twice. The many numbers, log-probabilities of words, stay the float32 that they are."""
+    number, every_word = pa.float32(), pa.list_(pa.float32(), words)
+    schema = {
+        "cell": pa.int64(),
+        "log_probs": every_word,
+        "log_coverage": number,
+        "skipped": number,
+        "log_upper": every_word,
+        "draws": pa.list_(pa.string()),
+        "unread": pa.list_(number, len(UNREAD)),
+    }
+    if not sound(table, schema, optional=("log_upper", "draws", "unread")):
+        return None
+    cells = table["cell"].to_numpy()
+    if len(np.unique(cells)) < len(cells) or cells.min(initial=0) < 0:
         return None
     scores = WordScores(
         **{
@@ -101,9 +124,7 @@ def scores_of(table: pa.Table, *, words: int) -> Scored | None:
             if field.name in table.column_names
         }
     )
-    if scores.log_probs.shape != (len(table), words):
-        return None
-    return table["cell"].to_numpy(), scores
+    return cells, scores
 
 
 def _field(column: pa.Array) -> Any:

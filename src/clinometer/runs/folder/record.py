@@ -299,7 +299,7 @@ class RunRecord(FolderRecord):
     words: WordsRecord | None = None
     protocol: ProtocolRecord | None = None
     cache: CacheRecord = CacheRecord()
-    usage: dict[str, int] = Field(default_factory=dict)
+    usage: dict[str, Annotated[int, Field(ge=0, lt=1 << 63)]] = Field(default_factory=dict)
     cost: CostRecord | None = None
     preference_bound: float = 0.0
     risk_bound: float | None = None

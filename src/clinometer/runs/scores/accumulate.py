@@ -201,7 +201,8 @@ def stored_cells(
         raise RunError(f"{run.model}: the run has no stored scores of words")
     X, C = run.preferences.values.shape[:2]
     n_cells = 0
-    for cells, scores in RunFolder(run.path).read_scores(words=len(words), repair=False):
+    stored = RunFolder(run.path).read_scores(words=len(words), cells=X * C, repair=False)
+    for cells, scores in stored:
         n_cells += len(cells)
         yield cells // C, cells % C, scores
     if n_cells != X * C:
