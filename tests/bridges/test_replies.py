@@ -260,12 +260,8 @@ def test_steadiness_is_said_once_and_only_where_replies_tell(tmp_path: Path) -> 
         table.append(dict(zip(COLUMNS, row, strict=True)))
     path = written(tmp_path / "t.jsonl", table)
     changes = {"score": "", "answer": "{score}", "categories": {"yes": ["True"], "no": ["False"]}}
-    for reference, kind, words in (
-        ("group-mean", "parts", "is the steady lean of groups"),
-        ({"yes": 0.5, "no": 0.5}, "steadiness", "cannot be told from so few replies"),
-    ):
+    for reference, kind in (("group-mean", "parts"), ({"yes": 0.5, "no": 0.5}, "steadiness")):
         (run,) = imported(path, changes={**changes, "reference": reference})
         assert run.risks.R.low is None
         said = [one for one in run.findings if one.kind in ("parts", "steadiness")]
         assert [one.kind for one in said] == [kind]
-        assert words in said[0].text

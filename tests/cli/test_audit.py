@@ -250,7 +250,6 @@ def test_decisions_of_a_local_model_with_a_report(
     result = clinometer(*command, "--out", "run")
     assert result.status == 0, result.err
     assert "of the probability is other" in result.out
-    assert "impact ratio" in result.out
     run = Run.load("run")
     assert run.record.topic.readout is not None
     assert run.record.floor is None

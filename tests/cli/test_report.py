@@ -104,9 +104,6 @@ def test_wrong_options_are_one_line(
         ((run.path, "--out", "x.pdf"), ".html, .md"),
         ((run.path, "--out", "x"), "no ending"),
         ((run.path, "--out", "x.md", "--interactive"), "interactive"),
-        ((run.path, "--sheet", "gdpr"), "nyc-ll144"),
-        ((run.path, run.path, "--sheet", "nyc-ll144"), "one run"),
-        ((run.path, "--sheet", "nyc-ll144", "--out", "x.html"), ".md"),
         ((tmp_path / "nothing",), "no such run folder"),
     ):
         done = clinometer("report", *wrong)

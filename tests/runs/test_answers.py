@@ -137,8 +137,6 @@ def test_rates_and_impact_ratios_of_known_models() -> None:
     # The groups take yes and no in turn.
     assert [row["rate"] for row in rows[:3]] == [1.0, 0.0, 1.0]
     assert [row["impact_ratio"] for row in rows[:3]] == [1.0, 0.0, 1.0]
-    (said,) = (one for one in run.findings if one.kind == "impact")
-    assert said.tally == {"below": 12, "undecided": 12}
     assert [one.value for one in run.findings[0].groups.values()] == [1.0, 0.0]
     even = audit("reference:unbiased", topic="hiring", max_contexts=4)
     assert even.findings[0].kind == "alike"
@@ -152,5 +150,4 @@ def test_ratings_have_a_mean() -> None:
 
 def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
     assert answer_columns(small) == {}
-    assert all(one.kind != "impact" for one in small.findings)
     assert "other" not in answered_groups(small)[0]

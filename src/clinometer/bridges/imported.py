@@ -211,6 +211,11 @@ class SampleCells:
         """Those seen so far."""
         return tuple(self._groups)
 
+    @property
+    def shared(self) -> bool:
+        """Whether a context was seen with two groups."""
+        return len(self._cells) > len(self._contexts)
+
     def place(self, fields: Mapping[str, Any], *, where: str) -> SamplePlace | None:
         """Where a sample with these fields belongs; one that the mapping does not want is counted
         and belongs nowhere."""

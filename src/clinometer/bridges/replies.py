@@ -362,6 +362,13 @@ def import_replies(
             if place.model == name and _edits(place, axis, mapping):
                 for reply, n in counts.items():
                     edits.add_reply(_edited(place), reply, n)
+        if len(cells.groups) > 1 and not cells.shared:
+            raise TableError(
+                f"{where}: expected replies about several groups in one context, found every "
+                "context with one group: nothing is the same but the person. Name the case in "
+                "`context` (--set context={case}); of decisions about people as they came, say "
+                "'clinometer import decisions TABLE --by COLUMNS --selected VALUE'"
+            )
         cells.left_out.update(table.left_out)
         runs.append(
             measured_import(

@@ -144,6 +144,7 @@ COMMANDS: CommandTable = {
             "lm-eval": ("imports:lm_eval_command", "Samples of lm-evaluation-harness"),
             "inspect": ("imports:inspect_command", "A log of Inspect: epochs are replies"),
             "replies": ("imports:replies_command", "Any table of replies: lean, swing and dice"),
+            "decisions": ("imports:decisions_command", "Decisions about people: rates by group"),
             "labels": ("imports:labels_command", "People's labels, to correct a run's judge"),
         },
         "Measure what others produced: tables, answers, logs, labels",

@@ -11,7 +11,7 @@ import typer
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import grouped
+from clinometer.cli.options import LEVEL, grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, risk_table, sentence
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
@@ -269,6 +269,58 @@ def replies_command(
         fresh=fresh,
     )
     _show(*runs, json_output=json_output)
+
+
+def decisions_command(
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="TABLE", help="One row per person: .csv, .tsv, .jsonl, .parquet."),
+    ],
+    by: Annotated[str, opt("The columns of groups, separated by commas: sex,race.")],
+    selected: Annotated[
+        str | None,
+        opt("The decision that counts: a value, or COLUMN=VALUE.", unset="--score instead"),
+    ] = None,
+    score: Annotated[
+        str | None, opt("The column of a score instead of a decision.", unset="--selected")
+    ] = None,
+    test_data: Annotated[str, opt("If the people were made up, why: the tables say so.")] = "",
+    level: LEVEL = AuditSettings.level,
+    out: Annotated[
+        Path | None,
+        opt("File for the tables: .md, .tex, .json or .csv.", "--out", "-o", unset="none"),
+    ] = None,
+    json_output: JSON = False,
+) -> None:
+    """Compare decisions about people as they came: rates and impact ratios by group.
+
+    Each column by itself, and all of them together. Nothing here tells a cause.
+    """
+    from clinometer.bridges.decisions import import_decisions
+    from clinometer.report.export import format_of, write_as
+
+    if out is not None and format_of(out) in ("html", "svg", "png"):
+        raise SettingsError(f"--out: expected .md, .tex, .json or .csv, found {out}")
+    columns = [name.strip() for name in by.split(",") if name.strip()]
+    made = import_decisions(
+        table, by=columns, selected=selected, score=score, test_data=test_data, level=level
+    )
+    if json_output:
+        print_json(made.to_dict())
+    else:
+        for text in made.sentences():
+            sentence(text)
+        for one in made.tables():
+            shown = TerminalTable(one.title)
+            for column in one.combined():
+                (shown.add_text if column.is_text else shown.add_numbers)(column.heading)
+            for row in one.rows():
+                shown.add_row(*(f"{c.text} ({c.interval})" if c.interval else c.text for c in row))
+            shown.print(console())
+    if out is not None:
+        written = write_as(out, page=str, tables=made.tables, figures=list)
+        stream = sys.stderr if json_output else sys.stdout
+        stream.write(f"Wrote {', '.join(map(str, written))}\n")
 
 
 def _show(*runs: Run, json_output: bool) -> None:

@@ -30,14 +30,6 @@ def report_command(
             unset="report.html",
         ),
     ] = None,
-    sheet: Annotated[
-        str | None,
-        opt(
-            "Write only this table about one run: nyc-ll144, the arithmetic of New York City's "
-            "Local Law 144 on word preferences.",
-            unset="the whole report",
-        ),
-    ] = None,
     interactive: Annotated[
         bool,
         opt(
@@ -56,9 +48,6 @@ def report_command(
     from clinometer.runs.align import resampling_note
     from clinometer.runs.folder.recover import require_some
 
-    if sheet is not None:
-        _write_sheet(runs, sheet, out)
-        return
     target = out or Path("report.html")
     form = format_of(target)  # refused before a run is read
     if any(is_reliability_run(path) for path in runs):
@@ -74,22 +63,6 @@ def report_command(
     if form in ("html", "svg", "png"):
         extras = factor_extras(opened, risks=form != "html")
     _say(write_report(opened, target, extras=extras, interactive=interactive), target, runs[0])
-
-
-def _write_sheet(runs: list[Path], sheet: str, out: Path | None) -> None:
-    from clinometer.report.export import format_of, write_as
-    from clinometer.report.tables import SHEETS
-    from clinometer.runs import Run
-
-    if sheet not in SHEETS:
-        raise SettingsError(f"--sheet: expected {', '.join(SHEETS)}; found {sheet!r}")
-    if len(runs) != 1:
-        raise SettingsError(f"--sheet: expected one run, found {len(runs)}; write a sheet of each")
-    target = out or Path(f"{sheet}.md")
-    if format_of(target) in ("html", "svg", "png"):
-        raise SettingsError(f"--sheet: expected .md, .tex, .json or .csv, found {target}")
-    table = SHEETS[sheet](Run.load(runs[0]))
-    _say(write_as(target, page=str, tables=lambda: [table], figures=list), target, runs[0])
 
 
 def _write_reliability(runs: list[Path], target: Path) -> None:

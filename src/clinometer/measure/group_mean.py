@@ -53,9 +53,8 @@ def group_mean(
 def impact_ratios(rates: FloatArray) -> FloatArray:
     """The rate of each group over that of the best treated one, [X]; NaN for missing groups.
 
-    1 for the group with the highest rate. Below 0.8 is what the US "four-fifths rule" takes as a
-    sign of adverse impact in selection; here it describes a model's answers and nothing else. All
-    NaN where no group has the answer at all.
+    1 for the group with the highest rate; all NaN where no group has the answer at all. It has no
+    interval: the lowest of many groups is low by chance alone.
 
     >>> impact_ratios(np.array([0.5, 0.4, np.nan])).tolist()
     [1.0, 0.8, nan]

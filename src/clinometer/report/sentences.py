@@ -78,7 +78,6 @@ def lede(run: Run) -> tuple[str, ...]:
         "steady",
         "shared",
         "other",
-        "impact",
     )
     return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
 

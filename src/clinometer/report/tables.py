@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
-from clinometer.measure import Comparison, Estimate, Preferences
+from clinometer.measure import Comparison, Estimate
 from clinometer.measure.comparison import Difference
-from clinometer.measure.distribution import weighted_quantile
 from clinometer.measure.factors import factor_notes, resampled
 from clinometer.report.cell_statistics import CellStatistics, context_weights
 from clinometer.report.figures import reference_rows, risk_rows
@@ -221,63 +218,3 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _setting(value: Any) -> str:
     """A value of run.json, which has every digit."""
     return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-# --- Scoring rates and impact ratios as 6 RCNY § 5-300 defines them, of cells instead of people
-
-
-@dataclass(frozen=True)
-class ImpactRatio:
-    """scoring_rate: weighted share of the cells in which the category is above the median."""
-
-    category: str
-    scoring_rate: float
-    ratio: float
-
-
-def impact_ratios(preferences: Preferences) -> list[ImpactRatio]:
-    """Each category against the one that is above the median most often.
-
-    A cell (group, context) stands in the place of an individual, once for each category, with the
-    preference as its score and the weights of group and context. The median is that of all scores;
-    a score that equals it is not above it. No category above the median gives no ratios.
-
-    >>> from clinometer.measure import Preferences
-    >>> p = np.array([[[0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]])
-    >>> of = Preferences(p, ("x",), ("a", "b", "c"), ("m", "f"), np.ones(3), np.ones(1))
-    >>> [(r.category, round(r.scoring_rate, 3), r.ratio) for r in impact_ratios(of)]
-    [('m', 0.667, 1.0), ('f', 0.333, 0.5)]
-    """
-    values = preferences.values
-    weights = np.asarray(preferences.context_weights, dtype=float)
-    cells = weights if weights.ndim == 2 else np.broadcast_to(weights, values.shape[:2])
-    cells = cells * np.asarray(preferences.group_weights, dtype=float)[:, None]
-    seen = ~np.isnan(values).any(axis=2)
-    scores, w = values[seen], cells[seen]
-    if not w.sum() > 0:
-        return []
-    middle = weighted_quantile(scores.ravel(), 0.5, weights=np.repeat(w, scores.shape[1]))
-    rates = ((scores > middle) * w[:, None]).sum(axis=0) / w.sum()
-    top = float(rates.max())
-    if top == 0:
-        return []
-    return [
-        ImpactRatio(name, float(rate), float(rate) / top)
-        for name, rate in zip(preferences.categories, rates, strict=True)
-    ]
-
-
-def impact_ratio_table(run: Run) -> Table:
-    """The ratios of a run, and what they are not."""
-    rows = [(r.category, r.scoring_rate, r.ratio) for r in impact_ratios(run.preferences)]
-    frame = pd.DataFrame(rows, columns=["category", "scoring_rate", "impact_ratio"])
-    note = (
-        f"{run.model}: the arithmetic of 6 RCNY § 5-300 (New York City, adopted 6 April 2023) on "
-        "cells of a group and a context. No candidate was scored, the rules set no limit for the "
-        "ratio, and this is no bias audit in the sense of Local Law 144."
-    )
-    return Table("nyc-ll144", "Impact ratios of word preferences", frame, note)
-
-
-#: Tables that are written only where one is asked for.
-SHEETS = {"nyc-ll144": impact_ratio_table}

@@ -109,10 +109,6 @@ def _why(record: RunRecord, share: float) -> str:
 # --- Rates, impact ratios and ratings of groups ---------------------------------------------------
 
 
-FOUR_FIFTHS = 0.8
-"""The impact ratio below which the US "four-fifths rule" looks more closely."""
-
-
 def answered_groups(run: Run) -> list[dict[str, Any]]:
     """The rows of the groups; of a topic with a readout also what they are answered.
 

@@ -25,7 +25,7 @@ from clinometer.measure.comparison import Difference
 from clinometer.measure.components import Components, Placebo
 from clinometer.measure.correction import POPULATIONS, in_words
 from clinometer.measure.leaning import GroupLean
-from clinometer.runs.answers import FOUR_FIFTHS, answer_columns, mean_preferences
+from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
     context_noun,
@@ -275,7 +275,6 @@ def run_findings(
         judged(run.record),
         other(run.record),
         shown(run, f),
-        impact(run, f),
         factors(run.record),
     )
     return (first, *(one for one in more if one is not None), *rest)
@@ -638,21 +637,6 @@ def other(record: RunRecord) -> Finding | None:
         low, high = share.bounds["R"]
         numbers |= {"R low": Estimate(low), "R high": Estimate(high)}
     return Finding("other", numbers=numbers, words=words)
-
-
-def impact(run: Run, f: Facts) -> Finding | None:
-    """The lowest impact ratio, and how many groups the four-fifths rule would look at; None
-    without a favourable answer."""
-    ratios = answer_columns(run).get("impact_ratio")
-    if ratios is None or np.isfinite(ratios).sum() < 2:
-        return None
-    below = int((ratios < FOUR_FIFTHS).sum())
-    return f.said(
-        "impact",
-        "described" if f.clear or f.exact else "unclear",
-        tally={"below": below, UNDECIDED: len(ratios) - below},
-        numbers={"lowest": Estimate(float(np.nanmin(ratios))), "rule": Estimate(FOUR_FIFTHS)},
-    )
 
 
 def factors(record: RunRecord) -> Finding | None:

@@ -410,15 +410,6 @@ def _other(f: Finding) -> str:
     return f"{said}."
 
 
-def _impact(f: Finding) -> str:
-    below, lowest = f.tally["below"], f.numbers["lowest"].value
-    chance = "; no difference is clear, so chance may explain it" if f.sure == "unclear" else ""
-    return (
-        f"Lowest impact ratio {lowest:.3f}, {below} of {f.counted} groups below "
-        f"{f.numbers['rule']:g}{chance}."
-    )
-
-
 def _factors(f: Finding) -> str:
     parts = [
         f"{percent(one.value)}"
@@ -606,7 +597,6 @@ TEMPLATES: dict[str, Callable[[Finding], str]] = {
     "shared": _shared,  # how much of R is the same for every group
     "shuffled": _shuffled,  # what shuffled words give
     "other": _other,  # answers that fit no category
-    "impact": _impact,  # the ratio of the lowest to the highest rate
     "factors": _factors,  # what the swing goes with
     "judge": _judge,  # whether the judge's errors are taken out
     "case": _case,  # the answer that is furthest from the mean
