@@ -5,12 +5,12 @@ The library checks them, and the command line derives its options from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from math import inf
 from numbers import Real
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from clinometer.errors import SettingsError, closest
 
@@ -77,7 +77,6 @@ SEED = Range(least=0, most=2**32 - 1, whole=True)
 LEVEL = Range(above=0, below=1, such_as="0.95")
 #: Below 100 replicates the ends of a 95 % interval rest on the two or three outermost of them.
 #: More than 100,000 say nothing more, and a run.json from elsewhere must not keep a reader busy.
-SOME_REPLICATES = Range(least=100, most=100_000, whole=True)
 REPLICATES = Range(least=100, most=100_000, whole=True, also=(0,))
 PORT = Range(least=0, most=65535, whole=True)
 
@@ -90,7 +89,6 @@ VERSIONS = Range(least=3, whole=True)
 #: One sample cannot distinguish preference from chance.
 SAMPLES = Range(least=2, whole=True)
 POSITIVE = Range(above=0)
-NOT_NEGATIVE = Range(least=0)
 #: Temperatures of generated text: at 0 all samples are the same.
 TEMPERATURE = Range(above=0)
 #: A proper fraction.
@@ -146,8 +144,7 @@ class Option:
         if self.allowed is not None:
             self.allowed.check(name, value)
         if self.choices and value not in self.choices:
-            known = ", ".join(self.choices)
-            raise SettingsError(f"{name}: expected one of {known}; found {value!r}")
+            raise SettingsError(f"{name}: expected {self.expected}; found {value!r}")
 
 
 def option(default: Any = MISSING, *flags: str, **about: Any) -> Any:
@@ -155,9 +152,9 @@ def option(default: Any = MISSING, *flags: str, **about: Any) -> Any:
     return field(default=default, metadata={"option": Option(flags=flags, **about)})
 
 
-def option_of(one: Field[Any]) -> Option | None:
+def option_of(setting: Field[Any]) -> Option | None:
     """The `Option` of a field; None for a field that is not an option."""
-    return one.metadata.get("option")
+    return setting.metadata.get("option")
 
 
 def check_settings(settings: Any) -> None:
@@ -173,17 +170,15 @@ def check_settings(settings: Any) -> None:
     Traceback (most recent call last):
     clinometer.errors.SettingsError: kind: expected one of green, black; found 'blue'
     """
-    for one in fields(settings):
-        about = option_of(one)
+    for setting in fields(settings):
+        about = option_of(setting)
         if about is not None:
-            about.check(one.name, getattr(settings, one.name))
+            about.check(setting.name, getattr(settings, setting.name))
 
 
 def dataclass_in(hint: Any) -> Any:
-    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none, as
-    in a tuple of them."""
-    kinds = () if get_origin(hint) is tuple else get_args(hint)
-    return next((kind for kind in (hint, *kinds) if is_dataclass(kind)), None)
+    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none."""
+    return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
 
 
 def with_settings(settings: T, given: Mapping[str, Any]) -> T:
@@ -202,21 +197,20 @@ def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     Traceback (most recent call last):
     clinometer.errors.SettingsError: sise: no such setting; did you mean size?
     """
-    names = dict.fromkeys(_names(type(settings)))
-    for name in given:
-        if name not in names:
-            raise SettingsError(f"{name}: no such setting{closest(name, names)}")
-    changed: T = _replaced(type(settings), settings, given)
-    return changed
+    return _changed(type(settings), settings, given)
 
 
 def set_by_name(kind: type[T], given: Mapping[str, Any]) -> T:
     """A dataclass with its defaults but for the settings given, those of nested ones too."""
-    names = dict.fromkeys(_names(kind))
-    if strange := [name for name in given if name not in names]:
-        raise SettingsError(f"{strange[0]}: no such setting{closest(strange[0], names)}")
-    made: T = _replaced(kind, None, given)
-    return made
+    return _changed(kind, None, given)
+
+
+def _changed(kind: type[T], settings: T | None, given: Mapping[str, Any]) -> T:
+    for name in given:
+        if name not in _settings(kind):
+            raise SettingsError(f"{name}: no such setting{closest(name, _settings(kind))}")
+    changed: T = _replaced(kind, settings, given)
+    return changed
 
 
 def named_values(settings: Any, names: Collection[str]) -> dict[str, Any]:
@@ -226,40 +220,37 @@ def named_values(settings: Any, names: Collection[str]) -> dict[str, Any]:
     {'least': 2, 'whole': False}
     """
     values: dict[str, Any] = {}
-    for one in fields(settings):
-        value = getattr(settings, one.name)
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
         if is_dataclass(value):
             values |= named_values(value, names)
-        elif one.name in names:
-            values[one.name] = value
+        elif setting.name in names:
+            values[setting.name] = value
     return values
 
 
-def option_names(kind: Any) -> tuple[str, ...]:
-    """The settings of a dataclass by name, those of nested dataclasses too.
-
-    >>> option_names(Option)
-    ()
-    """
-    hints = _hints(kind)
-    found: dict[str, None] = {}
-    for one in fields(kind):
-        inner = dataclass_in(hints[one.name])
-        named = [one.name] if option_of(one) is not None else []
-        found |= dict.fromkeys(named if inner is None else option_names(inner))
-    return tuple(found)
-
-
 def option_settings(kind: Any) -> dict[str, tuple[Option, Any]]:
-    """The settings by name, each with its default; those of nested dataclasses too."""
-    hints = _hints(kind)
-    settings: dict[str, tuple[Option, Any]] = {}
-    for setting in fields(kind):
-        about, inner = option_of(setting), dataclass_in(hints[setting.name])
-        if about is not None:
-            settings.setdefault(setting.name, (about, setting.default))
-        elif inner is not None:
-            settings = {**option_settings(inner), **settings}
+    """The settings that are options by name, each with its default; nested ones too."""
+    return {
+        name: (about, setting.default)
+        for name, (setting, _) in _settings(kind).items()
+        if (about := option_of(setting)) is not None
+    }
+
+
+def find_setting(kind: Any, name: str) -> tuple[Field[Any], Any]:
+    """The setting of that name and its type, in the dataclass or else in a nested one."""
+    return _settings(kind)[name]
+
+
+@cache
+def _settings(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
+    """Every setting by name with its type: those of the dataclass, then those of nested ones."""
+    hints = get_type_hints(kind)
+    settings = {setting.name: (setting, hints[setting.name]) for setting in fields(kind)}
+    for _, hint in tuple(settings.values()):
+        if (inner := dataclass_in(hint)) is not None:
+            settings = {**_settings(inner), **settings}
     return settings
 
 
@@ -310,53 +301,26 @@ def _value_from_text(kind: Any, name: str, text: str, *, where: str) -> Any:
     return value
 
 
-def find_setting(kind: Any, name: str) -> tuple[Field[Any], Any]:
-    """The setting of that name and its type, in the dataclass or else in a nested one."""
-    hints = _hints(kind)
-    for setting in fields(kind):
-        if setting.name == name:
-            return setting, hints[name]
-    for setting in fields(kind):
-        inner = dataclass_in(hints[setting.name])
-        if inner is not None and name in _names(inner):
-            return find_setting(inner, name)
-    raise KeyError(name)
-
-
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _names(kind: Any) -> Iterator[str]:
-    hints = _hints(kind)
-    for one in fields(kind):
-        yield one.name
-        if (inner := dataclass_in(hints[one.name])) is not None:
-            yield from _names(inner)
-
-
 def _replaced(
     kind: Any, settings: Any, given: Mapping[str, Any], enclosing: Collection[str] = ()
 ) -> Any:
     """`enclosing` are settings of the dataclasses around this one: given alone, they create no
     nested dataclass that is None."""
-    hints = _hints(kind)
-    own = {one.name: given[one.name] for one in fields(kind) if one.name in given}
-    names = {one.name for one in fields(kind)}
+    names = {setting.name for setting in fields(kind)}
+    own = {name: given[name] for name in names & given.keys()}
     outer = {*enclosing, *names}
     for name in names:
-        inner = dataclass_in(hints[name])
-        inside = {} if inner is None else {n: given[n] for n in _names(inner) if n in given}
+        inner = dataclass_in(find_setting(kind, name)[1])
+        inside = {} if inner is None else {n: v for n, v in given.items() if n in _settings(inner)}
         before = own.get(name, getattr(settings, name, None))
         if inside and (before is not None or inside.keys() - outer):
             own[name] = _replaced(inner, before, inside, outer)
     if settings is not None:
         return replace(settings, **own)
     needed = [
-        one.name
-        for one in fields(kind)
-        if one.name not in own and one.default is one.default_factory is MISSING
+        setting.name
+        for setting in fields(kind)
+        if setting.name not in own and setting.default is setting.default_factory is MISSING
     ]
     if needed:
         raise SettingsError(f"{', '.join(own)}: expected together with {', '.join(needed)}")

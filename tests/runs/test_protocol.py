@@ -16,7 +16,7 @@ from clinometer.models import ModelSpec
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, protocol_sentences
 from clinometer.runs.settings import find_contexts
-from clinometer.settings import option_names, with_settings
+from clinometer.settings import option_settings, with_settings
 from clinometer.topics import load_topic
 from clinometer.topics.load import toml_value
 
@@ -190,7 +190,7 @@ NOT_GIVEN = {
 def test_every_planned_setting_is_checked_below() -> None:
     assert GIVEN.keys() | NOT_GIVEN == Protocol.model_fields.keys() | set(PLANNED)
     assert not GIVEN.keys() & NOT_GIVEN
-    left_out = set(option_names(AuditSettings)) - set(PLANNED)
+    left_out = set(option_settings(AuditSettings)) - set(PLANNED)
     assert not left_out & {name.removeprefix("load.") for name in AuditSettings().scoring()}
 
 

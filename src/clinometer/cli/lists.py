@@ -14,9 +14,6 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.errors import ModelNotFound, SettingsError, closest
 
-#: Contexts that --leak-model prints; --out and --json have all.
-_SHOWN_LEAKS = 20
-
 
 def list_command(
     what: Annotated[
@@ -25,20 +22,8 @@ def list_command(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")
     ] = None,
-    leak_model: Annotated[
-        str | None,
-        opt("Of contexts: list those in which this model decides the answer whoever [X] is."),
-    ] = None,
-    topic: Annotated[
-        str | None, opt("The topic of --leak-model.", unset="the one it was mined for")
-    ] = None,
     out: Annotated[
-        Path | None,
-        opt(
-            "Of samples: write the files to this folder. With --leak-model: the CSV file to write.",
-            "--out",
-            "-o",
-        ),
+        Path | None, opt("Of samples: write the files to this folder.", "--out", "-o")
     ] = None,
     force: Annotated[bool, opt("Of samples: overwrite existing files.", "--force")] = False,
     json_output: JSON = False,
@@ -53,14 +38,12 @@ def list_command(
         raise SettingsError(
             f"list: expected {', '.join(listings)}; found {what!r}{closest(what, listings)}"
         )
-    if what != "contexts" and (leak_model is not None or topic is not None):
-        raise SettingsError("--leak-model and --topic: expected with list contexts")
-    if (what != "samples" and force) or (what in ("topics", "models") and out is not None):
+    if what != "samples" and (force or out is not None):
         raise SettingsError("--out and --force: expected with list samples")
     if what == "topics":
         _topics(name, json_output)
     elif what == "contexts":
-        _contexts(name, leak_model, topic, out, json_output)
+        _contexts(name, json_output)
     elif what == "models":
         _models(name, json_output)
     else:
@@ -104,22 +87,11 @@ def _topics(name: str | None, json_output: bool) -> None:
     _list("topics", rows, json_output)
 
 
-def _contexts(
-    name: str | None,
-    leak_model: str | None,
-    topic: str | None,
-    out: Path | None,
-    json_output: bool,
-) -> None:
+def _contexts(name: str | None, json_output: bool) -> None:
     """List the built-in context sets, or show one."""
     from clinometer.contexts import builtin_contexts, load_contexts
     from clinometer.contexts.load import FEWEST, too_small
 
-    if leak_model is not None:
-        _leaks(leak_model, name, topic, out, json_output)
-        return
-    if topic is not None or out is not None:
-        raise SettingsError("--topic and --out: expected --leak-model with them")
     if name is not None:
         chosen = load_contexts(name)
         shown = {
@@ -153,50 +125,6 @@ def _contexts(
             "for a trial, not for a measurement.",
             soft_wrap=True,
         )
-
-
-def _leaks(
-    model: str,
-    name: str | None,
-    topic: str | None,
-    out: Path | None,
-    plain: bool,
-) -> None:
-    from clinometer.contexts import load_contexts
-    from clinometer.studies.leaks import find_leaks
-    from clinometer.topics import load_topic
-
-    if name is None:
-        raise SettingsError("--leak-model: expected a context set or a .csv or .txt file")
-    chosen = load_contexts(name, topic=None if topic is None else load_topic(topic))
-    about = topic or chosen.metadata.topic
-    if about is None:
-        raise SettingsError(f"{name}: its topic is not known; name it with --topic")
-    found = find_leaks(model, load_topic(about), chosen)
-    if out is not None:
-        found.write(out)
-    if plain:
-        print_json(found.to_dict())
-        return
-    rows = [
-        {
-            "template": row.template,
-            "weight": f"{row.weight:.2%}",
-            "category": row.category,
-            "deviation": f"{row.z:+.1f}",
-        }
-        for row in found.flagged.itertuples()
-    ]
-    if rows:
-        _list("contexts", rows[:_SHOWN_LEAKS], plain)
-    rate = ", ".join(f"{category} {p:.2f}" for category, p in found.rate.items())
-    console().print(
-        f"{len(rows)} of {len(found.table)} contexts, {found.flagged_weight:.1%} of the weight, "
-        f"are more than {found.far:g} robust standard deviations from the set's own rate ({rate}) "
-        f"for a person, asked of {found.model}.",
-        soft_wrap=True,
-        markup=False,
-    )
 
 
 def _models(name: str | None, json_output: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
@@ -13,14 +13,12 @@ from typer._click.globals import get_current_context
 
 from clinometer.cli.help import opt
 from clinometer.models import LoadOptions
-from clinometer.models.catalog.suites import ZooEntry, members
 from clinometer.models.options import LOAD_KEYS
 from clinometer.runs import AuditSettings
 from clinometer.settings import (
     Option,
     dataclass_in,
     find_setting,
-    option,
     option_of,
     set_by_name,
     values_from_texts,
@@ -206,34 +204,11 @@ def derived(kind: type, name: str) -> Any:
     return _typer_option(setting, replace(about, panel=None))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaperModels:
-    """The models of a paper's table, beside those that are named."""
-
-    suite: str | None = option(
-        None,
-        help="Add the models of a paper's table, such as bvf-gender (see list models).",
-        panel="Model",
-        advanced=True,
-    )
-    download: bool = option(
-        False,
-        help="Download models of --suite that are not on this machine.",
-        panel="Model",
-        advanced=True,
-    )
-
-    @property
-    def entries(self) -> tuple[ZooEntry, ...]:
-        return () if self.suite is None else members(self.suite, download=self.download)
-
-
 GROUPS = Annotated[
     str | None,
     opt("Only these groups of the topic, separated by commas.", unset="all"),
 ]
 ALLOW = Annotated[list[str] | None, derived(LoadOptions, "allow")]
-DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 POPULATION = Annotated[str, derived(AuditSettings, "population")]

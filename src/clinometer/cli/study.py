@@ -257,7 +257,7 @@ def sensitivity_command(run: RUN, *, output: VIEW) -> None:
 
 @grouped
 def table_command(
-    number: Annotated[int, typer.Argument(metavar="N", help="1, 2, 3 or 5.")],
+    number: Annotated[str, typer.Argument(metavar="N", help="1, 2, 3 or 5.")],
     models: MODELS = None,
     *,
     study: Annotated[Study, "contexts", "single_token", "tolerance", "criterion", _AUDIT, _OUTPUT],

@@ -18,7 +18,7 @@ from clinometer.models import ModelSpec, revision_of
 from clinometer.models.catalog.spec import asked_name
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
-from clinometer.settings import named_values, option_names, with_settings
+from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.topics import Topic, choose_groups, load_topic
@@ -40,7 +40,7 @@ _OF_THE_MACHINE = (
     "first_token",
 )
 #: Settings of an audit that a protocol fixes: all others.
-PLANNED = tuple(name for name in option_names(AuditSettings) if name not in _OF_THE_MACHINE)
+PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)
 
 
 #: The deviation of a plan made too late to be one.

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.interpolate import make_interp_spline
 from scipy.stats import norm
 
+from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import PreferenceGrid, Preferences, RiskReport
 from clinometer.measure.risk import deviation, system_bias
@@ -20,6 +21,7 @@ from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.charts.style import (
     INK,
     MARK,
+    OURS,
     PAGE,
     above,
     altair,
@@ -27,7 +29,6 @@ from clinometer.report.charts.style import (
     finish,
     is_narrow,
     model_colours,
-    rows,
     signed_axis,
 )
 from clinometer.report.figures import basis, distribution_figure, heat_figure
@@ -111,45 +112,59 @@ def leaning_figure(named: Sequence[Named]) -> Figure:
     )
 
 
+def _marks(kind: str, frame: pd.DataFrame, look: dict[str, Any], **channels: Any) -> dict[str, Any]:
+    """One layer of a chart: a kind of mark, its table, its options and its channels."""
+    if "about" in frame:
+        frame = frame.assign(about=[OURS + visible(text) for text in frame["about"]])
+        channels["description"] = {"field": "about", "type": "nominal"}
+    values = frame.to_dict("records")
+    return {"data": {"values": values}, "mark": {"type": kind, **look}, "encoding": channels}
+
+
+def _drawn(views: list[dict[str, Any]], columns: int) -> Any:
+    return finish(altair().Chart.from_dict({"concat": views, "columns": columns, "spacing": 26}))
+
+
 def leaning_boxes(table: pd.DataFrame, *, width: int) -> Any:
     """Upright boxes of s over groups; table: model, category, group, s."""
-    alt = altair()
-    frame = table.copy()
-    models = list(dict.fromkeys(frame["model"]))
+    models, categories = (list(dict.fromkeys(table[name])) for name in ("model", "category"))
     labels = dict(zip(models, distinct(models, 24), strict=True))
-    categories = list(dict.fromkeys(frame["category"]))
-    panels = []
-    for name in models if len(categories) > 1 else [None]:
-        part = frame if name is None else frame[frame["model"] == name]
-        part = part.assign(box=part["model"].map(labels) if name is None else part["category"])
-        part["about"] = [
-            f"{g}: {s:+.3f} ({b})"
-            for g, s, b in zip(part["group"], part["s"], part["box"], strict=True)
+    box = {
+        "extent": 1.5,
+        "size": 22,
+        "outliers": False,
+        "box": {"fill": PAGE, "stroke": INK, "strokeWidth": 1.2},
+        "median": {"color": INK, "strokeWidth": 2.5},
+        "rule": {"color": INK},
+    }
+    views = []
+    for model in models if len(categories) > 1 else [None]:
+        part = table if model is None else table[table["model"] == model]
+        frame = part.assign(box=part["model"].map(labels) if model is None else part["category"])
+        frame["about"] = [
+            f"{group}: {s:+.3f} ({name})"
+            for group, s, name in zip(frame["group"], frame["s"], frame["box"], strict=True)
         ]
-        x = alt.X("box:N", sort=list(dict.fromkeys(part["box"])), title=None)
-        slanted = part["box"].nunique() > 4 or is_narrow(width)
-        x = x.axis(labelAngle=-40 if slanted else 0, grid=False)
-        y = alt.Y("s:Q", title=f"↑ {categories[0]}" if name is None else "↑ more often")
-        y = y.axis(**{**signed_axis(), **above(grid=False)})
-        base = alt.Chart(rows(part))
-        zero = alt.Chart(rows(pd.DataFrame({"s": [0]}))).mark_rule(color=MARK, strokeDash=[3, 3])
-        layers = [
-            zero.encode(y=y),
-            base.mark_circle(size=16, opacity=0.4, color=MARK, xOffset=20).encode(
-                x=x, y=y, description="about:N"
-            ),
-            base.mark_boxplot(
-                extent=1.5,
-                size=22,
-                outliers=False,
-                box={"color": PAGE, "stroke": INK, "strokeWidth": 1.2},
-                median={"color": INK, "strokeWidth": 2.5},
-                rule={"color": INK},
-            ).encode(x=x, y=y),
-        ]
-        panel = alt.layer(*layers).properties(width=width - 70, height=260)
-        panels.append(panel if name is None else panel.properties(title=labels[name]))
-    return finish(alt.vconcat(*panels, spacing=18))
+        order = list(dict.fromkeys(frame["box"]))
+        slanted = len(order) > 4 or is_narrow(width)
+        axis = {"labelAngle": -40 if slanted else 0, "grid": False}
+        x = {"field": "box", "type": "nominal", "sort": order, "title": None, "axis": axis}
+        up = categories[0] if model is None else "more often"
+        y_axis = {**signed_axis(), **above(grid=False)}
+        y = {"field": "s", "type": "quantitative", "title": f"↑ {up}", "axis": y_axis}
+        zero = {"color": MARK, "strokeDash": [3, 3]}
+        view = {
+            "layer": [
+                _marks("rule", pd.DataFrame({"s": [0]}), zero, y=y),
+                _marks("circle", frame, {"size": 16, "opacity": 0.4, "color": MARK, "xOffset": 20},
+                       x=x, y=y),
+                _marks("boxplot", frame[["box", "s"]], box, x=x, y=y),
+            ],
+            "width": width - 70,
+            "height": 260,
+        }  # fmt: skip
+        views.append(view if model is None else {**view, "title": labels[model]})
+    return _drawn(views, 1)
 
 
 #: Points of an interpolated line, and bins of its histogram, as in the authors' notebook.
@@ -204,7 +219,7 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
         {"name": name, "bias": run.risks.R_bias.value, "volatility": run.risks.R_volatility.value}
         for name, run in named
     )
-    drawn, seen = pd.concat(lines), pd.concat(points)
+    drawn, seen = (pd.concat(part, ignore_index=True) for part in (lines, points))
     return [
         chart(
             "spread",
@@ -222,28 +237,40 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
 def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> Any:
     """A panel for each risk, a line and its points for each model; tables: measure, name, at,
     groups."""
-    alt = altair()
     narrow = is_narrow(width)
     names = list(dict.fromkeys(lines["name"]))
     labels = dict(zip(names, distinct(names, 24), strict=True))
-    legend = alt.Legend(columns=2 if narrow else 4, orient="bottom") if len(names) > 1 else None
-    colour = alt.Color("label:N", legend=legend)
-    colour = colour.scale(domain=list(labels.values()), range=model_colours(len(names)))
-    panels = []
+    legend = {"columns": 2 if narrow else 4, "orient": "bottom", "title": None}
+    colour = {
+        "field": "label",
+        "type": "nominal",
+        "legend": legend if len(names) > 1 else None,
+        "scale": {"domain": list(labels.values()), "range": model_colours(len(names))},
+    }
+    views = []
     for measure, (title, _) in _LINES.items():
         line, seen = (
-            alt.Chart(rows(part.assign(label=part["name"].map(labels))))
-            for part in (lines[lines["measure"] == measure], points[points["measure"] == measure])
+            part[part["measure"] == measure].assign(label=part["name"].map(labels))
+            for part in (lines, points)
         )
-        x = alt.X("at:Q", title=title).axis(tickCount=4, format=".2~f")
-        y = alt.Y("groups:Q", title="groups").axis(**above(tickCount=4))
-        panels.append(
-            alt.layer(
-                seen.mark_circle(size=18, opacity=0.45).encode(x=x, y=y, color=colour),
-                line.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour),
-            ).properties(width=width - 60 if narrow else (width - 110) / 2, height=200)
+        x = {"field": "at", "type": "quantitative", "title": title}
+        y = {"field": "groups", "type": "quantitative", "title": "groups"}
+        channels = {
+            "x": {**x, "axis": {"tickCount": 4, "format": ".2~f"}},
+            "y": {**y, "axis": above(tickCount=4)},
+            "color": colour,
+        }
+        views.append(
+            {
+                "layer": [
+                    _marks("circle", seen, {"size": 18, "opacity": 0.45}, **channels),
+                    _marks("line", line, {"strokeWidth": 1.8}, **channels),
+                ],
+                "width": width - 60 if narrow else (width - 110) / 2,
+                "height": 200,
+            }
         )
-    return finish(alt.vconcat(*panels, spacing=26) if narrow else alt.hconcat(*panels, spacing=30))
+    return _drawn(views, 1 if narrow else 2)
 
 
 def _leaning_tables(named: Sequence[Named]) -> list[Table]:
