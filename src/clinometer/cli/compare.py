@@ -13,10 +13,9 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json, sentence
-from clinometer.display.numbers import p_value, percent, show
+from clinometer.display.numbers import p_value, show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison import MarginVerdict, margin_verdicts
 from clinometer.measure.correction import POPULATIONS
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
@@ -44,14 +43,6 @@ def compare_command(
     population: POPULATION = AuditSettings.population,
     by: Annotated[
         str | None, opt("A factor of the contexts: compare in the contexts of each level too.")
-    ] = None,
-    margin: Annotated[
-        float | None,
-        opt(
-            "Say for each pair whether the first is worse than the second by more than this "
-            "(each verdict errs in at most 2.5 %).",
-            allowed=ranges.POSITIVE,
-        ),
     ] = None,
     top: Annotated[
         int,
@@ -81,15 +72,13 @@ def compare_command(
     }
     both = compared(loaded, **how)
     found = both.comparison
-    verdicts = [] if margin is None else margin_verdicts(found, margin)
     levels = {} if by is None else compare_levels(by, *loaded, **how)
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
-        judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         split = {} if by is None else {"by": by, "levels": plain(levels)}
         about = {"align": align, "population": population, "notes": notes}
         said = {"findings": plain(list(both.findings)), "shifts": plain(list(both.shifts))}
-        print_json({**found.to_dict(), **said, **about, **judged, **split})
+        print_json({**found.to_dict(), **said, **about, **split})
         return
     sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
@@ -109,8 +98,6 @@ def compare_command(
     )
     if by is not None:
         _levels(levels, letters, by).print(console())
-    if margin is not None:
-        _verdicts(verdicts, letters, margin, level).print(console())
     _ranks(found.ranks).print(console())
     ordered = sorted(
         (d for d in found.by_group if d.p is not None),
@@ -169,18 +156,6 @@ def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) 
             pair = f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"
             shown = (_difference(d), p_value(d.p), p_value(d.p_corrected))
             table.add_row(level, pair, d.measure, str(one.n_contexts), *shown)
-    return table
-
-
-def _verdicts(
-    verdicts: list[MarginVerdict], letters: dict[str, str], margin: float, level: float
-) -> TerminalTable:
-    title = f"Is the first worse by more than {margin:g}? ({percent(level)} intervals)"
-    table = TerminalTable(title).add_text("pair", "risk", "verdict").add_numbers("interval")
-    for v in verdicts:
-        pair = f"{letters.get(v.a, v.a)} − {letters.get(v.b, v.b)}"
-        ends = "–" if v.low is None else f"{show(v.low, 'signed')} to {show(v.high, 'signed')}"
-        table.add_row(pair, v.measure, v.verdict, ends)
     return table
 
 

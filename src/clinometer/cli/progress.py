@@ -79,20 +79,26 @@ class Watch:
 
     @property
     def count(self) -> str:
-        """408/1,200, or only what is done if the total is unknown."""
+        """408/1,200 cells, 12 a second; only what is done if the total is unknown."""
         if self.done is None:
             return ""
-        if self.total is None:
-            return f"{self.done:,} {self.unit}"
-        return f"{self.done:,}/{self.total:,}"
+        speed = "" if self.rate is None else f", {self.rate:.3g} a second"
+        of = f"{self.done:,}" if self.total is None else f"{self.done:,}/{self.total:,}"
+        return f"{of} {self.unit}{speed}"
+
+    @property
+    def rate(self) -> float | None:
+        """What is done in a second; None before anything is."""
+        passed = self._clock() - self._since
+        new = (self.done or 0) - self._before
+        return new / passed if new > 0 and passed > 0 else None
 
     def line(self) -> str:
         """One plain line: percentage, rate and time left, as far as they are known."""
         passed = self._clock() - self._since
         if self.done is None:
             return f"{self._start} ({duration(passed)} so far)"
-        new = self.done - self._before
-        rate = new / passed if new > 0 and passed > 0 else None
+        rate = self.rate
         speed = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
         if self.total is None:
             return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *speed])

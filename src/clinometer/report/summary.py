@@ -264,11 +264,11 @@ def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
 
 def badge(run: Run) -> str:
     """How far the numbers can be trusted, what they rest on, and what would tell more."""
-    return "Evidence {}: {}".format(*evidence(run)) + _next(run.findings[0])
+    return "Evidence {}: {}".format(*evidence(run)) + _next(run.findings[0], run.record.finished)
 
 
-def _next(first: Finding) -> str:
-    return f" · next: {step}" if (step := next_step(first)) else ""
+def _next(first: Finding, finished: bool = True) -> str:
+    return f" · next: {step}" if (step := next_step(first, finished=finished)) else ""
 
 
 def chips(run: Run) -> tuple[Chip, ...]:

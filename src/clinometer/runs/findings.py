@@ -701,8 +701,10 @@ def strongest_case(run: Run) -> Finding | None:
     )
 
 
-def next_step(first: Finding) -> str:
+def next_step(first: Finding, *, finished: bool = True) -> str:
     """What a reader of a headline can do next; "" where nothing follows from it."""
+    if not finished:
+        return "finish it: the same command goes on"
     if first.sure in ("unclear", "cannot tell"):
         return "more of them, or more replies"
     which = "one of them" if first.kind in ("models", "leaning models") else "it"

@@ -22,7 +22,7 @@ _MOST = 1 << 30
 
 class ReplyLog:
     """The replies of one run, by prompt and number; `usage` tells what has been used for them, and
-    `used` is what an earlier attempt said of it last.
+    `used` is what an earlier attempt said of it last. `heard` is called for each that comes.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "replies.jsonl"
@@ -33,8 +33,13 @@ class ReplyLog:
     'Yes.'
     """
 
-    def __init__(self, file: Path, usage: Callable[[], dict[str, int]] = dict) -> None:
-        self.file, self._usage = file, usage
+    def __init__(
+        self,
+        file: Path,
+        usage: Callable[[], dict[str, int]] = dict,
+        heard: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.file, self._usage, self._heard = file, usage, heard
         self.used: dict[str, int] = {}
         self._found: dict[tuple[str, int], Any] = {}
         self._stream: IO[bytes] | None = None
@@ -77,6 +82,7 @@ class ReplyLog:
                 self._stream.write(line)
             except OSError as error:
                 raise RunError(f"{self.file}: cannot be written: {error.strerror}") from error
+        self._heard()
 
     def close(self) -> None:
         with self._turn:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,9 @@ class Scoring:
 
     def beside(self, folder: RunFolder | None) -> Scoring:
         """The scoring of more prompts by the same model, after this one, into another folder."""
-        other = Scoring(self.model, self.cache, folder, self._progress)
+        stage = getattr(self._progress, "stage", None)  # of a command, which shows what it asks
+        progress = self._progress if stage is None else partial(stage, "irrelevant edits", "cells")
+        other = Scoring(self.model, self.cache, folder, progress)
         other._log = self.folder.replies if self.folder else None
         other._counted = self.model.usage()
         return other
@@ -151,6 +154,9 @@ class Scoring:
                     record.cost = record.cost.after(now)
                 self._write(record)
 
+        sampled = self.model.question.load.sampled
+        moving = Moving(self._progress, table.done(), sampled.replies if sampled else 1)
+        self.model.heard = moving.heard
         # Beside a GPU another thread stores; a CPU's cores are busy as they are.
         gpu = record.model.device.startswith("cuda")
         try:
@@ -160,7 +166,7 @@ class Scoring:
                     put,
                     done=table.done(),
                     total=len(table.grid),
-                    progress=self._progress,
+                    progress=moving,
                     size=lambda cells_scores: len(cells_scores[0]),
                     every_s=FLUSH_S,
                 )
@@ -170,6 +176,25 @@ class Scoring:
     def _write(self, record: RunRecord) -> None:
         if self.folder:
             self.folder.write_record(record, status="running")
+
+
+class Moving:
+    """Progress that moves between blocks: replies that have come count as parts of cells."""
+
+    def __init__(self, progress: Progress | None, done: int, replies: int) -> None:
+        self._progress, self._begun, self._replies = progress, done, max(replies, 1)
+        self._heard, self._shown, self._total = 0, done, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        self._shown, self._total = max(done, min(self._shown, total)), total
+        if self._progress:
+            self._progress(self._shown, total)
+
+    def heard(self) -> None:
+        self._heard += 1
+        come = self._begun + self._heard // self._replies
+        if self._shown < come < self._total:
+            self(come, self._total)
 
 
 def _blocks(table: PreferenceTable, *, shuffle: bool) -> Iterator[CellBlock]:
@@ -200,7 +225,8 @@ class ModelQuery:
     readout: ReadoutQuery | None = None
     replies: Path | None = None
 
-    def open(self) -> Scorer:
+    def open(self, heard: Callable[[], None]) -> Scorer:
+        """The scorer; `heard` is called for each reply that comes."""
         readout, options, load = self.readout, self.options, self.load
         if readout is not None and readout.table.normalisation == "per-token":
             options = replace(options, tolerance=0.0)  # no bound survives the root
@@ -209,7 +235,7 @@ class ModelQuery:
         scorer = open_model(self.spec, load=load, words=options)
         if self.replies is not None:
             paid = load.begun.get("usage", {})
-            scorer.keep(ReplyLog(self.replies, lambda: added(paid, scorer.usage())))
+            scorer.keep(ReplyLog(self.replies, lambda: added(paid, scorer.usage()), heard))
         if readout is None:
             return scorer
         reader = None
@@ -232,13 +258,18 @@ class AuditedModel:
 
     def __init__(self, question: ModelQuery) -> None:
         self.question = question
+        #: called for each reply that comes
+        self.heard: Callable[[], None] = lambda: None
         self._scorer: Scorer | None = None
 
     @property
     def scorer(self) -> Scorer:
         if self._scorer is None:
-            self._scorer = self.question.open()
+            self._scorer = self.question.open(self._hear)
         return self._scorer
+
+    def _hear(self) -> None:
+        self.heard()
 
     def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
         """The model's description, and how it tokenises the words."""
