@@ -54,9 +54,8 @@ def faults(both: Compared, decision: GateDecision, margin: float) -> Iterator[st
         if row.because:
             continue
         d = differences.get(row.what)
-        low, high = (
-            (d.low, d.high) if d else (row.rise and row.rise.low, row.rise and row.rise.high)
-        )
+        low = d.low if d else row.rise.low if row.rise else None
+        high = d.high if d else row.rise.high if row.rise else None
         if low is None or high is None:
             if row.verdict not in ("cannot tell", "equivalent"):
                 yield "a verdict without an interval"
@@ -69,8 +68,8 @@ def faults(both: Compared, decision: GateDecision, margin: float) -> Iterator[st
             yield "worse for somebody for whom compare sees no change"
     for one in both.findings:
         if one.kind == "difference" and one.sure == "clear":
-            d = differences[one.words["measure"]]
-            if (one.numbers["difference"].value > 0) != (d.clear_sign(0.95) > 0):
+            way = differences[one.words["measure"]].clear_sign(0.95)
+            if (one.numbers["difference"].value > 0) != (way > 0):
                 yield "the sign of a difference"
         if one.kind == "shifts":
             clear = [s for s in both.shifts if s.clear]

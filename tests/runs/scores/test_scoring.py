@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,8 @@ CHUNK = 4
 def said_to_be_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     load = ModelQuery.open
 
-    def opened(query: ModelQuery) -> Any:
-        scorer: Any = load(query)
+    def opened(query: ModelQuery, heard: Callable[[], None]) -> Any:
+        scorer: Any = load(query, heard)
         scorer.info = replace(scorer.info, device="cuda")
         return scorer
 

@@ -225,7 +225,7 @@ class ModelQuery:
     readout: ReadoutQuery | None = None
     replies: Path | None = None
 
-    def open(self, heard: Callable[[], None]) -> Scorer:
+    def open(self, heard: Callable[[], None] = lambda: None) -> Scorer:
         """The scorer; `heard` is called for each reply that comes."""
         readout, options, load = self.readout, self.options, self.load
         if readout is not None and readout.table.normalisation == "per-token":
