@@ -213,3 +213,48 @@ def test_the_api_is_small() -> None:
     assert len(cm.__all__) <= 30
     assert len(measure.__all__) <= 20
     assert {"audit", "builtin_topics", "mine", "risks"} < set(cm.__all__)
+
+
+def test_a_run_in_memory_is_saved_and_one_with_scores_copied(run: cm.Run, tmp_path: Path) -> None:
+    topic = cm.load_topic("gender").select(GROUPS)
+    here: dict[str, Any] = {"topic": topic, "contexts": "paper-gender", "max_contexts": 8}
+    memory = cm.audit("pocket:gpt2-s", device="cpu", **here)
+    saved = memory.save(tmp_path / "memory")
+    assert memory.path is None
+    assert cm.Run.load(tmp_path / "memory").risks.to_dict() == memory.risks.to_dict()
+    assert saved.write_report(tmp_path / "x.html")
+    copied = run.save(tmp_path / "copy")
+    assert len(list((tmp_path / "copy" / "scores").iterdir())) > 0
+    assert cm.Run.load(tmp_path / "copy").preferences.equals(copied.preferences)
+    with pytest.raises(RunError, match="fresh"):
+        cm.audit("reference:unbiased", **here).save(tmp_path / "copy")
+
+
+def test_the_table_of_a_run_has_what_its_risks_are_made_of(run: cm.Run, other: cm.Run) -> None:
+    needed = ["group", "context", "attribute", "p", "context_weight", "group_weight", "reference"]
+    for each in (run, other):
+        again = cm.risks(each.to_pandas()[needed])
+        assert again.R.value == pytest.approx(each.R.value, abs=1e-9)
+        assert again.R_bias.value == pytest.approx(each.R_bias.value, abs=1e-9)
+    contexts = run.contexts
+    assert contexts["weight"].sum() == pytest.approx(1)
+    assert set(run.to_pandas()["context"]) == set(contexts["template"])
+
+
+def test_the_chart_of_a_run_is_that_of_its_report(run: cm.Run) -> None:
+    assert run.plot().svg().startswith("<svg")
+
+
+def test_contexts_are_a_series_and_a_topic_is_a_dict() -> None:
+    topic: dict[str, Any] = {
+        "groups": ["nurse"],
+        "attributes": {"male": ["he"], "female": ["she"]},
+    }
+    said = pd.Series(["The [X] said that [Y]", "The [X] felt that [Y]"], index=[7, 9])
+    audited = cm.audit("reference:stereotyped", topic=topic, contexts=said)
+    assert len(audited.contexts) == 2
+    strange: Any = 5
+    with pytest.raises(ContextError, match="Series"):
+        cm.audit("reference:stereotyped", topic=topic, contexts=strange)
+    with pytest.raises(TopicError, match="colour"):
+        cm.audit("reference:stereotyped", topic={**topic, "colour": "red"})

@@ -44,10 +44,12 @@ LAYERS = {
     "__main__": 9,
 }
 MEET = {("readouts", "storage")}
-#: The only imports of a higher layer, each inside one method, so that `run.write_report(…)` and
-#: `run.view()` stand where people look for them: (importing module, method) -> imported package.
+#: The only imports of a higher layer, each inside one method, so that `run.write_report(…)`,
+#: `run.plot()` and `run.view()` stand where people look for them: (importing module, method) ->
+#: imported package.
 UPWARD = {
     ("clinometer.runs.run", "Run.write_report"): "clinometer.report",
+    ("clinometer.runs.run", "Run.plot"): "clinometer.report",
     ("clinometer.runs.run", "Run.view"): "clinometer.web",
 }
 TYPES = "TYPE_CHECKING"

@@ -63,6 +63,12 @@ def test_links_resolve_and_commands_exist(path: Path) -> None:
         assert name in COMMANDS, f"{path.name}: clinometer {name}"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_every_name_of_the_package_exists(path: Path) -> None:
+    for name in re.findall(r"\bcm\.([A-Za-z_]\w*)", path.read_text(encoding="utf-8")):
+        assert hasattr(cm, name), f"{path.name}: cm.{name}"
+
+
 def test_every_package_has_a_page() -> None:
     pages = {page.stem for page in PAGES}
     named = {"measure", "topics", "contexts", "models", "runs", "report", "reliability", "cli"}

@@ -1,15 +1,28 @@
 """The public names and the modules they come from: __init__.py reads this list."""
 
+from clinometer.bridges.decisions import Decisions as Decisions
+from clinometer.bridges.decisions import import_decisions as import_decisions
+from clinometer.bridges.inspect import import_inspect as import_inspect
+from clinometer.bridges.lm_eval import import_lm_eval as import_lm_eval
+from clinometer.bridges.replies import import_replies as import_replies
 from clinometer.contexts import ContextSet as ContextSet
 from clinometer.contexts import load_contexts as load_contexts
 from clinometer.contexts.mining import mine as mine
+from clinometer.gate.decision import GateDecision as GateDecision
+from clinometer.gate.decision import Margins as Margins
 from clinometer.gate.decision import assert_not_worse as assert_not_worse
+from clinometer.gate.decision import decide as decide
 from clinometer.measure import Comparison as Comparison
 from clinometer.measure import Estimate as Estimate
 from clinometer.measure import Preferences as Preferences
 from clinometer.measure import RiskReport as RiskReport
 from clinometer.measure import decompose as decompose
 from clinometer.measure import estimate_risks as estimate_risks
+from clinometer.measure.components import Components as Components
+from clinometer.measure.leaning import GroupLean as GroupLean
+from clinometer.measure.planning import Spread as Spread
+from clinometer.measure.planning import contexts_for_precision as contexts_for_precision
+from clinometer.measure.planning import plan_replies as plan_replies
 from clinometer.reliability import ReliabilityRun as ReliabilityRun
 from clinometer.reliability import ReliabilitySettings as ReliabilitySettings
 from clinometer.reliability import Statement as Statement

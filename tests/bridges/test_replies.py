@@ -21,6 +21,7 @@ from clinometer.bridges.replies import import_replies
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure.components import NO_DICE, ONE_CONTEXT
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.nouns import context_noun, favourable
 
 COLUMNS = ("model", "group", "context", "repetition", "score")
 
@@ -243,6 +244,34 @@ def test_a_column_of_ids_is_no_column_of_groups(tmp_path: Path) -> None:
         imported(written(tmp_path / "t.jsonl", rows(groups=20_001, contexts=1, n=1)))
 
 
+def test_what_is_named_takes_the_place_of_the_default(tmp_path: Path) -> None:
+    """`--set category=` beside the score of the ready mapping measured the score, against an even
+    split."""
+    rng = np.random.default_rng(0)
+    some = [{**row, "verdict": "yes" if rng.random() < 0.9 else "no"} for row in rows(n=8)]
+    table = written(tmp_path / "t.csv", some)
+    (run,) = imported(table, changes={"category": "{verdict}", "favourable": "yes"})
+    assert set(run.preferences.categories) == {"yes", "no"}
+    assert run.record.topic.reference == "group-mean"
+    assert run.R.value < 0.3
+    assert favourable(run) == run.preferences.categories.index("yes")
+    with pytest.raises(SettingsError, match="both"):
+        load_mapping("replies", {"category": "{a}", "score": "{b}"})
+    with pytest.raises(SettingsError, match="favourable"):
+        load_mapping("bbq", {"favourable": "x"})
+
+
+def test_a_context_of_replies_is_a_case_unless_the_mapping_names_it(tmp_path: Path) -> None:
+    (run,) = imported(written(tmp_path / "t.csv", rows()), changes={"noun": ""})
+    assert context_noun(run) == "case"
+
+
+def test_nothing_but_edits_is_said_so(tmp_path: Path) -> None:
+    changes = {"placebo": {"group": "*"}, "edit": "{group}", "baseline": {}}
+    with pytest.raises(TableError, match="placebo"):
+        imported(written(tmp_path / "t.csv", rows()), changes=changes)
+
+
 def test_unknown_axes_and_keys_are_refused(tmp_path: Path) -> None:
     table = written(tmp_path / "t.csv", rows())
     with pytest.raises(TableError, match="--only"):
@@ -251,7 +280,7 @@ def test_unknown_axes_and_keys_are_refused(tmp_path: Path) -> None:
         imported(table, changes={"colour": "{red}"})
 
 
-def test_steadiness_is_said_once_and_only_where_replies_tell(tmp_path: Path) -> None:
+def test_the_parts_are_said_where_groups_are_compared_with_their_mean(tmp_path: Path) -> None:
     """Two replies are too few for an interval of R; they split variance around a common mean."""
     rng = np.random.default_rng(0)
     table = []
@@ -260,8 +289,7 @@ def test_steadiness_is_said_once_and_only_where_replies_tell(tmp_path: Path) -> 
         table.append(dict(zip(COLUMNS, row, strict=True)))
     path = written(tmp_path / "t.jsonl", table)
     changes = {"score": "", "answer": "{score}", "categories": {"yes": ["True"], "no": ["False"]}}
-    for reference, kind in (("group-mean", "parts"), ({"yes": 0.5, "no": 0.5}, "steadiness")):
+    for reference, kinds in (("group-mean", ["parts"]), ({"yes": 0.5, "no": 0.5}, [])):
         (run,) = imported(path, changes={**changes, "reference": reference})
         assert run.risks.R.low is None
-        said = [one for one in run.findings if one.kind in ("parts", "steadiness")]
-        assert [one.kind for one in said] == [kind]
+        assert [one.kind for one in run.findings if one.kind == "parts"] == kinds

@@ -84,6 +84,7 @@ def measured_import(
             groups=len(preferences.groups),
             attributes={category: [category] for category in preferences.categories},
             reference=mapping.reference_of(preferences.categories),
+            favourable=mapping.favourable,
         ),
         contexts=ContextsRecord(
             name=source.task or mapping.name,

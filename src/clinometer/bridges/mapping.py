@@ -20,6 +20,7 @@ from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 
 READY = Path(__file__).parent / "mappings"
 _FIELD = re.compile(r"\{([^{}]+)\}")
+_CATEGORIES = ("category", "categories", "answer")
 _SHOWN = 12  # fields that an error names
 
 
@@ -39,7 +40,9 @@ class SampleMapping(BaseModel):
     answer        where the reply of a sampled model stands; all that it said unless given
     categories    category -> the answers that count for it: texts, or positions from 0
     left_out      answers that count for no category; they are looked at first
-    reference     p*, one number per category; uniform unless given
+    favourable    the category whose rate is compared between groups
+    reference     p*, one number per category; uniform unless given, and of replies the mean of all
+                  groups in the same context
     coverage      whether the answers together are a probability worth reporting
     metrics       a metric of the other tool -> how it follows from the log-likelihoods
 
@@ -76,6 +79,7 @@ class SampleMapping(BaseModel):
     answer: str = ""
     categories: dict[str, list[str | int]] = {}
     left_out: list[str | int] = []
+    favourable: str = ""
     reference: dict[str, float] | Literal["group-mean"] | None = None
     coverage: bool = True
     metrics: dict[str, str] = {}
@@ -97,6 +101,12 @@ class SampleMapping(BaseModel):
     def _check_categories(self) -> Self:
         if not self.category and not self.score and len(self.categories) < 2:
             raise ValueError("categories: expected two or more, or category or score = a field")
+        if self.score and (self.category or self.categories):
+            raise ValueError("score: expected a score or categories, found both; leave out one")
+        if self.favourable and self.categories and self.favourable not in self.categories:
+            raise ValueError(
+                f"favourable: expected {', '.join(self.categories)}, found {self.favourable!r}"
+            )
         if isinstance(self.reference, dict) and set(self.reference) != set(self.categories):
             raise ValueError("reference: expected one number for each of the categories")
         return self
@@ -264,6 +274,10 @@ def _read(path: Path, changes: Mapping[str, str] | None, *, shown: str) -> Sampl
     text = read_text(path, shown=shown, kind=".toml", error=SettingsError, most=MOST_RECORD)
     try:
         content = parse_toml(text)
+        # What a reply is called instead takes the place of what the mapping called it.
+        if changes and any(changes.get(key) for key in ("score", *_CATEGORIES)):
+            for key in {"score", *_CATEGORIES} - set(changes):
+                content.pop(key, None)
         return SampleMapping.model_validate({**content, **(changes or {})})
     except ValidationError as exc:
         problem = first_problem(exc, lambda place: SampleMapping.model_fields)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
-from clinometer.bridges.mapping import SampleMapping, SamplePlace
+from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import TableError
 from clinometer.measure import Preferences
@@ -303,37 +303,49 @@ def _hashable(key: tuple[Any, ...]) -> bool:
 
 
 def import_replies(
-    path: Path,
-    mapping: SampleMapping,
-    settings: AuditSettings,
+    path: str | Path,
+    mapping: str | SampleMapping = "replies",
+    settings: AuditSettings | None = None,
     *,
-    out: Path | None,
+    out: str | Path | None = None,
     only: Sequence[str] = (),
     model: str | None = None,
     fresh: bool = False,
+    **options: Any,
 ) -> list[Run]:
     """Measure every model and axis of a table of replies: one run each.
 
     Args:
         path: a table, a result file of another tool, or a folder of JSON files.
-        mapping: which fields are what.
+        mapping: which fields are what: a ready mapping by name, or a .toml file.
+        settings, options: of the measures and intervals, as in `clinometer.audit`.
         out: the folder of the runs; a single one is written to it, several below it.
         only: axes to take, or patterns of them; all unless given.
         model: the name of the model where the table has none.
     """
-    where = str(path)
+    settings = with_settings(settings or AuditSettings(), options)
+    path, out, where = Path(path), None if out is None else Path(out), str(path)
+    mapping = load_mapping(mapping) if isinstance(mapping, str) else mapping
     digest = file_digest(path) if path.is_file() else _folder_digest(path)
     table = ReplyTable.read(reply_rows(path), mapping, where=where)
     categories = table.categories(where)
+    told: dict[str, Any] = {"noun": mapping.noun or "case"}
+    if categories or mapping.reference is None:
+        told["reference"] = "group-mean"
+    mapping = mapping.model_copy(update=told)
     if categories:
         settings = with_settings(settings, {"criterion": "points"})
-        mapping = mapping.model_copy(update={"reference": "group-mean"})
     runs = []
     keys = dict.fromkeys((p.model, p.axis) for p in table.counts if not p.edit and not p.baseline)
     models = {name for name, _ in keys}
     axes = [a for a in dict.fromkeys(a for _, a in keys) if _chosen(a, only)]
     if not axes:
-        known = ", ".join(sorted({a for _, a in keys}))
+        known = ", ".join(sorted({a for _, a in keys})) or "no axis, since the mapping has none"
+        if not keys:
+            raise TableError(
+                f"{where}: expected groups beside irrelevant edits and the text that was edited, "
+                "found none; see `placebo` and `baseline` of the mapping"
+            )
         raise TableError(f"{where}: --only: expected some of {known}; found {', '.join(only)}")
     if len(keys) > MOST_RUNS:
         raise TableError(

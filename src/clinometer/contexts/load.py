@@ -6,9 +6,9 @@ A topic brings its own questions, or names a set whose sentences make sense with
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clinometer.contexts.context_set import COLUMNS, READ, ContextSet, SetMetadata, read_set
 from clinometer.errors import ContextError, closest
@@ -64,20 +64,28 @@ def load_contexts(
     return contexts
 
 
-def own_contexts(contexts: Sequence[str] | pd.DataFrame) -> ContextSet:
-    """Your context set: sentences of equal weight, or a frame as a .csv file would be.
+def own_contexts(contexts: Iterable[str] | pd.DataFrame) -> ContextSet:
+    """Your context set: sentences of equal weight, in a list or a Series, or a frame as a .csv file
+    would be.
 
     >>> own_contexts(["The [X] said that [Y]", "The [X] thought that [Y]"])
     ContextSet('own', 2 contexts, n_eff 2.0)
     """
-    if isinstance(contexts, Sequence):
-        return ContextSet("own", tuple(contexts), (1.0,) * len(contexts))
-    if "template" not in contexts:
-        columns = ", ".join(map(str, contexts.columns))
+    if not isinstance(contexts, Iterable):
+        raise ContextError(
+            "contexts: expected the name of a set, a file, a list or Series of sentences, or a "
+            f"frame; found {contexts!r}"
+        )
+    if not hasattr(contexts, "columns"):
+        sentences = tuple(contexts)
+        return ContextSet("own", sentences, (1.0,) * len(sentences))
+    frame: Any = contexts
+    if "template" not in frame:
+        columns = ", ".join(map(str, frame.columns))
         raise ContextError(f"contexts: expected a column template, found {columns or 'none'}")
-    counts = contexts["count"] if "count" in contexts else [1.0] * len(contexts)
-    labels = {str(c): contexts[c].astype(str).tolist() for c in contexts if c not in COLUMNS}
-    return ContextSet("own", contexts["template"].tolist(), [float(n) for n in counts], labels)
+    counts = frame["count"] if "count" in frame else [1.0] * len(frame)
+    labels = {str(c): frame[c].astype(str).tolist() for c in frame if c not in COLUMNS}
+    return ContextSet("own", frame["template"].tolist(), [float(n) for n in counts], labels)
 
 
 def default_contexts(topic: Topic) -> ContextSet:

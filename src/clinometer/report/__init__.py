@@ -2,7 +2,7 @@
 
 from clinometer.display.table import Table
 from clinometer.report.figure import Figure
-from clinometer.report.page import Extra, render_report, write_report
+from clinometer.report.page import Extra, render_report, run_figure, write_report
 from clinometer.runs.folder.recover import LoadedRun, open_run, open_runs
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "open_run",
     "open_runs",
     "render_report",
+    "run_figure",
     "write_report",
 ]

@@ -100,6 +100,11 @@ def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) ->
     return shared + [replace(f, key=prefix + f.key) for prefix, f in named]
 
 
+def run_figure(run: Run) -> Figure:
+    """The first figure of the page of a run."""
+    return report_figures(_opened([run]))[0]
+
+
 def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
     """Every table of a page, with unique keys: what .csv, .json, .md and .tex hold."""
     every = [tables.risks_table(opened)]

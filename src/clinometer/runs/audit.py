@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -84,7 +85,7 @@ def audit(
     model: str | ModelSpec,
     /,
     *,
-    topic: str | Topic | None = None,
+    topic: str | os.PathLike[str] | Topic | Mapping[str, Any] | None = None,
     contexts: Contexts = None,
     out: str | Path | None = None,
     settings: AuditSettings | None = None,
@@ -138,7 +139,7 @@ def audit(
             planned = plan.protocol.settings
         resolved = resolve(
             options,
-            topic if isinstance(topic, Topic) else load_topic(topic or "gender"),
+            topic if isinstance(topic, Topic) else load_topic("gender" if topic is None else topic),
             contexts,
             settings=settings,
             model=model,

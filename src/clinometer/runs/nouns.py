@@ -37,7 +37,7 @@ def context_noun(run: Run) -> str:
 
 def favourable(run: Run) -> int | None:
     """The index of the favourable answer; None where the topic names none."""
-    name = (run.record.topic.readout or {}).get("favourable")
+    name = run.record.topic.favourable or (run.record.topic.readout or {}).get("favourable")
     names = run.preferences.categories
     return names.index(name) if name in names else None
 

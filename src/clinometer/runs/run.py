@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
+from clinometer.errors import RunError
 from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components, risk_of_dice
 from clinometer.measure.factors import FactorShares, factor_shares
@@ -36,10 +39,12 @@ from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.runs.sentences import Finding
 from clinometer.runs.settings import AuditSettings
+from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clinometer.report import Figure
     from clinometer.web import ViewerServer
 
 
@@ -176,9 +181,60 @@ class Run:
 
         return view_run(self, port=port, browser=browser)
 
+    def plot(self) -> Figure:
+        """The chart that opens the report; `.svg()` and `.png()` give it as a file, and `.chart()`
+        as an Altair chart."""
+        from clinometer.report import run_figure
+
+        return run_figure(self)
+
+    def save(self, path: str | Path, *, fresh: bool = False) -> Run:
+        """Write a run that was kept in memory, or copy one, and return the run in its new folder.
+
+        Without a folder a run has no scores of single words; all else is written. A folder of
+        another run is refused unless `fresh`.
+        """
+        folder = RunFolder(Path(path))
+        parts = [] if self.path is None else RunFolder(self.path).parts.files()
+        record = self.record.model_copy(update={} if parts else {"words": None})
+        saved = replace(self, record=record, path=folder.path)
+        with folder.opened(record.identity, fresh=fresh):
+            for part in parts:
+                (folder.path / "scores").mkdir(exist_ok=True)
+                with replacing(folder.path / "scores" / part.name, error=RunError) as beside:
+                    copyfile(part, beside)
+            saved.write(folder)
+        return saved
+
+    @property
+    def contexts(self) -> pd.DataFrame:
+        """One row per context, by its id: template, weight (its share, summing to 1), influence on
+        R of volatility, and a column `label_…` for each label of the context set."""
+        table: pd.DataFrame = self._contexts_table().to_pandas()
+        return table.set_index("context_id")
+
     def to_pandas(self) -> pd.DataFrame:
-        """The preferences, one row per group, context and category."""
-        return self.preferences.to_pandas()
+        """The preferences, one row per group, context and category, with the text of the context,
+        the weights and p*: all that R needs.
+
+        >>> from clinometer import audit, risks
+        >>> run = audit("pocket:gpt2-s", topic="gender", max_contexts=4, device="cpu")
+        >>> needed = ["group", "context", "attribute", "p"]
+        >>> needed += ["context_weight", "group_weight", "reference"]
+        >>> abs(risks(run.to_pandas()[needed]).R.value - run.R.value) < 1e-9
+        True
+        """
+        p, frame = self.preferences, self.preferences.to_pandas()
+        X, C, K = p.values.shape
+        texts = p.templates if len({*p.templates}) == C else p.contexts
+        by_cell = {
+            "context_weight": np.broadcast_to(p.context_weights, (X, C))[..., None],
+            "group_weight": np.asarray(p.group_weights)[:, None, None],
+            "reference": p.grid.reference,
+        }
+        frame.insert(2, "context", np.tile(np.repeat(np.array(texts, dtype=object), K), X))
+        flat = {n: np.broadcast_to(v, (X, C, K)).ravel() for n, v in by_cell.items()}
+        return frame.assign(**flat)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

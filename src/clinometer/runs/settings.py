@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: A built-in set, a source or a file; a set; sentences; a frame; None: the default of the topic.
-Contexts: TypeAlias = "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.DataFrame | None"
+Contexts: TypeAlias = (
+    "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.Series[str] | pd.DataFrame | None"
+)
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (

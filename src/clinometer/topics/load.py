@@ -54,14 +54,20 @@ def builtin_topics() -> tuple[str, ...]:
     return tuple(sorted(p.stem for p in BUILTIN.glob("*.toml") if "." not in p.stem))
 
 
-def load_topic(name_or_path: str | os.PathLike[str]) -> Topic:
-    """Load a built-in topic by name, or your own by the path of its .toml file.
+def load_topic(name_or_path: str | os.PathLike[str] | Mapping[str, Any]) -> Topic:
+    """Load a built-in topic by name, or your own by the path of its .toml file, or as a dict of
+    what such a file has.
 
     A name without a folder and without .toml is a built-in one; anything else is a path.
 
     >>> load_topic("gender")
     Topic('gender', 120 groups, 2 categories, 79 words)
     """
+    if isinstance(name_or_path, Mapping):
+        try:
+            return _build(read_file({"name": "own", **name_or_path}), None)
+        except TopicError as exc:
+            raise TopicError(f"topic: {exc}") from exc
     if isinstance(name_or_path, str) and name_or_path in builtin_topics():
         return _load(BUILTIN / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
     path = Path(name_or_path)

@@ -32,7 +32,7 @@ def replaced(name: str, values: list[object], kind: pa.DataType) -> Callable[[],
 
 
 NUMBERS, WORDS = pa.float32(), pa.list_(pa.float32(), 2)
-SPOILED = {
+SPOILED: dict[str, Callable[[], pa.Table]] = {
     "text for numbers": replaced("log_coverage", ["a", "b", "c", "d"], pa.string()),
     "a null": replaced("log_coverage", [0.0, None, 0.0, 0.0], NUMBERS),
     "NaN": replaced("skipped", [0.0, np.nan, 0.0, 0.0], NUMBERS),

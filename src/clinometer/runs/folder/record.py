@@ -52,6 +52,7 @@ class TopicRecord(RecordPart):
     attributes: dict[str, list[str]]
     reference: list[float] | Literal["group-mean"] | None = None
     readout: dict[str, Any] | None = None
+    favourable: str = ""
     shared: Literal["split", "drop"] = "split"
     left_out: list[str] = Field(default_factory=list)
     people: dict[str, list[str]] = Field(default_factory=dict)
@@ -402,7 +403,7 @@ def new_record(
 ) -> RunRecord:
     """Everything known before the first answer."""
     # A topic of words has no readout: the key is left out.
-    readout = {} if topic.readout is None else {"readout": topic.readout.model_dump()}
+    readout: dict[str, Any] = {} if topic.readout is None else {"readout": topic.readout.model_dump()}
     reference = list(topic.reference) if isinstance(topic.reference, tuple) else topic.reference
     return RunRecord(
         schema_version=SCHEMA_VERSION,
