@@ -403,7 +403,9 @@ def new_record(
 ) -> RunRecord:
     """Everything known before the first answer."""
     # A topic of words has no readout: the key is left out.
-    readout: dict[str, Any] = {} if topic.readout is None else {"readout": topic.readout.model_dump()}
+    readout: dict[str, Any] = (
+        {} if topic.readout is None else {"readout": topic.readout.model_dump()}
+    )
     reference = list(topic.reference) if isinstance(topic.reference, tuple) else topic.reference
     return RunRecord(
         schema_version=SCHEMA_VERSION,
