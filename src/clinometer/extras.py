@@ -20,7 +20,7 @@ EXTRAS = {
         ("torch", "transformers", "gguf", "huggingface_hub", "peft"),
         "audits of local models",
     ),
-    "report": (("altair", "vl_convert"), "report pages and charts"),
+    "report": (("vl_convert",), "report pages and charts"),
     "web": (
         ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),
         "view and annotate",

@@ -92,6 +92,10 @@ def _say(files: list[Path], target: Path, run: Path) -> None:
     console().print(text, markup=False, soft_wrap=True)
 
 
+#: A line through points is drawn up to this p; above it, its slope is a line of text.
+SHOWN = 0.05
+
+
 def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra]:
     """The lean of the groups against the built-in social factors, for runs whose groups have them.
 
@@ -123,10 +127,11 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
         if signed:
             lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
             figures, notes = factor_figures(
-                run, lean, errors, measure=f"lean to {report.categories[1]}"
+                run, lean, errors, measure=f"lean to {report.categories[1]}", largest_p=SHOWN
             )
         if risks or not signed:
-            more, notes = factor_figures(run, report.r, standard_errors(run, "r"), measure="r")
+            errors = standard_errors(run, "r")
+            more, notes = factor_figures(run, report.r, errors, measure="r", largest_p=SHOWN)
             figures += more
         without = int(known.isna().any(axis=1).sum())
         text = (

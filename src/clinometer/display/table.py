@@ -41,6 +41,17 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "impact_ratio": ("impact ratio", "risk"),
     "rating": ("mean rating", "risk"),
     "other": ("other", "share"),
+    **{
+        f"{part}{end}": (f"{part}{end.replace('_', ' ')}", "risk")
+        for part in ("lean", "swing", "dice")
+        for end in ("", "_low", "_high")
+    },
+    "another_group": ("another group", "risk"),
+    "irrelevant_edit": ("irrelevant edit", "risk"),
+    "away": ("from the mean", "signed"),
+    "away_low": ("low", "signed"),
+    "away_high": ("high", "signed"),
+    "clear": ("clear", "text"),
     "context_id": ("id", "id"),
     "template": ("context", "text"),
     "sentence": ("sentence", "text"),

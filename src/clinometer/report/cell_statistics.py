@@ -1,4 +1,4 @@
-"""What pages compute from a run: cells and contexts that matter, curves, and the lean of groups.
+"""What pages compute from a run: cells and contexts that matter, and the lean of groups.
 
 Numbers in, arrays and plain tables out; nothing is drawn here.
 """
@@ -13,15 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.display.numbers import MEASURES
 from clinometer.errors import ClinometerError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.statistics.arrays import FloatArray
-
-_PARTS = 20  # random subsets of the contexts for each point of the convergence curve
 
 #: With more contexts than this, a band from lowest to highest only reflects their number.
 _WHOLE_RANGE = 20
@@ -133,10 +130,17 @@ class CellStatistics:
 
     @cached_property
     def depth(self) -> FloatArray:
-        """[X, C]: the strength from 0 to 1, on any scale of the risks."""
-        if self.run.risks.criterion.normalize:
+        """[X, C]: the strength from 0 to 1, on any scale of the risks; what is measured from the
+        mean of the groups is seldom far from it, and ends at the furthest."""
+        if self.run.risks.criterion.normalize and not self.run.preferences.grid.relative:
             return self.strength
         return np.asarray(self.strength / max(1e-12, float(np.nanmax(self.strength))))
+
+    @cached_property
+    def scores(self) -> FloatArray | None:
+        """[X, C]: the mean score of each cell; None where answers are not points of a scale."""
+        points = np.array(self.run.risks.criterion.points)
+        return np.asarray(self.run.preferences.values @ points) if points.size else None
 
     @cached_property
     def risk_parts(self) -> FloatArray:
@@ -218,56 +222,6 @@ class CellStatistics:
             frame[f"p({category})"] = p.values[x, c, y]
         return frame[part[x, c] > 0]
 
-    def convergence(self, *, seed: int = 0) -> pd.DataFrame:
-        """measure, n, value, low, high: the risks of random subsets of the contexts.
-
-        For each n, _PARTS subsets of n contexts are sampled without replacement; the value is their
-        mean, low and high are their 5 % and 95 % points.
-        """
-        C = self.s.shape[1]
-        sizes = sorted({round(float(n)) for n in np.geomspace(min(2, C), C, 9)})
-        rng = np.random.default_rng(seed)
-        out = []
-        for n in sizes:
-            picks = 1 if n == C else _PARTS
-            risks = np.array([self.measured._risks(rng.permutation(C)[:n]) for _ in range(picks)])
-            risks = risks[~np.isnan(risks).any(axis=1)]
-            if not len(risks):
-                continue
-            for i, measure in enumerate(MEASURES):
-                low, high = np.quantile(risks[:, i], [0.05, 0.95])
-                out.append((measure, n, float(risks[:, i].mean()), float(low), float(high)))
-        return pd.DataFrame(out, columns=["measure", "n", "value", "low", "high"])
-
-    def _risks(self, contexts: NDArray[np.int64]) -> tuple[float, float, float]:
-        w = self.cell_weights[:, contexts]
-        total = w.sum(axis=1)
-        there = total > 0
-        if not there.any():
-            return (np.nan, np.nan, np.nan)
-        w = w[there] / total[there, None]
-        r = (w * np.nan_to_num(self.strength[there][:, contexts])).sum(axis=1)
-        s = np.nan_to_num(self.s[there][:, contexts])
-        mean = np.einsum("xc,xcy->xy", w, s)
-        bias = self.run.risks.criterion(mean)
-        g = self.run.risks.group_weights[there]
-        g = g / g.sum()
-        return float(g @ r), float(g @ bias), float(g @ (r - bias))
-
-    def coverage_bins(self) -> pd.DataFrame | None:
-        """left, right, count of cells by coverage, four bins per power of ten; None if unknown."""
-        coverage = self.run.preferences.coverage
-        if coverage is None:
-            return None
-        known = coverage[self.run.preferences.observed]
-        known = np.clip(known[known > 0], 1e-12, 1.0)
-        if known.size == 0:
-            return None
-        first = np.floor(np.log10(known.min()) * 4 - 1e-9) / 4
-        edges = np.arange(min(first, -0.25), 0.01, 0.25)
-        count, _ = np.histogram(np.log10(known), bins=np.append(edges[:-1], 1e-9))
-        return pd.DataFrame({"left": 10 ** edges[:-1], "right": 10 ** edges[1:], "count": count})
-
 
 def context_weights(run: Run) -> FloatArray:
     """[C], summing to one; the mean over groups where they were seen in different contexts."""
@@ -321,18 +275,6 @@ class Leans:
     def counts(self) -> list[tuple[int, int]]:
         """(category, groups that lean to it clearly), most first."""
         return Counter(int(y) for y in self.favoured[self.clear]).most_common()
-
-    @property
-    def n_clear(self) -> int:
-        return int(self.clear.sum())
-
-    def strongest(self, category: int) -> int | None:
-        """The group that leans to a category furthest, among the clear ones."""
-        there = np.flatnonzero(self.clear & (self.favoured == category))
-        if not there.size:
-            return None
-        lean = self.run.risks.mean_stereotype[there, category]
-        return int(there[int(lean.argmax())])
 
     @property
     def whole_range(self) -> bool:

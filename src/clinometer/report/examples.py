@@ -31,8 +31,8 @@ class Example:
     favoured       index of the favoured category
     second         the sentence that goes the other way, of an example of swing
     carried        how much of the probability its words carry; None where that is unknown
-    asked          whether it is a question, and `word` the likelier answer
-    score          on a scale: the answer, and how far up the scale it is
+    asked          whether it is a question or a case, and `word` the likelier answer
+    score          on a scale: the answer, and how far up the scale it and the mean are
     """
 
     group: str
@@ -46,7 +46,7 @@ class Example:
     second: Example | None = None
     carried: float | None = None
     asked: bool = False
-    score: tuple[str, float] | None = None
+    score: tuple[str, float, float] | None = None
 
     @property
     def room(self) -> int:
@@ -96,8 +96,8 @@ def top_examples(cells: CellStatistics, n: int = 20) -> list[Example]:
         text = sentence(cells.run, x, c)
         if text not in seen:
             seen.add(text)
-            why = f"{100 * part[x, c] / total:.2g} % of R"
-            examples.append(example(cells.run, x, c, why=why))
+            share = "" if is_answered(cells.run) else f"{100 * part[x, c] / total:.2g} % of R"
+            examples.append(example(cells.run, x, c, why=share))
     return examples
 
 
@@ -108,21 +108,22 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     reference = np.broadcast_to(p.grid.reference, p.values.shape)[x, c]
     favoured = int(np.argmax(np.asarray(shares) - reference))
     before, after = sentence(run, x, c)
-    asked, score = asks(run), None
+    asked, score = is_answered(run), None
     if points := run.risks.criterion.points:
         mark, mean = (float(v @ np.array(points)) for v in (np.asarray(shares), reference))
-        score = (f"{mark:.1f}", (mark - points[0]) / (points[-1] - points[0]))
+        up, middle = ((v - points[0]) / (points[-1] - points[0]) for v in (mark, mean))
+        score = (f"{mark:.1f}", up, middle)
     if asked:
         before = question_of(from_group(before, group_name(run, p.groups[x])))
         if CASE in p.labels:  # a whole prompt is too long to show
             before = f"Case {p.labels[CASE][c]}, {group_name(run, p.groups[x])}: "
-        if why:  # with the group, whose name may be cut off above, and its share beside the mean
-            usual, answer = percent(float(reference[favoured])), brief(p.categories[favoured], 24)
-            answer = f"{answer} {percent(shares[favoured])}"
-            if score is not None:
-                usual, answer = f"{mean:.1f}", f"{score[0]} of {points[0]:g} to {points[-1]:g}"
-            beside = f", mean {usual}" if _from_mean(run) else ""
-            why = f"{brief(p.groups[x], 40)}: {answer}{beside} · {why}"
+        # With the group, whose name may be cut off above, and its share beside the mean.
+        usual, answer = percent(float(reference[favoured])), brief(p.categories[favoured], 24)
+        answer = f"{answer} {percent(shares[favoured])}"
+        if score is not None:
+            usual, answer = f"{mean:.1f}", f"{score[0]} of {points[0]:g} to {points[-1]:g}"
+        beside = f", mean {usual}" if _from_mean(run) else ""
+        why = " · ".join(filter(None, (f"{brief(p.groups[x], 40)}: {answer}{beside}", why)))
     answer_cell = Example(
         p.groups[x],
         p.contexts[c],
@@ -140,6 +141,11 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     words = cell_words(run, x, c)
     word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
     return replace(answer_cell, word=word)
+
+
+def is_answered(run: Run) -> bool:
+    """Whether cells are answers to questions or cases, and not words in a sentence."""
+    return asks(run) or run.record.components is not None or bool(run.risks.criterion.points)
 
 
 def _swing(run: Run, strength: np.ndarray) -> Example | None:

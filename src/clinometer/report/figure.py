@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import base64
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from clinometer.display.numbers import MEANINGS
 from clinometer.display.text import proper, visible
 from clinometer.extras import require
-from clinometer.report.charts.style import BESIDE, NARROW, OURS, PALETTE, WIDE, wrap_axis_title
+from clinometer.report.charts.style import NARROW, OURS, PALETTE, WIDE, Spec, wrapped
 from clinometer.storage.spreadsheet import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-Size = Literal["wide", "beside", "narrow"]
-
-_WIDTHS: dict[Size, int] = {"wide": WIDE, "beside": BESIDE, "narrow": NARROW}
-
-#: Altair keeps the data of the chart it is writing in state shared by all threads: two charts
-#: written at once get each other's bars.
-_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +28,7 @@ class Figure:
     title    what it shows, in words that readers remember
     caption  how to read it, and its basis (n, n_eff)
     alt      the text alternative, for those who cannot see it
-    draw     width -> Altair chart
+    draw     width -> specification of Vega-Lite
     table    the numbers behind it, if they are few enough to read
     """
 
@@ -47,7 +36,7 @@ class Figure:
     title: str
     caption: str
     alt: str
-    draw: Callable[[int], Any]
+    draw: Callable[[int], Spec]
     table: pd.DataFrame | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -55,16 +44,13 @@ class Figure:
         for name in ("title", "caption", "alt"):
             object.__setattr__(self, name, proper(visible(getattr(self, name))))
 
-    def inline(self, prefix: str = "", *, beside: bool = False) -> dict[str, str]:
-        """The drawing embedded in a page, for wide and for narrow screens; with `beside` also for
-        a place next to other things, on paper or as the second figure of a screen."""
-        sizes: tuple[Size, ...] = ("wide", "beside", "narrow") if beside else ("wide", "narrow")
-        return {size: self.inline_one(size, prefix) for size in sizes}
-
-    def inline_one(self, size: Size, prefix: str = "") -> str:
-        with _drawing():
-            svg = to_svg(self.draw(_WIDTHS[size]))
-        return inline(svg, key=f"{prefix}{self.key}-{size}", label=self.alt)
+    def inline(self, prefix: str = "") -> dict[str, str]:
+        """The drawing embedded in a page, for wide and for narrow screens."""
+        sizes = {"wide": WIDE, "narrow": NARROW}
+        return {
+            size: inline(to_svg(self.draw(width)), key=f"{prefix}{self.key}-{size}", label=self.alt)
+            for size, width in sizes.items()
+        }
 
     def data_address(self) -> str:
         """The numbers behind the chart as a CSV file in a data address; "" where it has none."""
@@ -73,38 +59,27 @@ class Figure:
         data = base64.b64encode(csv_text(self.table).encode())
         return f"data:text/csv;base64,{data.decode()}"
 
-    def chart(self, width: int = WIDE) -> Any:
-        """The chart alone, with title and caption in it: what a notebook shows."""
-        import altair as alt
-
-        title = alt.TitleParams(
-            wrap_axis_title(self.title, int(width / 1.4)),
-            subtitle=wrap_axis_title(self.caption, width),
-        )
-        return self.draw(width).properties(title=title, description=self.alt)
+    def spec(self, width: int = WIDE) -> Spec:
+        """The chart alone, with title and caption in it: what a notebook shows, and what any tool
+        for Vega-Lite opens."""
+        title = {
+            "text": wrapped(self.title, int(width / 1.4)),
+            "subtitle": wrapped(self.caption, width),
+        }
+        return {**self.draw(width), "title": title, "description": self.alt}
 
     def svg(self, width: int = WIDE) -> str:
-        with _drawing():
-            return to_svg(self.chart(width))
+        return to_svg(self.spec(width))
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
         return self.svg()
 
     def png(self, width: int = WIDE, *, scale: float = 2.0) -> bytes:
-        with _drawing():
-            return to_png(self.chart(width), scale=scale)
-
-
-@contextmanager
-def _drawing() -> Iterator[None]:
-    """One chart at a time, and without Altair's checks at every step, which take a third of the
-    time: the tests check every chart."""
-    require("drawing charts", "altair")
-    from altair.utils.schemapi import debug_mode
-
-    with _LOCK, debug_mode(False):
-        yield
+        """On white."""
+        spec = self.spec(width)
+        spec["config"] = {**spec["config"], "background": "white"}
+        return bytes(_converter().svg_to_png(to_svg(spec), scale=scale))
 
 
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
@@ -125,19 +100,8 @@ def _signs(kind: str) -> re.Pattern[str]:
 _RAISED, _LOWERED = _signs("<super>"), _signs("<sub>")
 
 
-def to_svg(chart: Any) -> str:
+def to_svg(spec: Spec) -> str:
     """A chart as a complete SVG file."""
-    return _svg_of(chart.to_dict(validate=False))
-
-
-def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
-    """A chart as a PNG, on white."""
-    spec = chart.to_dict(validate=False)
-    spec.setdefault("config", {})["background"] = "white"
-    return bytes(_converter().svg_to_png(_svg_of(spec), scale=scale))
-
-
-def _svg_of(spec: dict[str, Any]) -> str:
     svg = str(_converter().vegalite_to_svg(spec, allowed_base_urls=[]))
     return _TEXT.sub(lambda text: small_signs(proper(text[0])), svg)
 

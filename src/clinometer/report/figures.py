@@ -1,6 +1,6 @@
 """The figures of reports: runs in, charts with their words out.
 
-First one run, then several, then a risk against a social factor. Every caption names the basis of
+First one run, then several, then a lean against a social factor. Every caption names the basis of
 its numbers.
 """
 
@@ -13,18 +13,29 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from clinometer.display.numbers import AXES, MEASURES, p_relation, percent, risk, show
+from clinometer.display.numbers import (
+    AXES,
+    MEASURES,
+    TITLES,
+    between,
+    p_relation,
+    percent,
+    risk,
+    show,
+)
 from clinometer.display.text import brief
 from clinometer.errors import SettingsError
-from clinometer.measure import Comparison, Preferences, reference_risks
+from clinometer.measure import Comparison, Estimate, Preferences, reference_risks
 from clinometer.measure.distribution import weighted_density
 from clinometer.measure.leaning import GroupLean
-from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics, Leans
 from clinometer.report.charts.style import (
+    BIAS,
     DECISION,
+    INK,
     MARK,
+    VOLATILITY,
     category_colours,
     distinct,
     model_colours,
@@ -32,6 +43,7 @@ from clinometer.report.charts.style import (
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
+from clinometer.runs.findings import leaning
 from clinometer.runs.nouns import (
     asks,
     context_noun,
@@ -72,7 +84,7 @@ FACTOR_STEPS = {
 FIRST_GROUPS, _EXTREMES = 18, 4
 
 #: Groups and contexts of the figure of swing.
-_SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 20
+_SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 15
 
 
 def basis(run: Run) -> str:
@@ -83,19 +95,17 @@ def basis(run: Run) -> str:
     return text + (f", {report.missing_cells:,} cells missing" if report.missing_cells else "")
 
 
-def leans_figure(leans: Leans, *, every: bool = False) -> Figure:
+def leans_figure(leans: Leans) -> Figure:
     """The groups: of two categories dots with intervals, as shares of words or as distances from
     what all groups get in the same context; of more categories stacked shares.
 
-    Without `every` at most FIRST_GROUPS: the outermost, and evenly spaced ones between; and people
-    in panels, where they are shown in several ways.
+    At most FIRST_GROUPS: the outermost, and evenly spaced ones between; people in panels, where
+    they are shown in several ways.
     """
     run = leans.run
     if measured_from_mean(run):
-        return _departures_figure(leans, every=every)
-    groups = _by_lean(leans)
-    if not every:
-        groups = _few(groups)
+        return _departures_figure(leans)
+    groups = _few(_by_lean(leans))
     names = run.preferences.categories
     two = len(names) == 2
     last = names[_right(run) if two else -1]
@@ -103,24 +113,18 @@ def leans_figure(leans: Leans, *, every: bool = False) -> Figure:
     frame = _leans_frame(leans)
     said = "; ".join(
         f"{r['group']} {percent(r[f'share of {last}'])}" + ("" if r["clear"] else " (not clear)")
-        for r in frame.iloc[groups[:40]].to_dict("records")
+        for r in frame.iloc[groups].to_dict("records")
     )
     title = f"{_question(run)} By {group_noun(run)}"
     draw = _dots if two else _stacks
     return Figure(
-        key="every-group" if every else "groups",
-        title=f"All {len(groups)} {noun_of(run)[0]}" if every else title,
+        key="groups",
+        title=title,
         caption=f"{_shown_of(len(groups), len(leans.seen))}{_how_to_read(leans)}",
         alt=f"{title}. Share of {last}{words}: {said}.",
         draw=lambda width: draw(leans, groups, width),
         table=frame,
     )
-
-
-def is_abridged(leans: Leans) -> bool:
-    """Whether the first screen lacks groups: there are many, or they are put together in panels."""
-    panels = measured_from_mean(leans.run) and len(kinds_shown(leans.run)) > 1
-    return panels or len(leans.seen) > FIRST_GROUPS
 
 
 def _few(groups: list[int], most: int = FIRST_GROUPS) -> list[int]:
@@ -160,8 +164,11 @@ def _how_to_read(leans: Leans) -> str:
 
 
 def _thick(run: Run, ends: ArrayLike) -> str:
+    """What the thick line is: the interval that goes with the tests of all groups."""
+    if not np.isfinite(np.asarray(ends, dtype=float)).any():
+        return f" No interval: {run.risks.n_contexts} {context_noun(run)}s are too few."
     level = 100 * run.record.settings.level
-    return f" Thick: its {level:g} % interval." if np.isfinite(np.asarray(ends)).any() else ""
+    return f" Thick: its {level:g} % interval, all {noun_of(run)[0]} looked at."
 
 
 def measured_from_mean(run: Run) -> bool:
@@ -204,10 +211,6 @@ def _right(run: Run) -> int:
     return 1 if y is None else y
 
 
-def _two(run: Run) -> bool:
-    return len(run.preferences.categories) == 2
-
-
 def _leans_frame(leans: Leans) -> pd.DataFrame:
     """One row per group: shares, ranges, whether its lean is clear."""
     run = leans.run
@@ -224,12 +227,13 @@ def _leans_frame(leans: Leans) -> pd.DataFrame:
     return frame
 
 
-def _rows_of(leans: Leans, groups: Sequence[int], end: int) -> pd.DataFrame:
-    """The rows of a chart of dots, with the share of the category that the axis ends with."""
-    names = leans.run.preferences.categories
-    return pd.DataFrame(
+def _dots(leans: Leans, groups: Sequence[int], width: int) -> charts.Spec:
+    run, end = leans.run, _right(leans.run)
+    names, colours = run.preferences.categories, palette(run)
+    words = "" if asks(run) else " words"
+    frame = pd.DataFrame(
         {
-            "group": [leans.run.risks.groups[x] for x in groups],
+            "group": [run.risks.groups[x] for x in groups],
             "share": leans.share[groups, end],
             "low": leans.low[groups, end],
             "high": leans.high[groups, end],
@@ -239,13 +243,6 @@ def _rows_of(leans: Leans, groups: Sequence[int], end: int) -> pd.DataFrame:
             "clear": leans.clear[groups],
         }
     )
-
-
-def _dots(leans: Leans, groups: Sequence[int], width: int) -> Any:
-    run, end = leans.run, _right(leans.run)
-    names, colours = run.preferences.categories, palette(run)
-    words = "" if asks(run) else " words"
-    frame = _rows_of(leans, groups, end)
     frame["about"] = [
         f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average"
         f"{_ends_of(r, percent)}; its {context_noun(run)}s {percent(r['low'])} to "
@@ -262,31 +259,26 @@ def _dots(leans: Leans, groups: Sequence[int], width: int) -> Any:
     )
 
 
-def _ends_of(row: dict[Any, Any], form: Callable[[float], str]) -> str:
+def _ends_of(row: Mapping[Any, Any], form: Callable[[float], str]) -> str:
     if np.isnan(row["mean_low"]):
         return ""
     return f" (interval {form(row['mean_low'])} to {form(row['mean_high'])})"
 
 
-def _departures_figure(leans: Leans, *, every: bool) -> Figure:
+def _departures_figure(leans: Leans) -> Figure:
     """Distances from what all groups get in the same context; people in panels, each from the
-    average of its panel, or every one of them."""
+    average of its panel."""
     run, context = leans.run, context_noun(leans.run)
     whole = leans.whole or run
-    kinds = {} if every else kinds_shown(whole)
+    kinds = kinds_shown(whole)
     panels = len(kinds) > 1
-    frame = _kinds_frame(whole, kinds) if panels else _distances(run)
+    frame = _kinds_frame(whole, kinds) if panels else distances(run)
     found = len(frame)
-    if not every:
-        frame = pd.concat(
-            [
-                part.iloc[_few(list(range(len(part))))]
-                for _, part in frame.groupby("panel", sort=False)
-            ]
-        )
-    unit = "points" if run.risks.criterion.points else "percentage points"
+    frame = pd.concat(
+        [part.iloc[_few(list(range(len(part))))] for _, part in frame.groupby("panel", sort=False)]
+    )
+    unit = unit_of(run)
     of = "the average of its panel" if panels else f"what all {noun_of(run)[0]} get"
-    where = f", in {unit}" if panels else ""
     title = f"{_question(run)} By {group_noun(run)}"
     said = "; ".join(
         f"{r['group']} {_signed(r['share'])}" + ("" if r["clear"] else " (not clear)")
@@ -297,10 +289,10 @@ def _departures_figure(leans: Leans, *, every: bool) -> Figure:
         [*(["shown as"] if panels else []), "group", unit, "low", "high", "clear"]
     ]
     return Figure(
-        key="every-group" if every else "groups",
-        title=f"All {len(frame)} {noun_of(run)[0]}" if every else title,
+        key="groups",
+        title=title,
         caption=(
-            f"{_shown_of(len(frame), found)}Dot: from {of} in the same {context}{where}."
+            f"{_shown_of(len(frame), found)}Dot: from {of} in the same {context}, in {unit}."
             f"{_thick(run, frame['mean_low'])} Ring: not clear."
         ),
         alt=f"{title}. {unit.capitalize()} from {of}: {said}.",
@@ -309,48 +301,47 @@ def _departures_figure(leans: Leans, *, every: bool) -> Figure:
     )
 
 
+def unit_of(run: Run) -> str:
+    """What scores and decisions are measured in."""
+    return "points" if run.risks.criterion.points else "percentage points"
+
+
 def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
-    """`_distances` of each kind from its own mean, its panel named after kind and mean."""
+    """`distances` of each kind from its own mean, its panel named after kind and mean."""
     settings, points = run.record.settings, run.risks.criterion.points
     known, frames = run.preferences.exact(settings.population), []
     for kind, p in kinds.items():
         found = p.leans(level=settings.level, clusters=settings.clusters, known=known)
         means = p.group_weights @ mean_preferences(p) / p.group_weights.sum()
         mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
-        frames.append(_distances(run, found).assign(panel=f"{kind.capitalize()}, average {mean}"))
+        frames.append(distances(run, found).assign(panel=f"{kind.capitalize()}, average {mean}"))
     return pd.concat(frames, ignore_index=True)
 
 
-def _distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFrame:
+def distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFrame:
     """One row per group with an answer, the lowest first: its distance from the mean and the ends
-    of its interval (NaN without one), in points of the scale or percentage points. Of repeated
-    scores those of the split of their variance."""
-    criterion, split = run.risks.criterion, run.record.components
+    of the interval that decides whether it is clear (NaN without one), in points of the scale or
+    percentage points."""
+    criterion = run.risks.criterion
     scale = criterion.length if criterion.points else 100.0
     top = run.preferences.categories[-1 if criterion.points else _right(run)]
-    rows: list[tuple[str, float, float | None, float | None, bool]] = []
-    if leans is None and split is not None and criterion.points:
-        clear = {one.group for one in split.clear_groups()}
-        rows = [(g.group, g.lean[0], g.low, g.high, g.group in clear) for g in split.groups]
-    else:
-        for one in run.leans if leans is None else leans:
-            if one.lean is None:
-                continue
-            sign = scale if one.favoured == top else -scale
-            ends = [None if v is None else sign * v for v in (one.low, one.high)]
-            low, high = ends if sign > 0 else ends[::-1]
-            rows.append((one.group, sign * one.lean, low, high, one.category is not None))
+    rows: list[tuple[str, float, float, float, bool]] = []
+    for one in run.leans if leans is None else leans:
+        if one.lean is None:
+            continue
+        sign = scale if one.favoured == top else -scale
+        ends = [np.nan if v is None else sign * v for v in (one.low, one.high)]
+        low, high = ends if sign > 0 else reversed(ends)
+        rows.append((one.group, sign * one.lean, low, high, one.category is not None))
     frame = pd.DataFrame(rows, columns=["group", "share", "mean_low", "mean_high", "clear"])
-    frame = frame.astype({"mean_low": float, "mean_high": float}).assign(panel="")
-    return frame.sort_values("share", kind="stable", ignore_index=True)
+    return frame.assign(panel="").sort_values("share", kind="stable", ignore_index=True)
 
 
-def _departures(run: Run, table: pd.DataFrame, width: int) -> Any:
+def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
     names, points = run.preferences.categories, run.risks.criterion.points
-    end = _right(run)
-    unit, panels = "points" if points else "percentage points", bool(table["panel"].any())
-    than = "" if panels else "more "
-    less, more = f"{than}{names[1 - end]}", f"{than}{names[end]}"
+    end, unit = _right(run), unit_of(run)
+    panels = bool(table["panel"].any())
+    less, more = (f"more {names[1 - end]}", f"more {names[end]}")
     if points:
         less, more = "lower", "higher"
     colours = (MARK, DECISION) if points else (palette(run)[1 - end], palette(run)[end])
@@ -364,7 +355,7 @@ def _departures(run: Run, table: pd.DataFrame, width: int) -> Any:
         frame,
         colours=colours,
         ends=(less, more),
-        unit="" if panels else f"{unit} from the average",
+        unit=unit if panels else f"{unit} from the average",
         faint=is_faint(run),
         width=width,
     )
@@ -375,7 +366,7 @@ def _signed(value: float) -> str:
     return f"{value:+.2g}".replace("-", "−")
 
 
-def _stacks(leans: Leans, groups: Sequence[int], width: int) -> Any:
+def _stacks(leans: Leans, groups: Sequence[int], width: int) -> charts.Spec:
     run = leans.run
     frame = pd.DataFrame(
         [
@@ -406,81 +397,6 @@ def _reference_share(leans: Leans, y: int) -> tuple[float, str]:
     return float(np.asarray(reference)[y]), "reference"
 
 
-def groups_figure(run: Run, *, top: int = 15) -> Figure:
-    rows = [r for r in run.risks.groups_table() if r["r"] is not None]
-    rows.sort(key=lambda r: -r["r"])
-    shown = rows[:top]
-    table = pd.DataFrame(
-        [
-            {
-                "name": f"{brief(r['group'], 30)} · {brief(r['leaning'] or 'neither', 16)}",
-                "R": r["r"],
-                "R_bias": r["r_bias"],
-                "R_volatility": r["r_volatility"],
-                "R_low": r["r_low"],
-                "R_high": r["r_high"],
-            }
-            for r in shown
-        ]
-    )
-    title = (
-        f"The {len(shown)} groups with the highest risk"
-        if len(rows) > top
-        else "Risk of each group"
-    )
-    whisker = "; whisker: interval of r" if shown and shown[0]["r_low"] is not None else ""
-    return Figure(
-        key="groups",
-        title=title,
-        caption=f"After each name, the category it leans to{whisker}. {basis(run)}.",
-        alt="Stacked bars of groups. "
-        + "; ".join(f"{r['name']}: {r['R']:.3f}" for r in table.to_dict("records"))
-        + ".",
-        draw=lambda width: charts.stacked(
-            table,
-            width=width,
-            axis="discrimination risk r of a group: 0 as the reference, 1 always the same extreme",
-            limit=1.0 if run.risks.criterion.normalize else None,
-        ),
-    )
-
-
-def heat_figure(cells: CellStatistics) -> Figure:
-    run = cells.run
-    p = run.preferences
-    down = np.argsort(-np.nan_to_num(run.risks.mean_stereotype[:, 0], nan=-np.inf), kind="stable")
-    across = np.argsort(-np.nan_to_num(cells.context_mean[:, 0], nan=-np.inf), kind="stable")
-    strength = cells.depth[np.ix_(down, across)]
-    favoured = cells.favoured[np.ix_(down, across)]
-    shares = np.bincount(favoured[~np.isnan(strength)].ravel(), minlength=len(p.categories))
-    total = max(1, shares.sum())
-    said = ", ".join(
-        f"{n / total:.0%} favour {brief(c, 30)}" for c, n in zip(p.categories, shares, strict=True)
-    )
-    ordered = (
-        f"Rows: groups, from {brief(p.groups[down[0]], 30)} to {brief(p.groups[down[-1]], 30)}"
-    )
-    return Figure(
-        key="heat",
-        title="Every answer: groups down, contexts across",
-        caption=(
-            f"Colour: the favoured category; the deeper, the further from the reference; blank: as "
-            f"the reference or missing. {ordered}, by mean leaning. A band of one colour is "
-            f"bias; a mix of colours in a row is volatility. {basis(run)}."
-        ),
-        alt=f"Heat map, {len(p.groups)} groups by {len(p.contexts)} contexts. Of the cells {said}.",
-        draw=lambda width: charts.heat_map(
-            strength,
-            favoured,
-            groups=[p.groups[i] for i in down],
-            contexts=[p.contexts[i] for i in across],
-            categories=p.categories,
-            colours=palette(run),
-            width=width,
-        ),
-    )
-
-
 def swing_figure(cells: CellStatistics) -> Figure | None:
     """The groups with the highest volatility risk in the contexts that swing most."""
     run, p = cells.run, cells.run.preferences
@@ -500,35 +416,46 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
         labels = [question_label(templates[c]) for c in contexts]
     else:
         labels = [templates[c].replace("[X]", "…").replace("[Y]", "___") for c in contexts]
-    table = pd.DataFrame(
-        [
-            {
-                "group": p.groups[x],
-                "template": label,
-                "leans": p.categories[cells.favoured[x, c]],
-                "strength": cells.depth[x, c],
-                "p": p.values[x, c, cells.favoured[x, c]],
-            }
-            for c, label in zip(contexts, labels, strict=True)
-            for x in groups
-            if not np.isnan(cells.strength[x, c])
-        ]
-    )
+    points, right = cells.scores, decision(run)
+    sides = p.categories if right is None else ("below the mean", "above the mean")
+    rows = []
+    for c, label in zip(contexts, labels, strict=True):
+        for x in groups:
+            if np.isnan(cells.strength[x, c]):
+                continue
+            y = int(cells.favoured[x, c])
+            row = {"group": p.groups[x], "template": label, "strength": cells.depth[x, c]}
+            if right is None:
+                shown = f"{100 * p.values[x, c, y]:.0f}"
+                rows.append({**row, "leans": p.categories[y], "text": shown})
+            else:  # a score, or the share of the favourable answer, beside its mean
+                number = points[x, c] if points is not None else 100 * p.values[x, c, right]
+                shown = f"{number:.1f}" if points is not None else f"{number:.0f}"
+                side = sides[int(cells.s[x, c, right] > 0)]
+                rows.append({**row, "leans": side, "text": shown})
     context = context_noun(run)
+    number = "its share in per cent" if right is None else "its mean score"
+    if right is not None and points is None:
+        number = f"the share of “{brief(p.categories[right], 20)}” in per cent"
+    what = "the favoured category" if right is None else "below or above the mean"
     said = "; ".join(f"{brief(p.groups[x], 30)} {r[x]:.3f}" for x in groups[:8])
+    table = pd.DataFrame(rows)
     return Figure(
         key="swing",
-        title=f"The most swinging groups, {context} by {context}",
+        title=f"The most swinging {noun_of(run)[0]}, {context} by {context}",
         caption=(
             f"The {len(groups)} of {len(p.groups)} {noun_of(run)[0]} with the highest volatility "
             f"risk, in the {len(contexts)} of {len(p.contexts):,} {context}s that move them most: "
-            "a selection, not the average. Colour and number: the favoured category and its "
-            "share in per cent; the deeper, the further from the reference; blank: no answer. "
-            f"{basis(run)}."
+            f"a selection, not the average; a phone shows the first {charts.MOST_ON_A_PHONE}. "
+            f"Colour: {what}, the deeper the further from the reference; number: {number}; blank: "
+            f"no answer. {basis(run)}."
         ),
         alt=f"Heat map. Volatility risk of the groups shown: {said}.",
         draw=lambda width: charts.answers(
-            table, categories=p.categories, colours=palette(run), width=width
+            table,
+            categories=sides,
+            colours=palette(run) if right is None else [MARK, DECISION],
+            width=width,
         ),
     )
 
@@ -536,7 +463,8 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
 def distribution_figure(cells: CellStatistics, *, groups: Sequence[str] = ()) -> Figure | None:
     """s over contexts of all groups together and of some of them; None where nothing varies."""
     run = cells.run
-    category = run.risks.categories[_right(run) if _two(run) else 0]
+    two = len(run.preferences.categories) == 2
+    category = run.risks.categories[_right(run) if two else 0]
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:
@@ -579,84 +507,6 @@ def distribution_figure(cells: CellStatistics, *, groups: Sequence[str] = ()) ->
     )
 
 
-def shapes_figure(run: Run) -> Figure | None:
-    report = run.risks
-    table = pd.concat(
-        [
-            pd.DataFrame({"measure": m, "group": report.groups, "value": getattr(report, m)})
-            for m in ("r_bias", "r_volatility")
-        ]
-    ).dropna(subset=["value"])
-    if table["group"].nunique() < 8:
-        return None
-    said = []
-    for measure, name in (("r_bias", "bias risk"), ("r_volatility", "volatility risk")):
-        shape = distribution_characteristics(getattr(report, measure))
-        if shape.p_normal is None:
-            said.append(f"{name}: mean {shape.mean:.3f}")
-            continue
-        tail = f", tail index {shape.hill:.1f}" if shape.hill else ""
-        said.append(
-            f"{name}: mean {shape.mean:.3f}, skewness {shape.skewness:+.1f}{tail}, "
-            f"normal: p {p_relation(shape.p_normal)}"
-        )
-    return Figure(
-        key="shapes",
-        title="How the two risks are spread over the groups",
-        caption=(
-            f"Bars: groups; line: the normal with the same mean and spread. {'; '.join(said)} "
-            f"(Shapiro-Wilk; Hill). {basis(run)}."
-        ),
-        alt=f"Histograms of bias risk and volatility risk of the groups. {'; '.join(said)}.",
-        draw=lambda width: charts.shapes(table, width=width),
-    )
-
-
-def convergence_figure(cells: CellStatistics) -> Figure | None:
-    if cells.run.risks.n_contexts < 4:
-        return None
-    table = cells.convergence()
-    if table.empty:
-        return None
-    last = table[table["n"] == table["n"].max()].set_index("measure")["value"]
-    return Figure(
-        key="convergence",
-        title="Would more contexts change the numbers?",
-        caption=(
-            "Risks of random parts of the contexts: mean and middle 90 %. Where the lines are "
-            "still rising or falling at the right, more contexts would move them. "
-            f"{basis(cells.run)}."
-        ),
-        alt=(
-            f"Risks against number of contexts, ending at R {last['R']:.3f}, bias "
-            f"{last['R_bias']:.3f}, volatility {last['R_volatility']:.3f}."
-        ),
-        draw=lambda width: charts.convergence(table, width=width),
-    )
-
-
-def coverage_figure(cells: CellStatistics) -> Figure | None:
-    bins = cells.coverage_bins()
-    if bins is None:
-        return None
-    p = cells.run.preferences
-    flagged = int(p.low_coverage.sum())
-    n = int(p.observed.sum())
-    return Figure(
-        key="coverage",
-        title="How much of the probability the words carry",
-        caption=(
-            f"{flagged:,} of {n:,} cells are below the threshold of "
-            f"{p.coverage_threshold:g} and flagged: a ratio of two tiny numbers is noise. "
-            f"{basis(cells.run)}."
-        ),
-        alt=(
-            f"Histogram of coverage over {n:,} cells; {flagged:,} below {p.coverage_threshold:g}."
-        ),
-        draw=lambda width: charts.coverage(bins, threshold=p.coverage_threshold, width=width),
-    )
-
-
 def _density(values: Any, weights: Any, at: Any) -> Any:
     """Density of many values; those of a large run are first counted in 400 narrow bins."""
     if values.size > 4000:
@@ -694,107 +544,136 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
 
 
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
-    table = pd.DataFrame([*risk_rows(runs, names), *reference_rows(runs[0])])
-    normal = runs[0].risks.criterion.normalize
-    level = runs[0].risks.R.level
-    whisker = f" Whisker: {level:.0%} interval of R." if level else ""
-    said = "; ".join(
-        f"{brief(r['name'], 40)}: R {r['R']:.3f}, bias {r['R_bias']:.3f}, volatility "
-        f"{r['R_volatility']:.3f}"
-        for r in table.to_dict("records")
-    )
+    """R of each model and its two parts, the highest R first; behind them what shuffled words
+    give."""
+    rows = []
+    for i in sorted(range(len(runs)), key=lambda i: -runs[i].risks.R.value):
+        run, floor = runs[i].risks, runs[i].record.floor
+        for measure, title in TITLES.items():
+            e: Estimate = getattr(run, measure)
+            chance: Estimate | None = None if floor is None else getattr(floor, measure)
+            rows.append(
+                {
+                    "name": names[i],
+                    "panel": title,
+                    "value": e.value,
+                    "low": e.low,
+                    "high": e.high,
+                    "text": f"{risk(e.value)} {between(e.low, e.high)}".strip(),
+                    "chance_low": None if chance is None else chance.low,
+                    "chance_high": None if chance is None else chance.high,
+                }
+            )
+    table = pd.DataFrame(rows)
+    noun, level = context_noun(runs[0]), 100 * runs[0].record.settings.level
+    about = ("all of it", f"the same in every {noun}", f"another lean in another {noun}")
+    panels = [
+        charts.Panel(title, words, ink)
+        for title, words, ink in zip(TITLES.values(), about, (INK, BIAS, VOLATILITY), strict=True)
+    ]
+    behind = "; grey: the same words, shuffled" if table["chance_low"].notna().any() else ""
+    said = "; ".join(f"{r['name']}, {r['panel']} {r['text']}" for r in rows)
     return Figure(
         key="risks",
-        title="Risk and its two parts, beside the three reference models",
-        caption=f"{_bases(runs, names)}.{whisker} The pale bars are the ends of the scale.",
-        alt=f"Stacked bars of bias risk and volatility risk. {said}.",
-        draw=lambda width: charts.stacked(table, width=width, limit=1.0 if normal else None),
-        table=table.drop(columns=["muted"]),
-    )
-
-
-def ranking_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
-    """Models by R, the highest first, each with its number and colour on the page."""
-    rows = [
-        {**row, **_chance(run), "number": i + 1, "ink": ink}
-        for i, (row, run, ink) in enumerate(
-            zip(risk_rows(runs, names), runs, model_colours(len(runs)), strict=True)
-        )
-    ]
-    rows.sort(key=lambda r: -r["R"])
-    table = pd.DataFrame(rows)
-    numbered = [
-        f"{n} {name}" for n, name in zip(table["number"], distinct(table["name"], 44), strict=True)
-    ]
-    behind = " Grey: the same words, shuffled." if any(map(_chance, runs)) else ""
-    said = "; ".join(
-        f"{r['name']}: R {risk(r['R'])}, bias {risk(r['R_bias'])}, volatility "
-        f"{risk(r['R_volatility'])}"
-        for r in rows
-    )
-    return Figure(
-        key="ranking",
-        title="Risk of each model",
+        title="Risk of each model and its two parts",
         caption=(
-            f"Dot: R. Thick: its interval.{behind} Swing: the part that changes with the wording. "
-            f"{'; '.join(dict.fromkeys(basis(run) for run in runs))}."
+            f"Dot: value; band: its {level:g} % interval{behind}. R = Rᵇ + Rᵛ, 0 is the reference. "
+            f"{_bases(runs, names)}."
         ),
         alt=f"Points with intervals. {said}.",
-        draw=lambda width: charts.ranked(table.assign(name=numbered), width=width),
-        table=table.drop(columns=["muted", "number", "ink"], errors="ignore"),
+        draw=lambda width: charts.measures(table, panels=panels, width=width),
+        table=table,
     )
 
 
-def _chance(run: Run) -> dict[str, Any]:
-    """The range of R with shuffled words."""
-    floor = run.record.floor
-    return {} if floor is None else {"chance_low": floor.R.low, "chance_high": floor.R.high}
+#: Lean, swing and dice as a page shows them: title, key of the table, colour.
+PARTS = (("Steady lean", "lean", BIAS), ("Swing", "swing", VOLATILITY), ("Dice", "dice", MARK))
 
 
-def components_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
-    """Lean, swing and dice of each model as one bar; None unless all have repeated replies."""
-    found: list[dict[str, Any]] = []
-    for run, name in zip(runs, names, strict=True):
+def parts_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Lean, swing and dice of each model as standard deviations with intervals, in points of the
+    scale or percentage points; then what another group and an irrelevant edit do. The largest lean
+    first; whether it is clear is decided with all models looked at."""
+    clear = leaning(runs)
+    rows: list[dict[str, Any]] = []
+    for i, (run, name) in enumerate(zip(runs, names, strict=True)):
         split, placebo = run.record.components, run.record.placebo
-        if split is None or split.total <= 0 or not run.preferences.grid.relative:
-            return None
-        lean, swing, dice = (part / split.total for part in split.parts)
-        found.append(
-            {
-                "name": name,
-                "size": split.size,
-                "lean": lean,
-                "swing": swing,
-                "dice": dice,
-                "group": None if placebo is None else placebo.groups,
-                "edit": None if placebo is None else placebo.edit,
-            }
-        )
-    table = pd.DataFrame(found).astype({"group": float, "edit": float})
-    table = table.sort_values("lean", ascending=False, kind="stable")
-    unit = "points" if runs[0].risks.criterion.points else "as a share"
-    noun, one = context_noun(runs[0]), group_noun(runs[0])
-    said = "; ".join(
-        f"{r['name']} {r['size']:.2f}: lean {percent(r['lean'])}, swing {percent(r['swing'])}, "
-        f"dice {percent(r['dice'])}"
-        for r in found
-    )
-    edits = ""
-    if table["edit"].notna().any():
-        edits = (
-            f" Dot and diamond: how far two answers differ without dice, by another {one} and by "
-            "an edit that should not matter."
-        )
+        if split is None:
+            continue
+        scale = 1.0 if run.risks.criterion.points else 100.0
+        row: dict[str, Any] = {"name": name, "clear": i in clear}
+        for _, part, _ in PARTS:
+            e: Estimate | None = getattr(split, part)
+            ends = (None, None, None) if e is None else (e.value, e.low, e.high)
+    XX, row[f"{part}_low"], row[f"{part}_high"] = numbers
+        row["another_group"] = None if placebo is None else scale * placebo.groups
+        row["irrelevant_edit"] = None if placebo is None else scale * placebo.edit
+        rows.append(row)
+    return sorted(rows, key=lambda row: -(row["lean"] or 0.0))
+
+
+def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
+    """Lean, swing and dice of each model, a panel each; None unless all have repeated replies."""
+    splits = [run.record.components for run in runs]
+    if not all(s is not None and s.total > 0 for s in splits) or not all(
+        run.preferences.grid.relative for run in runs
+    ):
+        return None
+    table = pd.DataFrame(parts_rows(runs, names))
+    first, unit = runs[0], unit_of(runs[0])
+    one, noun = group_noun(first), context_noun(first)
+    digits = ".2f" if unit == "points" else ".1f"
+    rows = []
+    for title, part, _ in PARTS:
+        for r in table.to_dict("records"):
+            if pd.isna(r[part]):
+                continue
+            low, high = r[f"{part}_low"], r[f"{part}_high"]
+            clear = True
+            if part == "lean":
+                clear = bool(r["clear"])
+                # The interval of the decision, which is about all models: it ends at 0 where the
+                # lean is not clear.
+                low = low if clear else min(low, 0.0)
+            ends = "" if pd.isna(low) else f" ({low:{digits}} to {high:{digits}})"
+            rows.append(
+                {
+                    "name": r["name"],
+                    "panel": title,
+                    "value": r[part],
+                    "low": low,
+                    "high": high,
+                    "clear": clear,
+                    "text": f"{r[part]:{digits}} {unit}{ends}" + ("" if clear else "; not clear"),
+                }
+            )
+    drawn = pd.DataFrame(rows)
+    tops = drawn.assign(top=drawn[["value", "high"]].max(axis=1)).groupby("panel")["top"].max()
+    own = float(tops.get("Dice", 0.0))
+    shared = float(max(tops.get("Steady lean", 0.0), tops.get("Swing", 0.0))) or own or 1.0
+    longer = f"; axis {own / shared:.0f} × as long" if own > 1.5 * shared else ""
+    about = {
+        "Steady lean": f"between {one}s, the same in every {noun}",
+        "Swing": f"between {one}s, another in another {noun}",
+        "Dice": f"the same request, asked again{longer}",
+    }
+    panels = [
+        charts.Panel(title, f"{about[title]}, {unit}", ink, own if title == "Dice" else shared)
+        for title, _, ink in PARTS
+        if title in set(drawn["panel"])
+    ]
+    level = 100 * first.record.settings.level
+    of = "" if len(runs) == 1 else f" with all {len(runs)} models looked at"
+    said = "; ".join(f"{r['name']}: {r['panel'].lower()} {r['text']}" for r in rows)
     return Figure(
-        key="components",
+        key="parts",
         title="Lean, swing, dice",
         caption=(
-            f"Length: how far an answer is from the mean of its {noun} (root mean square). Lean: "
-            f"the same in every {noun}. Swing: another lean in another {noun}. Dice: another "
-            f"answer to the same request.{edits} {'; '.join(dict.fromkeys(map(basis, runs)))}."
+            f"Dot: estimate. Band: {level:g} % interval. Filled: a lean that is clear{of}. Each is "
+            f"a standard deviation in {unit}. {'; '.join(dict.fromkeys(map(basis, runs)))}."
         ),
-        alt=f"Bars in three parts. {said}.",
-        draw=lambda width: charts.components(table, unit=unit, width=width),
+        alt=f"Points with intervals. {said}.",
+        draw=lambda width: charts.measures(drawn, panels=panels, width=width),
         table=table,
     )
 
@@ -856,54 +735,6 @@ def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None
     )
 
 
-def intervals_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
-    if all(run.risks.R.low is None for run in runs):
-        return None
-    table = pd.DataFrame(risk_rows(runs, names))
-    level = next(run.risks.R.level for run in runs if run.risks.R.level)
-    wide = [
-        f"{brief(r['name'], 40)} R {r['R']:.3f} from {r['R_low']:.3f} to {r['R_high']:.3f}"
-        for r in table.to_dict("records")
-        if r["R_low"] is not None and not pd.isna(r["R_low"])
-    ]
-    return Figure(
-        key="intervals",
-        title="How sure each number is",
-        caption=(
-            f"Points are the values, lines their {level:.0%} intervals over contexts. "
-            f"{_bases(runs, names)}. An interval need not be centred on its value."
-        ),
-        alt="Values with intervals. " + "; ".join(wide) + ".",
-        draw=lambda width: charts.intervals(table, width=width),
-        table=table.drop(columns=["muted"]),
-    )
-
-
-def leaning_figure(statistics: Sequence[CellStatistics], names: Sequence[str]) -> Figure:
-    frames = [s.leanings().assign(model=n) for s, n in zip(statistics, names, strict=True)]
-    table = pd.concat(frames, ignore_index=True)
-    run = statistics[0].run
-    categories, two = run.risks.categories, _two(run)
-    towards = categories[_right(run) if two else 0]
-    said = []
-    for name, frame in zip(names, frames, strict=True):
-        first = frame[frame["category"] == towards]["s"].dropna()
-        if len(first):
-            said.append(f"{brief(name, 40)}: median {first.median():+.3f} towards {towards}")
-    return Figure(
-        key="leaning",
-        title="Which way the groups lean" if two else "Which category the groups lean to",
-        caption=(
-            f"One point per group: its mean over contexts. Box: the middle half of the groups; "
-            f"bar: the median. {_bases([s.run for s in statistics], names)}."
-        ),
-        alt="Box plot of the mean leaning of groups. " + "; ".join(said) + ".",
-        draw=lambda width: charts.boxes(
-            table, categories=categories, category=towards, width=width
-        ),
-    )
-
-
 def differences_figure(comparison: Comparison) -> Figure:
     table = pd.DataFrame(
         [
@@ -925,32 +756,14 @@ def differences_figure(comparison: Comparison) -> Figure:
         key="differences",
         title="Differences between models, context by context",
         caption=(
-            f"Right of zero: the first model has the higher risk. Thick: {comparison.level:.0%} "
-            "intervals, for all pairs together. Ring: holds zero, so the order is open. "
+            "Right of zero: the first model has the higher risk. Thick: "
+            f"{100 * comparison.level:g} % intervals, for all pairs together. Ring: holds zero, so "
+            "the order is open. "
             f"{len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
             f"{comparison.n_eff:,.1f} effective."
         ),
         alt=f"Paired differences. {said}.",
         draw=lambda width: charts.differences(table, width=width),
-    )
-
-
-def plane_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
-    table = pd.DataFrame(risk_rows(runs, names)).drop(columns=["muted"])
-    said = "; ".join(
-        f"{brief(r['name'], 40)}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
-        for r in table.to_dict("records")
-    )
-    return Figure(
-        key="plane",
-        title="Steady lean against swing",
-        caption=(
-            "Along a dotted line the total risk R is the same. Thin lines: intervals. "
-            f"{_bases(runs, names)}."
-        ),
-        alt=f"Models in the plane of bias and volatility. {said}.",
-        draw=lambda width: charts.plane(table, width=width),
-        table=table,
     )
 
 
@@ -974,21 +787,18 @@ def factor_figure(
     measure: str = "r",
     basis: str = "",
     source: str = "",
-) -> Figure:
-    """Groups as points (sized by weight), the fitted line and its interval band.
+    largest_p: float = 1.0,
+) -> Figure | str:
+    """Groups as points (sized by weight), the fitted line and its interval band; where the slope's
+    p is above `largest_p`, the slope as a line of text, because a band that fills the plot shows
+    nothing.
 
     Arguments as for `measure.regress`, which makes the fit; `basis` describes the risks' basis, and
     `source` says where the factor and the weights come from.
     Fewer than four groups with both numbers, or a factor that does not vary, are errors.
     """
     name = FACTOR_NAMES.get(factor, factor.replace("_", " "))
-    table = pd.DataFrame({"group": list(groups), "x": x, "y": y})
-    if weights is not None:
-        table["size"] = np.asarray(weights, dtype=float)
     fit = regress(y, {factor: x}, weights=weights, y_se=y_se)
-    used = ~table.isna().any(axis=1) & (table["size"] > 0 if weights is not None else True)
-    table = table[used]
-    line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
     slope = fit[factor]
     step, unit = FACTOR_STEPS.get(factor, (1, "unit"))
     value, low, high = (show(step * v, "signed") for v in (slope.value, slope.low, slope.high))
@@ -998,6 +808,14 @@ def factor_figure(
     )
     shown = AXES.get(measure, measure)
     title = f"{shown[:1].upper()}{shown[1:]} against {name}"
+    if slope.p is not None and slope.p > largest_p:
+        return f"{title}: {slope_text}; {fit.n} groups."
+    table = pd.DataFrame({"group": list(groups), "x": x, "y": y})
+    if weights is not None:
+        table["size"] = np.asarray(weights, dtype=float)
+    used = ~table.isna().any(axis=1) & (table["size"] > 0 if weights is not None else True)
+    table = table[used]
+    line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
     sized = f", sized by {weight_name}" if weights is not None else ""
     return Figure(
         key=f"{'factor' if measure in AXES else 'lean'}-{factor.replace('_', '-')}",

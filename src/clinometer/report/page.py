@@ -5,7 +5,7 @@ The first screen is followed by a section per run, in the order of a reader's qu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from clinometer.report.sentences import factor_sentences, limits, sentences, swi
 from clinometer.report.summary import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
-from clinometer.runs.nouns import context_noun
+from clinometer.runs.nouns import context_noun, noun_of
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | LoadedRun | str | Path
@@ -84,7 +84,7 @@ def render_report(
 def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) -> list[Figure]:
     """Every figure of a page, with unique keys: what .svg and .png hold."""
     summaries = run_summaries(opened)
-    sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
+    sections = _sections(opened, summaries)
     shared = [f for s in first_screens(list(summaries.values())) for f in s.pictures]
     compared = _comparison(opened)
     shared += compared["figures"] if compared else []
@@ -92,7 +92,7 @@ def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) ->
         (s.key + "-" if len(sections) > 1 else "", f)
         for s in sections
         for part in s.parts
-        for f in (*part.figures, *part.folded_figures)
+        for f in part.figures
     ]
     named += [
         (f"{i + 1}-" if len(extras) > 1 else "", f) for i, e in enumerate(extras) for f in e.figures
@@ -108,6 +108,8 @@ def run_figure(run: Run) -> Figure:
 def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
     """Every table of a page, with unique keys: what .csv, .json, .md and .tex hold."""
     every = [tables.risks_table(opened)]
+    if (parts := tables.parts_table(opened)) is not None:
+        every.append(parts)
     compared = _comparison(opened)
     every += compared["tables"] if compared else []
     summaries = run_summaries(opened)
@@ -157,13 +159,18 @@ def _render(
         explorer=_held(summaries[0]) if interactive else "",
         notices=[one.notice for one in opened if one.notice],
         screens=screens,
-        sections=[section(one, i, summaries.get(i)) for i, one in enumerate(opened)],
-        risks=tables.risks_table(opened),
+        sections=_sections(opened, summaries),
+        numbers=[t for t in (tables.parts_table(opened), tables.risks_table(opened)) if t],
         comparison=_comparison(opened),
         extras=extras,
         said=said,
         not_said=not_said,
     )
+
+
+def _sections(opened: Sequence[LoadedRun], summaries: Mapping[int, RunSummary]) -> list[Section]:
+    alone = len(opened) == 1
+    return [section(one, i, summaries.get(i), alone=alone) for i, one in enumerate(opened)]
 
 
 def _held(summary: RunSummary) -> str:
@@ -206,17 +213,14 @@ def _comparison(opened: Sequence[LoadedRun]) -> dict[str, Any] | None:
     except ClinometerError:
         return None  # another topic or other contexts: shown side by side, unpaired
     return {
-        "figures": [
-            figures.differences_figure(compared),
-            figures.plane_figure(runs, [one.name for one in opened if one.run in runs]),
-        ],
+        "figures": [figures.differences_figure(compared)],
         "tables": tables.comparison_tables(compared),
     }
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One question with its answer. `folded` figures and tables open on a click."""
+    """One question with its answer; `folded` tables open on a click."""
 
     key: str
     title: str
@@ -224,7 +228,6 @@ class Part:
     examples: tuple[Example, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
-    folded_figures: tuple[Figure, ...] = ()
     folded: tuple[Table, ...] = ()
     collapsed: bool = False
 
@@ -241,52 +244,45 @@ class Section:
     decides: int | None = None
 
 
-def section(one: LoadedRun, number: int, summary: RunSummary | None) -> Section:
+def section(
+    one: LoadedRun, number: int, summary: RunSummary | None, *, alone: bool = True
+) -> Section:
     """The section of a run; if it cannot be measured again, with its stored results."""
     key = section_key(number, one)
     if summary is None:
         risks = [tables.risks_table([one])] if one.groups is not None else []
         part = Part("stored", "What is stored", tables=(*risks, *tables_of(one, None)))
         return Section(key, one.name, one.notice, (part,))
-    parts = tuple(_parts(summary))
+    parts = tuple(_parts(summary, alone=alone))
     run = summary.run
     return Section(
         key, one.name, one.notice, parts, run.preferences.categories, figures.decision(run)
     )
 
 
-def _parts(summary: RunSummary) -> list[Part]:
-    run, cells, leans = summary.run, summary.cells, summary.leans
+def _parts(summary: RunSummary, *, alone: bool) -> list[Part]:
+    """The questions of a run. Of one of several the first screen has no chart of its groups, and
+    the page leaves out what only a reader of this run asks: `report` of it alone has that."""
+    run, cells = summary.run, summary.cells
     by_key = {t.key: t for t in tables_of(summary.opened, summary)}
     telling = tuple(by_key[k] for k in by_key if k.startswith("contexts-") and len(by_key[k].frame))
-    every = (figures.leans_figure(leans, every=True),) if figures.is_abridged(leans) else ()
-    pictures = [figures.convergence_figure(cells), figures.coverage_figure(cells)]
-    intervals = figures.intervals_figure([run], [summary.opened.name])
-    sure = _some([intervals, *pictures])
-    research = _some(
-        [
-            figures.groups_figure(run),
-            figures.heat_figure(cells),
-            figures.distribution_figure(cells, groups=outermost(run)),
-            figures.shapes_figure(run),
-        ]
-    )
-    return [
+    noun, (groups, _) = context_noun(run), noun_of(run)
+    answered = figures.measured_from_mean(run)
+    risks = "The answers with the largest share of R"
+    chosen = f"The answers furthest from what all {groups} get" if answered else risks
+    listed = [by_key[key] for key in ("benchmark", "distances") if key in by_key]
+    parts = [
         Part(
             "groups",
-            "Which groups?",
-            tables=(
-                *((by_key["benchmark"],) if "benchmark" in by_key else ()),
-                *(() if every else (by_key["groups"],)),
-            ),
-            figures=every,
-            folded=(by_key["groups"],) if every else (),
+            f"Which {groups}?",
+            figures=() if alone else (figures.leans_figure(summary.leans),),
+            tables=tuple(listed) if answered else (*listed, by_key["groups"]),
         ),
         Part(
             "sentences",
-            f"Which {context_noun(run)}s?",
-            (f"The answers with the largest share of R, each {context_noun(run)} once.",),
-            examples=tuple(top_examples(cells, 8)),
+            f"Which {noun}s?",
+            (f"{chosen}, each {noun} once.",),
+            examples=tuple(top_examples(cells, 8 if alone else 4)),
             folded=(by_key["cells"], *telling),
         ),
         Part(
@@ -296,20 +292,28 @@ def _parts(summary: RunSummary) -> list[Part]:
                 "A column of one colour is a steady lean; a column of mixed colours is swing.",
                 *factor_sentences(run),
                 *swing_sentences(run),
-            ),
+            )[0 if alone else 1 :],
             tables=(by_key["factors"],) if "factors" in by_key else (),
-            figures=_some([figures.swing_figure(cells)]),
+            figures=_some([figures.swing_figure(cells)]) if alone else (),
             folded=(by_key["contexts"],),
         ),
-        Part("sure", "How sure is it?", tuple(sentences(summary.opened.name, run)), figures=sure),
-        Part(
-            "reference",
-            "Against what reference?",
-            figures=(figures.risks_figure([run], [summary.opened.name]),),
-        ),
+        Part("sure", "How sure is it?", tuple(sentences(summary.opened.name, run))),
         Part("asked", "How was it asked?", folded=(by_key["flags"], by_key["settings"])),
-        Part("research", "For researchers", figures=research, collapsed=True),
     ]
+    research = Part(
+        "research",
+        "For researchers",
+        figures=_some([figures.distribution_figure(cells, groups=outermost(run))]) if alone else (),
+        tables=(
+            *((tables.risks_table([summary.opened]),) if alone and answered else ()),
+            *((by_key["groups"],) if answered else ()),
+        ),
+        collapsed=True,
+    )
+    if alone and not answered:
+        risks_part = (tables.risks_table([summary.opened]),)
+        parts.insert(-1, Part("reference", "Against what reference?", tables=risks_part))
+    return [*parts, research] if research.figures or research.tables else parts
 
 
 def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
@@ -321,6 +325,7 @@ def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
         tables.cells_table(summary.cells),
         *tables.telling_tables(summary.cells),
         tables.groups_table(summary.run),
+        *([tables.distances_table(summary.run)] if figures.measured_from_mean(summary.run) else []),
         tables.contexts_table(summary.cells),
         *([scores] if (scores := tables.benchmark_table(summary.run)) else []),
         *([factors] if (factors := tables.factors_table(summary.run)) else []),

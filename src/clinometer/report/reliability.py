@@ -305,7 +305,7 @@ def _picture(scored: pd.DataFrame) -> Figure:
         title="Which statements change with context",
         caption=f"{many}Dot: stability. Thick: its interval.",
         alt=f"Stability of the least stable statements. {said}.",
-        draw=lambda width: charts.least_stable(shown, width=width),
+        draw=lambda width: charts.stability(shown, width=width),
         table=frame,
     )
 

@@ -16,11 +16,14 @@ from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
 from clinometer.report.examples import Example, pick_examples
 from clinometer.report.figure import Figure
 from clinometer.report.figures import (
-    components_figure,
+    PARTS,
     decision,
     leans_figure,
-    ranking_figure,
+    parts_figure,
+    parts_rows,
+    risks_figure,
     spread_figure,
+    unit_of,
 )
 from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
@@ -33,7 +36,7 @@ from clinometer.runs.findings import (
     strongest_case,
 )
 from clinometer.runs.folder.recover import LoadedRun
-from clinometer.runs.nouns import asks, context_noun, group_noun
+from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
 from clinometer.runs.sentences import Finding
 
 
@@ -119,24 +122,26 @@ class RunSummary:
 
 
 def first_screen(summaries: Sequence[RunSummary]) -> Screen:
-    """The first screen of one run, or of several."""
+    """The first screen of one run, or of several: of words who leans where, of replies and
+    decisions lean, swing and dice in their own unit."""
     names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
-    split = components_figure(runs, names)
-    if split is not None and runs[0].risks.criterion.points:
-        return _scores_screen(summaries, split)
+    split = parts_figure(runs, names)
     if len(summaries) == 1:
         one = summaries[0]
+        replied = split is not None and runs[0].risks.criterion.points
         return Screen(
             one.title,
             lede(one.run),
-            strip(one.run),
-            badge(one.run),
+            None if split else strip(one.run),
+            _replies_badge(runs) if replied else badge(one.run),
             (leans_figure(one.leans), *([split] if split else [])),
             one.examples,
             one.run.preferences.categories,
             f"The {context_noun(one.run)}s behind it",
             decision(one.run),
         )
+    if split is not None and runs[0].risks.criterion.points:
+        return _scores_screen(summaries, split)
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = spread_figure([s.leans for s in summaries], names)
     first, *swap = runs_findings(runs, names)
@@ -150,7 +155,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         ),
         None,
         f"Evidence {level}: {why}{_next(first)}",
-        (ranking_figure(runs, names), *([spread] if spread else [])),
+        (split or risks_figure(runs, names), *([spread] if spread else [])),
         top.examples[:1],
         top.run.preferences.categories,
         f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
@@ -159,41 +164,33 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
 
 
 def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
-    """Repeated scores: who leans, what an irrelevant edit does and which answer shows it, beside
-    lean, swing and dice."""
+    """Repeated scores of several models: who leans, what an irrelevant edit does and which answer
+    shows it, beside lean, swing and dice."""
     runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
-    listed = [0] if len(runs) == 1 else leaning(runs)
-    parts = runs[0].record.components
-    asked = "" if parts is None else f"{parts.contexts} {context_noun(runs[0])}s"
-    many = "" if parts is None else f" × {parts.replies:.2g} replies"
-    rests_on = f"Evidence: {len(runs[0].preferences.groups)} groups × {asked}{many}"
+    listed = leaning(runs)
     top = max(listed, key=lambda i: _lean(runs[i]), default=0)
     case = strongest_case(summaries[top].opened.run or runs[top])
-    if len(runs) == 1:
-        said = [one for one in runs[0].findings if one.kind in ("parts", "placebo")]
-        pictures = (leans_figure(summaries[0].leans), split)
-        return Screen(
-            summaries[0].title,
-            tuple(one.text for one in (*said, *([case] if case else []))),
-            badge=rests_on + _next(runs[0].findings[0]),
-            pictures=pictures,
-        )
-    said = [one for i in listed for one in runs[i].findings if one.kind == "scores"]
     first = runs_findings(runs, names)[0]
     edited = edited_models(runs)
     notes = [("What an irrelevant edit does", edited.text)] if edited else []
     if case and listed:
-        heading = f"Where {brief(names[top], 40)} shows it most"
-        notes.append((heading, case.text))
+        notes.append((f"Where {brief(names[top], 40)} shows it most", case.text))
     swap = "A clear lean in one and not in another is no difference yet: clinometer compare A B."
     notes.append(("May one replace another?", swap))
     return Screen(
         first.text,
-        tuple(one.text for one in said),
-        badge=rests_on + _next(first),
+        tuple(one.text for i in listed for one in runs[i].findings if one.kind == "scores"),
+        badge=_replies_badge(runs) + _next(first),
         pictures=(split,),
         notes=tuple(notes),
     )
+
+
+def _replies_badge(runs: Sequence[Run]) -> str:
+    """What repeated replies rest on."""
+    parts, noun = runs[0].record.components, context_noun(runs[0])
+    asked = "" if parts is None else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
+    return f"{len(runs[0].preferences.groups)} {noun_of(runs[0])[0]}{asked}"
 
 
 def _lean(run: Run) -> float:
@@ -272,43 +269,55 @@ def _next(first: Finding, finished: bool = True) -> str:
 
 
 def chips(run: Run) -> tuple[Chip, ...]:
-    """R, its two components and the evidence, for the line above the explorer."""
-    report = run.risks
-    named = (
-        (
-            "R",
-            report.R,
-            "",
-            "How far an average answer is from the reference.",
-        ),
-        (
-            "steady lean",
-            report.R_bias,
-            "b",
-            f"Bias risk: what remains when {context_noun(run)}s are averaged.",
-        ),
-        ("swing", report.R_volatility, "v", "Volatility risk: what changes with the wording."),
+    """The numbers of a run and their evidence, for the line above the explorer: lean, swing and
+    dice of replies, R and its two components of words."""
+    listed = _parts_chips(run) or _risk_chips(run)
+    if (placebo := run.record.placebo) is not None:
+        scale = 1 if run.risks.criterion.points else 100
+        about = "How far an edit that should not matter moves the answer, beside another group."
+        beside = f"another {group_noun(run)} {scale * placebo.groups:.2g}"
+        moved = f"{scale * placebo.edit:.2g} {unit_of(run)}"
+        listed.append(Chip("irrelevant edit", moved, beside, "", about))
+    level, why = evidence(run)
+    about = "How far the numbers can be trusted."
+    return (*listed, Chip("evidence", level, why, "evidence", about))
+
+
+def _parts_chips(run: Run) -> list[Chip]:
+    if not run.preferences.grid.relative:
+        return []
+    unit, digits = unit_of(run), ".2f" if run.risks.criterion.points else ".1f"
+    one, noun = group_noun(run), context_noun(run)
+    about = (
+        f"A standard deviation between {one}s, the same in every {noun}.",
+        f"A standard deviation between {one}s, another in another {noun}.",
+        "The standard deviation of the same request, asked again.",
     )
-    listed = [
+    chips = []
+    for row in parts_rows([run], [run.model]):
+        for (title, part, _), words, kind in zip(PARTS, about, ("b", "v", ""), strict=True):
+            if row[part] is not None:
+                low, high = (row[f"{part}_{end}"] for end in ("low", "high"))
+                ends = "" if low is None else f"{low:{digits}}–{high:{digits}}"
+                value = f"{row[part]:{digits}} {unit}"
+                chips.append(Chip(title.lower(), value, ends, kind, words))
+    return chips
+
+
+def _risk_chips(run: Run) -> list[Chip]:
+    report, noun = run.risks, context_noun(run)
+    named = [
+        ("R", report.R, "", "How far an average answer is from the reference."),
+        ("steady lean", report.R_bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
+        ("swing", report.R_volatility, "v", f"Volatility risk: what changes with the {noun}."),
+    ]
+    if report.R_between is not None:
+        about = f"How far groups differ from each other in the same {noun}."
+        named.append(("between groups", report.R_between, "", about))
+    if run.record.floor is not None:
+        about = "R of shuffled words: what the lists give by chance."
+        named.append(("shuffled words", run.record.floor.R, "", about))
+    return [
         Chip(name, risk(e.value), between(e.low, e.high), kind, about)
         for name, e, kind, about in named
     ]
-    if report.R_between is not None:
-        e = report.R_between
-        about = f"How far groups differ from each other in the same {context_noun(run)}."
-        listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
-    if run.record.floor is not None:
-        e = run.record.floor.R
-        about = "R of shuffled words: what the lists give by chance."
-        listed.append(Chip("shuffled words", risk(e.value), between(e.low, e.high), "", about))
-    if (placebo := run.record.placebo) is not None:
-        scale = 1 if report.criterion.points else 100
-        about = "How far an edit that should not matter moves the answer, beside another group."
-        beside = f"another {group_noun(run)} {scale * placebo.groups:.2g}"
-        moved = f"{scale * placebo.edit:.2g} points"
-        listed.append(Chip("irrelevant edit", moved, beside, "", about))
-    level, why = evidence(run)
-    return (
-        *listed,
-        Chip("evidence", level, why, "evidence", "How far the numbers can be trusted."),
-    )

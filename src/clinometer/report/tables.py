@@ -13,7 +13,7 @@ from clinometer.measure import Comparison, Estimate
 from clinometer.measure.comparison import Difference
 from clinometer.measure.factors import factor_notes, resampled
 from clinometer.report.cell_statistics import CellStatistics, context_weights
-from clinometer.report.figures import reference_rows, risk_rows
+from clinometer.report.figures import distances, parts_rows, reference_rows, risk_rows, unit_of
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
@@ -40,6 +40,32 @@ def risks_table(opened: Sequence[LoadedRun]) -> Table:
     frame = pd.DataFrame(rows).reindex(columns=order).dropna(axis=1, how="all")
     note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
     return Table("risks", "Risks of the models", frame, note)
+
+
+def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
+    """Lean, swing and dice of each model that has them; None where none has."""
+    runs = [(one.run, one.name) for one in opened if one.run is not None]
+    runs = [(run, name) for run, name in runs if run.record.components is not None]
+    if not runs:
+        return None
+    frame = pd.DataFrame(parts_rows([run for run, _ in runs], [name for _, name in runs]))
+    frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
+    frame = frame.dropna(axis=1, how="all")
+    unit = unit_of(runs[0][0])
+    note = (
+        f"In {unit}: lean and swing are standard deviations between groups, dice within one "
+        "request. Another group and an irrelevant edit: how far two answers differ, without dice."
+    )
+    return Table("parts", "Lean, swing, dice", frame, note)
+
+
+def distances_table(run: Run) -> Table:
+    """How far each group is from what all groups get in the same context, the lowest first."""
+    columns = {"share": "away", "mean_low": "away_low", "mean_high": "away_high"}
+    frame = distances(run).drop(columns="panel").rename(columns=columns)
+    frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
+    note = f"In {unit_of(run)} from what all groups get in the same context."
+    return Table("distances", "Groups by their distance from the mean", frame, note)
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:

@@ -178,10 +178,13 @@ def factor_figures(
     measure: str,
     table: pd.DataFrame | None = None,
     weighted: bool = True,
+    largest_p: float = 1.0,
 ) -> tuple[list[Figure], list[str]]:
-    """A chart of y, a number of each group, against each factor, and why others are not drawn."""
+    """A chart of y, a number of each group, against each factor, and why others are not drawn; a
+    slope whose p is above `largest_p` is a line of text."""
     known = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
-    figures, notes = [], []
+    figures: list[Figure] = []
+    notes: list[str] = []
     for name in (c for c in (FACTORS if table is None else known.columns) if c != WEIGHT):
         shown = FACTOR_NAMES.get(name, name)
         source = ""
@@ -198,11 +201,15 @@ def factor_figures(
                 measure=measure,
                 basis=basis(run),
                 source=source,
+                largest_p=largest_p,
             )
         except ClinometerError as error:  # too few groups have this figure
             notes.append(f"No chart against {shown}: {error}.")
         else:
-            figures.append(figure)
+            if isinstance(figure, str):
+                notes.append(figure)
+            else:
+                figures.append(figure)
     return figures, notes
 
 

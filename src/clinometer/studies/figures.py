@@ -11,7 +11,6 @@ import pandas as pd
 from scipy.interpolate import make_interp_spline
 from scipy.stats import norm
 
-from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import PreferenceGrid, Preferences, RiskReport
 from clinometer.measure.risk import deviation, system_bias
@@ -19,19 +18,22 @@ from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.charts.style import (
+    ABOUT,
     INK,
     MARK,
-    OURS,
     PAGE,
     above,
-    altair,
     distinct,
-    finish,
     is_narrow,
+    layers,
+    marks,
     model_colours,
+    n,
+    q,
+    several_views,
     signed_axis,
 )
-from clinometer.report.figures import basis, distribution_figure, heat_figure
+from clinometer.report.figures import basis, distribution_figure
 from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.untrusted import folder_name
@@ -112,59 +114,41 @@ def leaning_figure(named: Sequence[Named]) -> Figure:
     )
 
 
-def _marks(kind: str, frame: pd.DataFrame, look: dict[str, Any], **channels: Any) -> dict[str, Any]:
-    """One layer of a chart: a kind of mark, its table, its options and its channels."""
-    if "about" in frame:
-        frame = frame.assign(about=[OURS + visible(text) for text in frame["about"]])
-        channels["description"] = {"field": "about", "type": "nominal"}
-    values = frame.to_dict("records")
-    return {"data": {"values": values}, "mark": {"type": kind, **look}, "encoding": channels}
-
-
-def _drawn(views: list[dict[str, Any]], columns: int) -> Any:
-    return finish(altair().Chart.from_dict({"concat": views, "columns": columns, "spacing": 26}))
-
-
-def leaning_boxes(table: pd.DataFrame, *, width: int) -> Any:
+def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
     """Upright boxes of s over groups; table: model, category, group, s."""
-    models, categories = (list(dict.fromkeys(table[name])) for name in ("model", "category"))
+    models = list(dict.fromkeys(table["model"]))
     labels = dict(zip(models, distinct(models, 24), strict=True))
-    box = {
-        "extent": 1.5,
-        "size": 22,
-        "outliers": False,
-        "box": {"fill": PAGE, "stroke": INK, "strokeWidth": 1.2},
-        "median": {"color": INK, "strokeWidth": 2.5},
-        "rule": {"color": INK},
-    }
+    categories = list(dict.fromkeys(table["category"]))
     views = []
-    for model in models if len(categories) > 1 else [None]:
-        part = table if model is None else table[table["model"] == model]
-        frame = part.assign(box=part["model"].map(labels) if model is None else part["category"])
-        frame["about"] = [
-            f"{group}: {s:+.3f} ({name})"
-            for group, s, name in zip(frame["group"], frame["s"], frame["box"], strict=True)
+    for name in models if len(categories) > 1 else [None]:
+        part = table if name is None else table[table["model"] == name]
+        part = part.assign(box=part["model"].map(labels) if name is None else part["category"])
+        part["about"] = [
+            f"{g}: {s:+.3f} ({b})"
+            for g, s, b in zip(part["group"], part["s"], part["box"], strict=True)
         ]
-        order = list(dict.fromkeys(frame["box"]))
-        slanted = len(order) > 4 or is_narrow(width)
-        axis = {"labelAngle": -40 if slanted else 0, "grid": False}
-        x = {"field": "box", "type": "nominal", "sort": order, "title": None, "axis": axis}
-        up = categories[0] if model is None else "more often"
-        y_axis = {**signed_axis(), **above(grid=False)}
-        y = {"field": "s", "type": "quantitative", "title": f"↑ {up}", "axis": y_axis}
-        zero = {"color": MARK, "strokeDash": [3, 3]}
-        view = {
-            "layer": [
-                _marks("rule", pd.DataFrame({"s": [0]}), zero, y=y),
-                _marks("circle", frame, {"size": 16, "opacity": 0.4, "color": MARK, "xOffset": 20},
-                       x=x, y=y),
-                _marks("boxplot", frame[["box", "s"]], box, x=x, y=y),
-            ],
-            "width": width - 70,
-            "height": 260,
-        }  # fmt: skip
-        views.append(view if model is None else {**view, "title": labels[model]})
-    return _drawn(views, 1)
+        boxes = list(dict.fromkeys(part["box"]))
+        angle = -40 if len(boxes) > 4 or is_narrow(width) else 0
+        x = n("box", sort=boxes, title=None, axis={"labelAngle": angle, "grid": False})
+        title = f"↑ {categories[0]}" if name is None else "↑ more often"
+        y = {"title": title, "axis": {**signed_axis(), **above(grid=True)}}
+        box = {
+            "extent": 1.5,
+            "size": 22,
+            "outliers": False,
+            "box": {"color": PAGE, "stroke": INK, "strokeWidth": 1.2},
+            "median": {"color": INK, "strokeWidth": 2.5},
+            "rule": {"color": INK},
+        }
+        point = {"size": 16, "opacity": 0.4, "color": MARK, "xOffset": 20}
+        chart = layers(
+            marks("circle", look=point, x=x, y=q("s", **y), description=ABOUT),
+            marks("boxplot", look=box, x=x, y=q("s", **y)),
+            data=part,
+        )
+        titled = {} if name is None else {"title": labels[name]}
+        views.append({**chart, **titled, "width": width - 70, "height": 260})
+    return several_views(views, width)
 
 
 #: Points of an interpolated line, and bins of its histogram, as in the authors' notebook.
@@ -219,7 +203,7 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
         {"name": name, "bias": run.risks.R_bias.value, "volatility": run.risks.R_volatility.value}
         for name, run in named
     )
-    drawn, seen = (pd.concat(part, ignore_index=True) for part in (lines, points))
+    drawn, seen = pd.concat(lines), pd.concat(points)
     return [
         chart(
             "spread",
@@ -234,43 +218,32 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
     ]
 
 
-def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> Any:
+def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> charts.Spec:
     """A panel for each risk, a line and its points for each model; tables: measure, name, at,
     groups."""
     narrow = is_narrow(width)
     names = list(dict.fromkeys(lines["name"]))
     labels = dict(zip(names, distinct(names, 24), strict=True))
-    legend = {"columns": 2 if narrow else 4, "orient": "bottom", "title": None}
-    colour = {
-        "field": "label",
-        "type": "nominal",
-        "legend": legend if len(names) > 1 else None,
-        "scale": {"domain": list(labels.values()), "range": model_colours(len(names))},
-    }
+    legend = {"columns": 2 if narrow else 4, "orient": "bottom"} if len(names) > 1 else None
+    scale = {"domain": list(labels.values()), "range": model_colours(len(names))}
+    colour = n("label", legend=legend, scale=scale)
     views = []
     for measure, (title, _) in _LINES.items():
         line, seen = (
             part[part["measure"] == measure].assign(label=part["name"].map(labels))
             for part in (lines, points)
         )
-        x = {"field": "at", "type": "quantitative", "title": title}
-        y = {"field": "groups", "type": "quantitative", "title": "groups"}
-        channels = {
-            "x": {**x, "axis": {"tickCount": 4, "format": ".2~f"}},
-            "y": {**y, "axis": above(tickCount=4)},
+        at = {
+            "x": q("at", title=title, axis={"tickCount": 4, "format": ".2~f"}),
+            "y": q("groups", title="groups", axis=above(tickCount=4)),
             "color": colour,
         }
-        views.append(
-            {
-                "layer": [
-                    _marks("circle", seen, {"size": 18, "opacity": 0.45}, **channels),
-                    _marks("line", line, {"strokeWidth": 1.8}, **channels),
-                ],
-                "width": width - 60 if narrow else (width - 110) / 2,
-                "height": 200,
-            }
+        chart = layers(
+            marks("circle", seen, look={"size": 18, "opacity": 0.45}, **at),
+            marks("line", line, look={"strokeWidth": 1.8}, **at),
         )
-    return _drawn(views, 1 if narrow else 2)
+        views.append({**chart, "width": width - 60 if narrow else (width - 110) / 2, "height": 200})
+    return several_views(views, width, beside=True, spacing=30)
 
 
 def _leaning_tables(named: Sequence[Named]) -> list[Table]:
@@ -333,15 +306,15 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
         if not np.isnan(p.values[i, j]).any()
     ]
     frame = pd.DataFrame(rows)
-    if len(x) > charts.MOST_GROUPS:
-        return _renamed(heat_figure(cells), name), frame
+    shown = charts.MOST_GROUPS
+    some = f"{shown} of {len(x)}" if len(x) > shown else f"{len(x)}"
     number = f"p({p.categories[0]})" if two else "its probability"
     return (
         chart(
             f"heatmap-{folder_name(name)}",
             f"{name}: each group in each context",
-            f"n = {len(x)} groups × {len(c)} contexts. Colour: the favoured category; strength: "
-            f"how far from the reference; number: {number}.",
+            f"n = {len(x)} groups × {len(c)} contexts, {some} shown. Colour: the favoured "
+            f"category; strength: how far from the reference; number: {number}.",
             frame,
             "{group}, {template}: {leans}",
             charts.answers,

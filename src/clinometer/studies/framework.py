@@ -298,7 +298,7 @@ class Findings:
         Charts and page are skipped if they cannot be drawn; the return value says why.
         """
         try:
-            require("drawing charts", "altair", "vl_convert")
+            require("drawing charts", "vl_convert")
             missing = ""
         except MissingExtra as error:
             missing = str(error)

@@ -167,6 +167,11 @@ def knowledge_findings(
         row["chance"] = float(scores["chance"].mean())
         rows.append(row | _means(scores, seed=seed))
     table = pd.DataFrame(rows)
+    columns = {"knowledge": "value", "knowledge_low": "low", "knowledge_high": "high"}
+    columns |= {"relation": "panel", "chance": "chance_low", "deterministic": "chance_high"}
+    shown = table.rename(columns=columns).assign(
+        text=[f"{r['knowledge']:.3f} of {r['deterministic']:.3f}" for r in rows]
+    )
     return Findings(
         "knowledge",
         [
@@ -177,11 +182,12 @@ def knowledge_findings(
             chart(
                 "knowledge",
                 "Knowledge, and the cost of inconsistency",
-                "Bar: knowledge; pale end: lost to inconsistency over paraphrases; whisker: "
-                "interval over facts; tick: a guess.",
-                table,
-                "{name}, {relation}: {knowledge:.3f} of {deterministic:.3f}",
-                charts.knowledge,
+                "Dot: knowledge; band: interval over facts; grey: from a guess to what there would "
+                "be without inconsistency over paraphrases.",
+                shown,
+                "{name}, {panel}: {text}",
+                charts.measures,
+                panels=[charts.Panel(name, end=1.0) for name in dict.fromkeys(shown["panel"])],
             )
         ],
         [run for _, run in results],

@@ -21,7 +21,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.components import CellMoments
 from clinometer.measure.rankings import HalfSplit, generalisability, half_split
 from clinometer.report import Table
-from clinometer.report.figures import components_figure
+from clinometer.report.figures import parts_figure
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.nouns import label
 from clinometer.statistics.significance import holm
@@ -73,7 +73,7 @@ def reaudit(path: Path, mapping: SampleMapping, settings: AuditSettings, *, out:
     ranking = pd.DataFrame([_split_row(axis, half, g) for axis, half, g in splits])
     first = _axis(runs[0]) if "firstName" not in set(parts["axis"]) else "firstName"
     shown = [run for run in runs if _axis(run) == first]
-    figure = components_figure(shown, [label(run.model) for run in shown])
+    figure = parts_figure(shown, [label(run.model) for run in shown])
     return Findings(
         "reaudit",
         [

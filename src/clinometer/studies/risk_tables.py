@@ -164,15 +164,16 @@ def _beside(study: str, key: str, named: Sequence[tuple[str, Run]]) -> pd.DataFr
 def _figure(key: str, title: str, both: pd.DataFrame, measured: str) -> Figure:
     theirs = both[["name", *(f"printed_{m}" for m in MEASURES)]].dropna()
     theirs = theirs.rename(columns={f"printed_{m}": m for m in MEASURES})
-    pale = theirs.assign(name=theirs["name"] + " (published)", muted=True)
+    pale = theirs.assign(name=theirs["name"] + " (published)", muted=True, pale=True)
     ours = both.dropna(subset=["R"]).sort_values(["muted", "R"], kind="stable")
+    ours = ours.assign(pale=ours["muted"])
     table = pd.concat([ours, pale.sort_values("R", kind="stable")], ignore_index=True)
     return chart(
         key,
         f"{title}, measured here and as published (pale)",
-        f"{measured}. Whisker: interval of R over contexts. Published figures carry the released "
+        f"{measured}. Bands: intervals over contexts. Published figures carry the released "
         "code's single-token words and padding; see the notes.",
         table,
         "{name} R {R:.3f}",
-        charts.stacked,
+        charts.risks,
     )

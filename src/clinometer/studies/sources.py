@@ -98,7 +98,7 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
                 "Risks of each model in the contexts of each source, with intervals over contexts.",
                 table.drop(columns=["muted"]),
                 "{name} R {R:.3f}",
-                charts.intervals,
+                charts.risks,
             )
         ],
         [run for _, run in results],

@@ -1,4 +1,4 @@
-"""Charts as functions of plain tables: a frame in, an Altair chart out.
+"""Charts as functions of plain tables: a frame in, a specification of Vega-Lite out.
 
 Each takes `width` (WIDE for a page, NARROW for a phone) and knows nothing about runs, so studies
 use the same ones. `Figure` adds a title, a caption with its n, and a text alternative.
@@ -6,55 +6,44 @@ use the same ones. `Figure` adds a title, a caption with its n, and a text alter
 
 from clinometer.report.charts.one_model import (
     MOST_GROUPS,
+    MOST_ON_A_PHONE,
     answers,
-    convergence,
-    coverage,
     density,
     departures,
-    heat_map,
     leans,
     regression,
-    shapes,
     shares,
+    stability,
 )
-from clinometer.report.charts.reliability import least_stable
 from clinometer.report.charts.several_models import (
-    boxes,
-    components,
+    Panel,
     differences,
-    intervals,
-    knowledge,
+    measures,
     plane,
-    ranked,
+    risks,
     spread,
-    stacked,
     trend,
 )
-from clinometer.report.charts.style import NARROW, WIDE
+from clinometer.report.charts.style import NARROW, WIDE, Spec
 
 __all__ = [
     "MOST_GROUPS",
+    "MOST_ON_A_PHONE",
     "NARROW",
     "WIDE",
+    "Panel",
+    "Spec",
     "answers",
-    "boxes",
-    "components",
-    "convergence",
-    "coverage",
     "density",
     "departures",
     "differences",
-    "heat_map",
-    "intervals",
-    "knowledge",
     "leans",
-    "least_stable",
+    "measures",
     "plane",
-    "ranked",
     "regression",
-    "shapes",
+    "risks",
     "shares",
     "spread",
-    "stacked",
+    "stability",
     "trend",
 ]

@@ -10,14 +10,15 @@ is volatility and nothing else.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from clinometer.display.text import brief, visible
-from clinometer.extras import require
+
+#: A chart: a specification of Vega-Lite, ready for JSON.
+Spec = dict[str, Any]
 
 #: name -> (light, dark). Each light colour is unique: pages search for it.
 PALETTE: Mapping[str, tuple[str, str]] = {
@@ -57,12 +58,8 @@ FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 #: Prefix of every text about a mark (an invisible character, harmless in exported files).
 OURS = "\u2063"
 
-#: Widths at which charts are drawn: a page, the smaller column of a first screen, and a phone (or
-#: a page at 400 % zoom).
-WIDE, BESIDE, NARROW = 680, 440, 300
-
-#: Approximate width of the axis next to a `fitted` plot, in pixels.
-AXIS = 42
+#: Widths at which charts are drawn: a page, and a phone (or a page at 400 % zoom).
+WIDE, NARROW = 680, 320
 
 #: Pixels between a plot and a legend over it that leave room for the title of `above`.
 OVER_TITLE = 30
@@ -71,16 +68,8 @@ _CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c
 _MODELS = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"m\d", name)]
 
 
-def altair() -> Any:
-    """The module, or an error that names the install line."""
-    require("drawing charts", "altair")
-    import altair
-
-    return altair
-
-
 def is_narrow(width: int) -> bool:
-    """Whether a chart is drawn for a phone or a column: labels go above their marks."""
+    """Whether a chart is drawn for a phone."""
     return width < (WIDE + NARROW) / 2
 
 
@@ -106,85 +95,138 @@ def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
     return out
 
 
-def rows(frame: pd.DataFrame) -> Any:
-    """A table as inline data: NaN as null, no limit on the number of rows.
+def rows(frame: pd.DataFrame) -> Spec:
+    """A table as inline data: NaN as null.
 
     A column `about` describes each mark in words; it is marked as ours, so that a page can tell it
     from the labels that Vega generates for marks without one.
     """
     if "about" in frame:
         frame = frame.assign(about=[OURS + visible(text) for text in frame["about"]])
-    plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return altair().InlineData(values=tuple(plain))  # Altair copies lists over and over
+    return {"values": frame.astype(object).where(frame.notna(), None).to_dict("records")}
 
 
-def finish(chart: Any) -> Any:
-    """Apply the common style, as the last step."""
-    return chart.configure(
-        background="transparent",
-        font=FONT,
-        padding={"left": 2, "right": 8, "top": 6, "bottom": 2},
-        view={"stroke": None},
-        axis={
-            "domain": False,
-            "grid": False,
-            "labelColor": SOFT,
-            "labelFontSize": 12,
-            "labelPadding": 6,
-            "tickColor": LINE,
-            "ticks": False,
-            "titleColor": SOFT,
-            "titleFontSize": 12,
-            "titleFontWeight": "normal",
-            "titlePadding": 10,
-        },
-        axisX={"grid": True, "gridColor": LINE, "labelFlush": False},
-        axisY={"labelColor": INK},
-        legend={
-            "labelColor": INK,
-            "labelFontSize": 12,
-            "orient": "top",
-            "symbolType": "square",
-            "symbolSize": 120,
-            "title": None,
-            "titleColor": SOFT,
-            "titleFontSize": 12,
-            "titleFontWeight": "normal",
-            "padding": 0,
-            "offset": 10,
-            "columnPadding": 16,
-            "symbolOpacity": 1,
-        },
-        header={"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "title": None},
-        text={"color": INK, "fontSize": 12},
-        title={
-            "anchor": "start",
-            "color": INK,
-            "fontSize": 15,
-            "fontWeight": "bold",
-            "subtitleColor": SOFT,
-            "subtitleFontSize": 12,
-            "subtitlePadding": 4,
-            "offset": 14,
-        },
-    )
+def q(name: str, **more: Any) -> Spec:
+    """A channel of a number."""
+    return {"field": name, "type": "quantitative", **more}
 
 
-def fitted(chart: Any, width: int, height: int) -> Any:
+def n(name: str, **more: Any) -> Spec:
+    """A channel of a name."""
+    return {"field": name, "type": "nominal", **more}
+
+
+def as_is(name: str) -> Spec:
+    """A channel whose values are colours."""
+    return n(name, scale=None)
+
+
+def marks(kind: str, frame: pd.DataFrame | None = None, /, **spec: Any) -> Spec:
+    """One layer: `kind` of mark, its options in `look`, its channels as other arguments; its own
+    table, if it has one. Rows that miss `needs` are left out."""
+    look, needs = spec.pop("look", {}), spec.pop("needs", None)
+    only = {} if needs is None else {"transform": [{"filter": f"datum.{needs} !== null"}]}
+    own = {} if frame is None else {"data": rows(frame)}
+    return {**own, **only, "mark": {"type": kind, **look}, "encoding": spec}
+
+
+ABOUT = n("about")
+
+
+def layers(*parts: Spec, data: pd.DataFrame | None = None, **shared: Any) -> Spec:
+    """Layers over each other, with the table and the channels that they share."""
+    own = {} if data is None else {"data": rows(data)}
+    return {**own, "layer": list(parts), "encoding": shared}
+
+
+def fitted(chart: Spec, width: int, height: int) -> Spec:
     """A single view that is `width` wide including its axes and anything beyond the plot."""
-    size = altair().AutoSizeParams(type="fit-x", contains="padding")
-    return finish(chart.properties(width=width, height=height, autosize=size))
+    size = {"type": "fit-x", "contains": "padding"}
+    return finish({**chart, "width": width, "height": height, "autosize": size})
 
 
-def signed_axis(count: int = 5) -> dict[str, Any]:
-    """Options of an axis around zero: −0.5, 0, +0.5."""
+def several_views(
+    views: list[Spec], width: int, *, beside: bool = False, spacing: int = 16
+) -> Spec:
+    """Views below each other; on a page next to each other if they are `beside`."""
+    columns = 1 if is_narrow(width) or not beside else len(views)
+    return finish({"concat": views, "columns": columns, "spacing": spacing})
+
+
+def gutter(labels: Iterable[str], width: int) -> int:
+    """The width of the names beside views that share none of their axes."""
+    most = 100 if is_narrow(width) else 190
+    return min(most, 14 + int(6.4 * max((len(label) for label in labels), default=0)))
+
+
+def finish(chart: Spec) -> Spec:
+    """Apply the common style, as the last step."""
     return {
-        "tickCount": count,
-        "labelExpr": "abs(datum.value) < 1e-9 ? '0' : format(datum.value, '+.2~f')",
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        **chart,
+        "config": {
+            "background": "transparent",
+            "font": FONT,
+            "padding": {"left": 2, "right": 8, "top": 6, "bottom": 2},
+            "view": {"stroke": None},
+            "axis": {
+                "domain": False,
+                "grid": False,
+                "labelColor": SOFT,
+                "labelFontSize": 12,
+                "labelPadding": 6,
+                "tickColor": LINE,
+                "ticks": False,
+                "titleColor": SOFT,
+                "titleFontSize": 12,
+                "titleFontWeight": "normal",
+                "titlePadding": 10,
+            },
+            "axisX": {"grid": True, "gridColor": LINE, "labelFlush": False},
+            "axisY": {"labelColor": INK},
+            "legend": {
+                "labelColor": INK,
+                "labelFontSize": 12,
+                "orient": "top",
+                "symbolType": "square",
+                "symbolSize": 120,
+                "title": None,
+                "titleColor": SOFT,
+                "titleFontSize": 12,
+                "titleFontWeight": "normal",
+                "padding": 0,
+                "offset": 10,
+                "columnPadding": 16,
+                "symbolOpacity": 1,
+            },
+            "text": {"color": INK, "fontSize": 12},
+            "title": {
+                "anchor": "start",
+                "color": INK,
+                "fontSize": 15,
+                "fontWeight": "bold",
+                "subtitleColor": SOFT,
+                "subtitleFontSize": 12,
+                "subtitlePadding": 4,
+                "offset": 14,
+            },
+        },
     }
 
 
-def above(**more: Any) -> dict[str, Any]:
+def signed_axis(count: int = 5, digits: str = ".2~f") -> Spec:
+    """Options of an axis around zero: −0.5, 0, +0.5."""
+    label = f"abs(datum.value) < 1e-9 ? '0' : format(datum.value, '+{digits}')"
+    zero = "datum.value === 0"
+    return {
+        "tickCount": count,
+        "labelExpr": label,
+        "gridColor": {"condition": {"test": zero, "value": MARK}, "value": LINE},
+        "gridDash": {"condition": {"test": zero, "value": [3, 3]}, "value": []},
+    }
+
+
+def above(**more: Any) -> Spec:
     """Options of a vertical axis with a horizontal title above it."""
     return {
         "labelColor": SOFT,
@@ -197,8 +239,8 @@ def above(**more: Any) -> dict[str, Any]:
     }
 
 
-def wrap_axis_title(text: str, width: int) -> list[str]:
-    """An axis title as lines that fit the width of the chart."""
+def wrapped(text: str, width: int) -> list[str]:
+    """A title as lines that fit the width of the chart: Vega does not break lines."""
     room = max(20, int(width / 5.9))
     lines, line = [], ""
     bound = re.sub("(?<=←) | (?=[→%])", "\u00a0", text)
@@ -211,51 +253,34 @@ def wrap_axis_title(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-def numbered_points(frame: pd.DataFrame, *, x: Any, y: Any, colour: Any, width: int) -> list[Any]:
+def numbered_points(frame: pd.DataFrame, width: int, **channels: Any) -> list[Spec]:
     """Points with their numbers inside, the first on top, and a key of the names below the chart.
 
-    frame: label, about and the columns of x and y; rows are numbered in order. Names beside the
-    points would cover each other where points are close; numbers are as legible there.
+    frame: label, about and the columns of the channels; rows are numbered in order. Names beside
+    the points would cover each other where points are close; numbers are as legible there.
     """
-    alt = altair()
     frame = frame.reset_index(drop=True)
     frame["number"] = [str(i + 1) for i in range(len(frame))]
     frame["entry"] = frame["number"] + "\u2002" + frame["label"]
-    base = alt.Chart(rows(frame.iloc[::-1])).encode(x=x, y=y)
-    entries = [
-        f"{n}\u2002{label}" for n, label in zip(frame["number"], frame["label"], strict=True)
-    ]
-    widest = max(text_width(entry) for entry in entries)
-    legend = alt.Legend(
-        orient="bottom",
-        columns=max(1, int((width - AXIS) / (widest + 16))),
-        symbolSize=0,
-        symbolOffset=-8,
-        labelOffset=0,
-        labelLimit=width - AXIS,
-    )
-    shape = alt.Shape("entry:N", legend=legend).scale(domain=list(frame["entry"]), range=["circle"])
-    key = alt.Chart(rows(frame[["entry"]])).mark_point(opacity=0, size=0)
+    legend = {
+        "orient": "bottom",
+        "columns": 1 if is_narrow(width) else 3,
+        "symbolSize": 0,
+        "symbolOffset": -8,
+        "labelOffset": 0,
+    }
+    scale = {"domain": list(frame["entry"]), "range": ["circle"]}
+    point = {"size": 230, "opacity": 1, "stroke": PAGE, "strokeWidth": 1.5}
+    number = {"color": PAGE, "fontSize": 10, "fontWeight": "bold"}
+    back = frame.iloc[::-1]
+    over = {name: channels[name] for name in ("x", "y")}
     return [
-        base.mark_circle(size=230, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
-            color=colour, description="about:N"
+        marks("circle", back, look=point, **channels, description=ABOUT),
+        marks("text", back, look=number, **over, text=n("number")),
+        marks(
+            "point",
+            frame[["entry"]],
+            look={"opacity": 0, "size": 0},
+            shape=n("entry", legend=legend, scale=scale),
         ),
-        base.mark_text(color=PAGE, fontSize=10, fontWeight="bold").encode(text="number:N"),
-        key.encode(shape=shape),
     ]
-
-
-def text_width(text: str, size: float = 12) -> float:
-    """The approximate width of a text in the charts' font, in pixels, rounded up."""
-    narrow, wide = set("iljtfrI.,:;'|!()[]{}/\\ -"), set("mwMW@%…→")
-
-    def share(sign: str) -> float:
-        if unicodedata.east_asian_width(sign) in "WF":
-            return 1.0
-        if unicodedata.combining(sign):
-            return 0.0
-        if sign in narrow:
-            return 0.31
-        return 0.9 if sign in wide else 0.7 if sign.isupper() else 0.56
-
-    return size * sum(map(share, text)) + 6
