@@ -161,7 +161,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without their drawings, which take most of the time, for tests of what pages say; those
     of tests/report draw."""
-    monkeypatch.setattr("clinometer.report.figure.Figure.inline_one", lambda *_: "<svg></svg>")
+    drawn = {"wide": "<svg></svg>", "narrow": ""}
+    monkeypatch.setattr("clinometer.report.figure.Figure.inline", lambda *_: drawn)
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def test_import_is_light(packages: str, more: set[str]) -> None:
     names = ", ".join(f"clinometer.{package}" for package in packages.split())
     code = f"import sys, clinometer, {names}; clinometer.Estimate; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"torch", "transformers", "spacy", "altair", "matplotlib"}
+    heavy = {"torch", "transformers", "spacy", "vl_convert", "matplotlib"}
     assert not set(done.stdout.split()) & (heavy | more | {"scipy.stats", "scipy.optimize"})
 
 

@@ -31,12 +31,12 @@ def test_installed_packages_are_found() -> None:
 def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = metadata.version
     monkeypatch.setattr(
-        metadata, "version", lambda name: "0.1" if name == "altair" else installed(name)
+        metadata, "version", lambda name: "0.1" if name == "vl-convert-python" else installed(name)
     )
     extras = {finding.name: finding for finding in survey()["extras"]}
     for name in ("report", "web"):  # web builds on report
         assert not extras[name]
-        assert "altair>=5.5" in extras[name].enables
+        assert "vl-convert-python>=1.7" in extras[name].enables
     assert extras["models"]
 
 

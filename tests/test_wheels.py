@@ -111,7 +111,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["mine", "corpus.txt", "--out", "mined.csv"], mining),
         (["mine", "hf:some/dataset", "--out", "mined.csv"], mining),
         (["report", "run", "--out", "run.md"], ""),
-        (["report", "run", "--out", "run.html"], install_command("altair")),
+        (["report", "run", "--out", "run.html"], install_command("vl_convert")),
         (["view", "run"], install_command("fastapi")),
         (["export", "hugging-face", "run", "--out", "card"], install_command("huggingface_hub")),
         (["export", "labels", "run"], "expected a run with sampled replies"),
@@ -157,7 +157,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         else:
             assert result.status == 0, (command, result.err)
     drawn = [r for (command, _), r in zip(walk, results, strict=True) if "leaning" in command]
-    assert install_command("altair") in drawn[0].err
+    assert install_command("vl_convert") in drawn[0].err
 
 
 def test_models(environment: MakeEnvironment) -> None:

@@ -54,7 +54,7 @@ class Mark:
 
 def marks(figure: Figure) -> list[Mark]:
     """The marks of a drawing as wide as a page, each where it stands."""
-    root = ElementTree.fromstring(figure.inline_one("wide"))  # noqa: S314  (our own drawing)
+    root = ElementTree.fromstring(figure.inline()["wide"])  # noqa: S314  (our own drawing)
     return list(_walk(root, 0.0, 0.0, {}))
 
 

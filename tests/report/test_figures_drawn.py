@@ -17,15 +17,15 @@ from tests.report.made import hiring_run, made_run, summary_of, with_floor
 from clinometer.display.numbers import percent
 from clinometer.display.text import proper
 from clinometer.report import charts, render_report
-from clinometer.report.charts.style import DECISION, MARK, category_colours, model_colours
+from clinometer.report.charts.style import category_colours
 from clinometer.report.figure import Figure
 from clinometer.report.figures import (
     differences_figure,
+    distances,
     distribution_figure,
-    heat_figure,
-    leaning_figure,
     leans_figure,
-    ranking_figure,
+    measured_from_mean,
+    risks_figure,
 )
 from clinometer.report.summary import first_screen, strip
 from clinometer.runs import Run, compare
@@ -38,14 +38,15 @@ PERCENT = {"25 %": 0.25, "75 %": 0.75}
 
 @pytest.fixture(scope="module")
 def even(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """30 occupations in 60 sentences that count alike, so that each mean has an interval."""
+    """18 occupations, as many as a chart shows, in 60 sentences that count alike, so that each mean
+    has an interval."""
     folder = tmp_path_factory.mktemp("even")
-    return made_run(folder / "run", groups=30, contexts=60, orders=1)
+    return made_run(folder / "run", groups=18, contexts=60, orders=1)
 
 
 def test_dots_stand_at_the_shares_that_the_headline_names(even: Run) -> None:
     headline = even.findings[0]
-    found = marks(leans_figure(summary_of(even).leans, every=True))
+    found = marks(leans_figure(summary_of(even).leans))
     share = axis(found, PERCENT)
     drawn = np.array([share(m.x) for m in found if m.tip])
     most, least = (one.value for one in headline.groups.values())
@@ -55,7 +56,7 @@ def test_dots_stand_at_the_shares_that_the_headline_names(even: Run) -> None:
 
 
 def test_filled_dots_are_the_clear_ones_in_the_colour_of_their_side(even: Run) -> None:
-    found = marks(leans_figure(summary_of(even).leans, every=True))
+    found = marks(leans_figure(summary_of(even).leans))
     share = axis(found, PERCENT)
     dots = [m for m in found if m.tip]
     male, female = (f",{colour})" for colour in category_colours(2))
@@ -67,7 +68,7 @@ def test_filled_dots_are_the_clear_ones_in_the_colour_of_their_side(even: Run) -
 
 
 def test_the_thick_line_is_the_interval_of_the_mean(even: Run) -> None:
-    found = marks(leans_figure(summary_of(even).leans, every=True))
+    found = marks(leans_figure(summary_of(even).leans))
     share = axis(found, PERCENT)
     dots = {m.tip.partition(":")[0]: m for m in found if m.tip}
     thick = [m for m in found if m.tag == "path" and m.seen.get("opacity") == "0.45"]
@@ -83,21 +84,42 @@ def test_the_thick_line_is_the_interval_of_the_mean(even: Run) -> None:
         assert near[0] < share(dots[proper(lean.group)].x) < near[1]
 
 
-def test_decisions_are_drawn_from_the_mean_as_the_headline_says() -> None:
+def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
     run = hiring_run(Black_man=-0.12, Ashley_Chen=0.08)
-    found = marks(leans_figure(summary_of(run).leans, every=True))
-    value = axis(found, {"−10": -10, "0": 0, "+10": 10})
-    points = {m.tip.partition(":")[0]: value(m.x) for m in found if m.tip}
+    frame = distances(run)
+    points = dict(zip(frame["group"], frame["share"], strict=True))
     assert len(points) == 24
     assert max(points, key=lambda g: points[g]) == "Ashley Chen"
     assert min(points, key=lambda g: points[g]) == "Black man"
     headline = next(one for one in run.findings if one.kind == "rates")
     for name, rate in headline.groups.items():
         apart = 100 * (rate.value - headline.numbers["mean"].value)
-        assert points[name.removeprefix("a ")] == pytest.approx(apart, abs=0.15)
-    inks = {m.tip.partition(":")[0]: m.ink for m in found if m.tip}
-    assert inks["Ashley Chen"].endswith(f",{DECISION})")
-    assert inks["Black man"].endswith(f",{MARK})")
+        assert points[name.removeprefix("a ")] == pytest.approx(apart, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed: int) -> None:
+    runs = [made_run(None, groups=18, contexts=30, orders=1, lean=0.1, seed=seed), hiring_run()]
+    for run in runs:
+        leans = summary_of(run).leans
+        for drawn, reference in (
+            (distances(run), 0.0),
+            (
+                pd.DataFrame(
+                    {
+                        "mean_low": leans.mean_low[:, 1],
+                        "mean_high": leans.mean_high[:, 1],
+                        "clear": leans.clear,
+                    }
+                ),
+                0.5,
+            ),
+        ):
+            if reference and measured_from_mean(run):
+                continue
+            holds = (drawn["mean_low"] <= reference) & (reference <= drawn["mean_high"])
+            assert drawn["mean_low"].notna().all()
+            assert (drawn["clear"] == ~holds).all()
 
 
 def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
@@ -110,11 +132,11 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
     found = marks(leans_figure(summary_of(run).leans))
     kinds = {"First name": 4, "Surname": 8, "Description": 8}
     titles = [next(m for m in found if m.text.startswith(f"{kind},")) for kind in kinds]
-    ends = [*(m.x for m in titles[1:]), 1e9]
+    ends = [*(m.y for m in titles[1:]), 1e9]
     groups = dict(zip(run.preferences.groups, mean_preferences(run.preferences)[:, 0], strict=True))
     for title, end, (kind, n) in zip(titles, ends, kinds.items(), strict=True):
-        part = [m for m in found if title.x <= m.x < end]
-        value = axis(part, {"−10": -10, "0": 0, "+10": 10})
+        part = [m for m in found if title.y <= m.y < end]
+        value = axis(found, {"−10": -10, "0": 0, "+10": 10})
         dots = {m.tip.partition(":")[0]: m for m in part if m.tip}
         assert len(dots) == n
         shares = {
@@ -179,45 +201,33 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     ]
 
 
-def test_models_are_points_with_the_intervals_and_colours_of_the_page(three: list[Run]) -> None:
+def test_models_are_points_with_the_intervals_of_the_page(three: list[Run]) -> None:
     names = [run.model for run in three]
-    figure = ranking_figure([with_floor(run) for run in three], names)
-    found = marks(figure)
-    ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"0\.\d+", m.text)}
-    value = axis(found, ticks)
-    dots = [m for m in found if m.tip]
-    thick = [m for m in found if m.seen.get("opacity") == "0.45"]
+    found = marks(risks_figure([with_floor(run) for run in three], names))
+    firsts = [m for m in found if m.tip and ": R discrimination" in m.tip]
     order = sorted(range(3), key=lambda i: -three[i].risks.R.value)
-    assert [m.tip.partition(":")[0] for m in dots] == [f"{i + 1} made/{i}" for i in order]
-    for i, dot, bar in zip(order, dots, thick, strict=True):
-        R = three[i].risks.R
-        assert value(dot.x) == pytest.approx(R.value, abs=0.002)
-        assert tuple(map(value, bar.ends)) == pytest.approx((R.low, R.high), abs=0.002)
-        assert dot.ink.endswith(f",{model_colours(3)[i]})")
-    assert not {m.ink for m in dots} & {
-        f"var(--c{k},{c})" for k, c in enumerate(category_colours(8))
-    }
+    assert [m.tip.partition(":")[0] for m in firsts] == [f"made/{i}" for i in order]
+    titles = ("R discrimination", "Rᵇ bias", "Rᵛ volatility")
+    for title, measure in zip(titles, ("R", "R_bias", "R_volatility"), strict=True):
+        panel = [m for m in found if m.tip and f": {title} " in m.tip]
+        values = [getattr(three[i].risks, measure).value for i in order]
+        slope = np.polyfit(values, [m.x for m in panel], 1)
+        assert np.polyval(slope, values) == pytest.approx([m.x for m in panel], abs=0.5)
+    assert len([m for m in found if m.seen.get("opacity") == "0.4" and m.tag == "path"]) == 9
 
 
-def test_differences_stand_on_one_axis_where_the_verdicts_say(three: list[Run]) -> None:
+def test_differences_stand_where_the_verdicts_say(three: list[Run]) -> None:
     compared = compare(*three)
     found = marks(differences_figure(compared))
-    ticks = [m for m in found if re.fullmatch(r"0|[+−]0\.\d+", m.text)]
-    assert len({m.text for m in ticks}) == len(ticks)  # one axis for all pairs
-    value = axis(found, {m.text: float(m.text.replace("−", "-")) for m in ticks})
     dots = {m.tip.partition(" (")[0]: m for m in found if m.tip}
-    said = [f for f in comparison_findings(compared) if f.kind == "difference"]
-    pairs = [f for f in said if f.words["measure"] == "R"]
+    zero = next(m.x for m in found if m.text == "0")
+    pairs = [f for f in comparison_findings(compared) if f.kind == "difference"]
     assert {f.sure for f in pairs} == {"clear", "unclear"}
     for d, finding in zip([d for d in compared.overall if d.measure == "R"], pairs, strict=True):
-        value_of = finding.numbers["difference"].value
-        label = f"{d.a} minus {d.b}: R discrimination {value_of:+.3f}"
-        dot = dots[label]
-        assert value(dot.x) == pytest.approx(value_of, abs=0.002)
-        ring = "--page" in dot.ink
-        assert ring == (finding.sure == "unclear")
-        higher = f"{d.a} has a clearly higher" in finding.text
-        assert finding.sure == "unclear" or higher == (value(dot.x) > 0)
+        value = present(d.value if d.corrected is None else d.corrected)
+        dot = dots[f"{d.a} minus {d.b}: R discrimination {value:+.3f}"]
+        assert abs(value) < 0.001 or (dot.x > zero) == (value > 0)
+        assert ("--page" in dot.ink) == (finding.sure == "unclear")
 
 
 def test_several_models_open_with_who_leans_where_and_what_may_replace_it(
@@ -236,36 +246,38 @@ def test_several_models_open_with_who_leans_where_and_what_may_replace_it(
     assert len(screen.examples) == 1
 
 
-def test_one_side_for_each_category_in_every_chart(even: Run) -> None:
-    cells = summary_of(even).cells
-    pictures = (distribution_figure(cells), leaning_figure([cells], ["m"]))
-    for figure in pictures:
-        assert figure is not None
-        words = " ".join(m.text for m in marks(figure))
-        assert re.search(r"← leans to male.*leans to female →", words.replace("\xa0", " "))
-    across = " ".join(m.text for m in marks(heat_figure(cells))).replace("\xa0", " ")
-    assert re.search(r"← pull to male.*pull to female →", across)
+def test_one_side_for_each_category(even: Run) -> None:
+    figure = present(distribution_figure(summary_of(even).cells))
+    words = " ".join(m.text for m in marks(figure))
+    assert re.search(r"← leans to male.*leans to female →", words.replace("\xa0", " "))
 
 
-def test_lean_swing_and_dice_have_the_lengths_of_their_parts() -> None:
-    table = pd.DataFrame(
-        {"name": ["a"], "size": [0.4], "lean": [0.2], "swing": [0.3], "dice": [0.5]}
-    ).assign(group=float("nan"), edit=float("nan"))
+def test_a_lean_is_filled_where_it_is_clear_and_dice_have_their_own_axis() -> None:
+    rows = [
+        ("a", "Steady lean", 0.2, 0.1, 0.3, True),
+        ("b", "Steady lean", 0.1, 0.0, 0.2, False),
+        ("a", "Dice", 0.9, 0.8, 1.0, True),
+        ("b", "Dice", 1.1, 1.0, 1.2, True),
+    ]
+    table = pd.DataFrame(rows, columns=["name", "panel", "value", "low", "high", "clear"])
+    panels = [charts.Panel("Steady lean", end=0.3), charts.Panel("Dice", end=1.2)]
     figure = Figure(
-        "x", "t", "c", "a", draw=lambda width: charts.components(table, unit="points", width=width)
-    )
-    found = marks(figure)
-    ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"0(\.\d+)?", m.text)}
-    value = axis(found, ticks)
-    lengths = [value(m.ends[1]) - value(m.ends[0]) for m in found if m.tip]
-    assert lengths == pytest.approx([0.08, 0.12, 0.2], abs=0.002)
+        "x", "t", "c", "a",
+        draw=lambda width: charts.measures(table.assign(text=""), panels=panels, width=width),
+    )  # fmt: skip
+    dots = {m.tip.strip(): m for m in marks(figure) if m.tip}
+    assert "--page" not in dots["a: Steady lean"].ink
+    assert "--page" in dots["b: Steady lean"].ink
+    apart = dots["a: Steady lean"].x - dots["b: Steady lean"].x
+    longer = (dots["b: Dice"].x - dots["a: Dice"].x) / 2
+    assert apart == pytest.approx(4 * longer, rel=0.35)
 
 
 def test_the_axis_of_statements_ends_where_they_end() -> None:
     table = pd.DataFrame(
         {"text": ["a", "b"], "stability": [0.17, 0.29], "low": [0.15, 0.24], "high": [0.19, 0.35]}
     )
-    figure = Figure("x", "t", "c", "a", draw=lambda width: charts.least_stable(table, width=width))
+    figure = Figure("x", "t", "c", "a", draw=lambda width: charts.stability(table, width=width))
     found = marks(figure)
     ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"\d\.\d", m.text)}
     assert (min(ticks.values()), max(ticks.values())) == (0.1, 0.4)

@@ -17,7 +17,7 @@ def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
 def test_groups_are_counted_once(small: Run) -> None:
     first = small.findings[0]
     assert sentences("m", small)[0] == first.text
-    assert first.clear == summary_of(small).leans.n_clear
+    assert first.clear == summary_of(small).leans.clear.sum()
     assert first.counted == 30
 
 

@@ -43,7 +43,7 @@ from clinometer.report.charts.style import (
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.findings import leaning
+from clinometer.runs.findings import deviation, leaning
 from clinometer.runs.nouns import (
     asks,
     context_noun,
@@ -604,8 +604,10 @@ def parts_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]
         row: dict[str, Any] = {"name": name, "clear": i in clear}
         for _, part, _ in PARTS:
             e: Estimate | None = getattr(split, part)
-            ends = (None, None, None) if e is None else (e.value, e.low, e.high)
-    XX, row[f"{part}_low"], row[f"{part}_high"] = numbers
+            size = None if e is None else deviation(e, scale)
+            row[part] = None if size is None else size.value
+            row[f"{part}_low"] = None if size is None else size.low
+            row[f"{part}_high"] = None if size is None else size.high
         row["another_group"] = None if placebo is None else scale * placebo.groups
         row["irrelevant_edit"] = None if placebo is None else scale * placebo.edit
         rows.append(row)
