@@ -221,10 +221,11 @@ def test_differences_stand_where_the_verdicts_say(three: list[Run]) -> None:
     found = marks(differences_figure(compared))
     dots = {m.tip.partition(" (")[0]: m for m in found if m.tip}
     zero = next(m.x for m in found if m.text == "0")
-    pairs = [f for f in comparison_findings(compared) if f.kind == "difference"]
+    said = [f for f in comparison_findings(compared) if f.kind == "difference"]
+    pairs = [f for f in said if f.words["measure"] == "R"]
     assert {f.sure for f in pairs} == {"clear", "unclear"}
     for d, finding in zip([d for d in compared.overall if d.measure == "R"], pairs, strict=True):
-        value = present(d.value if d.corrected is None else d.corrected)
+        value = finding.numbers["difference"].value
         dot = dots[f"{d.a} minus {d.b}: R discrimination {value:+.3f}"]
         assert abs(value) < 0.001 or (dot.x > zero) == (value > 0)
         assert ("--page" in dot.ink) == (finding.sure == "unclear")

@@ -219,7 +219,7 @@ def _comparison(opened: Sequence[LoadedRun]) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PagePart:
     """One question with its answer; `folded` tables open on a click."""
 
     key: str
@@ -239,7 +239,7 @@ class Section:
     key: str
     name: str
     notice: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PagePart, ...] = ()
     categories: tuple[str, ...] = ()
     decides: int | None = None
 
@@ -251,7 +251,7 @@ def section(
     key = section_key(number, one)
     if summary is None:
         risks = [tables.risks_table([one])] if one.groups is not None else []
-        part = Part("stored", "What is stored", tables=(*risks, *tables_of(one, None)))
+        part = PagePart("stored", "What is stored", tables=(*risks, *tables_of(one, None)))
         return Section(key, one.name, one.notice, (part,))
     parts = tuple(_parts(summary, alone=alone))
     run = summary.run
@@ -260,7 +260,7 @@ def section(
     )
 
 
-def _parts(summary: RunSummary, *, alone: bool) -> list[Part]:
+def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
     """The questions of a run. Of one of several the first screen has no chart of its groups, and
     the page leaves out what only a reader of this run asks: `report` of it alone has that."""
     run, cells = summary.run, summary.cells
@@ -272,20 +272,20 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[Part]:
     chosen = f"The answers furthest from what all {groups} get" if answered else risks
     listed = [by_key[key] for key in ("benchmark", "distances") if key in by_key]
     parts = [
-        Part(
+        PagePart(
             "groups",
             f"Which {groups}?",
             figures=() if alone else (figures.leans_figure(summary.leans),),
             tables=tuple(listed) if answered else (*listed, by_key["groups"]),
         ),
-        Part(
+        PagePart(
             "sentences",
             f"Which {noun}s?",
             (f"{chosen}, each {noun} once.",),
             examples=tuple(top_examples(cells, 8 if alone else 4)),
             folded=(by_key["cells"], *telling),
         ),
-        Part(
+        PagePart(
             "swing",
             "What makes it swing?",
             (
@@ -297,10 +297,10 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[Part]:
             figures=_some([figures.swing_figure(cells)]) if alone else (),
             folded=(by_key["contexts"],),
         ),
-        Part("sure", "How sure is it?", tuple(sentences(summary.opened.name, run))),
-        Part("asked", "How was it asked?", folded=(by_key["flags"], by_key["settings"])),
+        PagePart("sure", "How sure is it?", tuple(sentences(summary.opened.name, run))),
+        PagePart("asked", "How was it asked?", folded=(by_key["flags"], by_key["settings"])),
     ]
-    research = Part(
+    research = PagePart(
         "research",
         "For researchers",
         figures=_some([figures.distribution_figure(cells, groups=outermost(run))]) if alone else (),
@@ -312,7 +312,7 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[Part]:
     )
     if alone and not answered:
         risks_part = (tables.risks_table([summary.opened]),)
-        parts.insert(-1, Part("reference", "Against what reference?", tables=risks_part))
+        parts.insert(-1, PagePart("reference", "Against what reference?", tables=risks_part))
     return [*parts, research] if research.figures or research.tables else parts
 
 

@@ -230,7 +230,7 @@ def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> char
     views = []
     for measure, (title, _) in _LINES.items():
         line, seen = (
-            part[part["measure"] == measure].assign(label=part["name"].map(labels))
+            part[part["measure"] == measure].assign(label=lambda f: f["name"].map(labels))
             for part in (lines, points)
         )
         at = {

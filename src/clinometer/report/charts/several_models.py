@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clinometer.display.numbers import TITLES
+from clinometer.display.numbers import HEADINGS, TITLES
 from clinometer.display.text import brief
 from clinometer.report.charts.one_model import (
     GROUP_ROW,
@@ -51,6 +51,7 @@ from clinometer.report.charts.style import (
 )
 
 _ROW = 24
+_TITLES = {**HEADINGS, **TITLES}
 
 
 @dataclass(frozen=True)
@@ -159,15 +160,15 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
             "mean_high": frame["high"],
             "clear": clear,
             "favoured": ends[1],
-            "panel": frame["measure"].map(TITLES),
+            "panel": frame["measure"].map(_TITLES),
             "about": [
-                f"{brief(r['pair'], 60)}: {TITLES[r['measure']]} {r['value']:+.3f}"
+                f"{brief(r['pair'], 60)}: {_TITLES[r['measure']]} {r['value']:+.3f}"
                 f"{_span(r['low'], r['high'], '+.3f')}"
                 for r in frame.to_dict("records")
             ],
         }
     )
-    order = {title: i for i, title in enumerate(TITLES.values())}
+    order = {title: i for i, title in enumerate(_TITLES.values())}
     frame = frame.sort_values("panel", key=lambda p: p.map(order), kind="stable")
     return departures(frame, colours=(INK, INK), ends=ends, unit="", digits=".2~f", width=width)
 
