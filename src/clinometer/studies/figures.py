@@ -136,7 +136,7 @@ def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
             "extent": 1.5,
             "size": 22,
             "outliers": False,
-            "box": {"color": PAGE, "stroke": INK, "strokeWidth": 1.2},
+            "box": {"fill": PAGE, "stroke": INK, "strokeWidth": 1.2},
             "median": {"color": INK, "strokeWidth": 2.5},
             "rule": {"color": INK},
         }
@@ -203,7 +203,7 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
         {"name": name, "bias": run.risks.R_bias.value, "volatility": run.risks.R_volatility.value}
         for name, run in named
     )
-    drawn, seen = pd.concat(lines), pd.concat(points)
+    drawn, seen = (pd.concat(part, ignore_index=True) for part in (lines, points))
     return [
         chart(
             "spread",
