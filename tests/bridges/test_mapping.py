@@ -8,6 +8,7 @@ import pytest
 
 from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for, ready_mappings
 from clinometer.errors import SettingsError, TableError
+from clinometer.storage import untrusted
 
 PAIRS = SampleMapping(
     name="pairs", group="{kind}", context="{a.b} of {n}", categories={"more": [0], "less": [1]}
@@ -100,3 +101,18 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
         mapping_for("hellaswag")
     with pytest.raises(SettingsError, match="no such file"):
         load_mapping("nowhere.toml")
+
+
+def test_a_pattern_that_explodes_is_ended_and_a_broken_one_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(untrusted, "PATTERN_S", 1)
+    mapping = PAIRS.model_copy(update={"parts": {"kind": "(?P<age>(a|aa)+)$"}})
+    with pytest.raises(SettingsError, match=r"parts\.kind: .* not done after 1 second"):
+        mapping.with_parts({"kind": "a" * 60 + "!"}, where="line 7")
+    path = tmp_path / "m.toml"
+    path.write_text(
+        'name = "m"\ngroup = "{x}"\ncontext = "{x}"\ncategory = "x"\n[parts]\nx = "(?P<a>"\n'
+    )
+    with pytest.raises(SettingsError, match="expected a regular expression"):
+        load_mapping(str(path))

@@ -92,7 +92,9 @@ def test_invalid_templates_are_refused(template: str, message: str) -> None:
         ContextSet("a", [SAID, template], [1, 1])
 
 
-@pytest.mark.parametrize("count", [0, -1, math.nan, math.inf, "3", None, True])
+@pytest.mark.parametrize(
+    "count", [0, -1, math.nan, math.inf, pytest.param(10**5000, id="digits"), "3", None, True]
+)
 def test_invalid_counts_are_refused(count: float) -> None:
     with pytest.raises(ContextError, match="template 1: count: expected a number above 0"):
         ContextSet("a", [SAID], [count])
@@ -358,6 +360,8 @@ REFUSED = [
     ("no [Y]", f"template,count\n{SAID},3\nThe [X] said,1\n", r"line 3: expected \[Y\]"),
     ("count no number", f"template,count\n{SAID},many\n", "line 2: count: expected .*found 'many'"),
     ("count missing", f"template,count\n{SAID},\n", "line 2: count: expected .*found ''"),
+    ("many digits", f"template,count\n{SAID},{'9' * 5000}\n", "line 2: count: .*found '9{40}'$"),
+    ("many columns", f"template{',a' * 200_000}\n", "at most 2,000 columns, found 200,001"),
     ("count infinite", f"template,count\n{SAID},inf\n", "line 2: count: .*found 'inf'"),
     ("count with underscore", f"template,count\n{SAID},1_000\n", "line 2: count: .*found '1_000'"),
     ("a comma without quotes", f"template,count\n{CAME},3\n", 'line 2: .* found 4; .* "quotes"'),

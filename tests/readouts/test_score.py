@@ -165,5 +165,6 @@ def test_a_number_of_many_digits_is_off_the_scale() -> None:
     assert read_rating(digits, 5) == OTHER
     assert read_choice(digits, ["1", "2"], labels="12") == OTHER
     said = [digits, f'{{"score": {digits}}}', f'{{"score": "{digits}"}}']
-    for table in ({"kind": "number"}, {"kind": "json", "field": "score"}):
+    tables: list[dict[str, Any]] = [{"kind": "number"}, {"kind": "json", "field": "score"}]
+    for table in tables:
         assert reader_of(**table, scale=[0, 10]).numbers(said) == [None] * 3

@@ -53,3 +53,22 @@ def test_what_cannot_be_read_is_one_line(
 def test_errors_are_of_the_callers_class_and_call_the_file_as_asked(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match=r"^mine: no such file"):
         list(json_lines(tmp_path / "t.jsonl", error=ContextError, shown="mine"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path, kind: str) -> None:
+    """Only the last would be read: a group that differs in the first would be alike for all."""
+    path = tmp_path / f"t.{kind}"
+    if kind == "parquet":
+        columns = [pa.array(["a"]), pa.array(["b"])]
+        pq.write_table(pa.Table.from_arrays(columns, names=["group", "group"]), path)
+    else:
+        path.write_text("group,text,group\na,b,c\n".replace(",", "," if kind == "csv" else "\t"))
+    with pytest.raises(TableError, match="expected every column once, found 'group' twice"):
+        list(read_rows(path))
+
+
+def test_a_table_of_very_many_columns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",".join(f"c{n}" for n in range(200_000)) + "\n")
+    with pytest.raises(TableError, match="columns"):
+        list(read_rows(tmp_path / "t.csv"))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from clinometer.errors import SettingsError, TableError, closest, first_problem
 from clinometer.models.scoring.word_scorer import shorten
 from clinometer.readouts import read_choice
-from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
+from clinometer.storage.untrusted import MOST_RECORD, named_parts, parse_toml, read_text
 
 READY = Path(__file__).parent / "mappings"
 _FIELD = re.compile(r"\{([^{}]+)\}")
@@ -107,6 +107,13 @@ class SampleMapping(BaseModel):
             raise ValueError(
                 f"favourable: expected {', '.join(self.categories)}, found {self.favourable!r}"
             )
+        for name, pattern in self.parts.items():
+            try:
+                re.compile(pattern)
+            except (re.error, OverflowError, RecursionError) as exc:
+                raise ValueError(
+                    f"parts.{name}: expected a regular expression, found {pattern[:99]!r}: {exc}"
+                ) from exc
         if isinstance(self.reference, dict) and set(self.reference) != set(self.categories):
             raise ValueError("reference: expected one number for each of the categories")
         return self
@@ -139,9 +146,14 @@ class SampleMapping(BaseModel):
         """The fields and those that `parts` makes of them; of a text that does not fit, empty."""
         found = dict(fields)
         for name, pattern in self.parts.items():
-            fits = re.fullmatch(pattern, self.written(f"{{{name}}}", fields, where=where))
-            made = re.compile(pattern).groupindex
-            found |= {key: (fits[key] or "") if fits else "" for key in made}
+            text = self.written(f"{{{name}}}", fields, where=where)
+            try:
+                fits = named_parts(pattern, text) or {}
+            except ValueError as exc:
+                raise SettingsError(
+                    f"parts.{name}: {pattern!r}: {exc}; write it without repeats inside of repeats"
+                ) from exc
+            found |= {key: fits.get(key) or "" for key in re.compile(pattern).groupindex}
         return found
 
     def written(self, pattern: str, fields: Mapping[str, Any], *, where: str) -> str:

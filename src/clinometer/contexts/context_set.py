@@ -403,11 +403,13 @@ def _checked(template: object, count: object, *, row: int, where: str) -> tuple[
     cleaned = clean_template(template)
     if problem := template_problem(cleaned):
         raise ContextError(f"{where}: template {row + 1}: {problem}")
-    number = float(count) if isinstance(count, (float, int, np.number)) else math.nan
+    where = f"{where}: template {row + 1}: count: expected a number above 0, found"
+    try:
+        number = float(count) if isinstance(count, (float, int, np.number)) else math.nan
+    except OverflowError:
+        raise ContextError(f"{where} one of more than 308 digits") from None
     if isinstance(count, bool) or not (math.isfinite(number) and number > 0):
-        raise ContextError(
-            f"{where}: template {row + 1}: count: expected a number above 0, found {count!r}"
-        )
+        raise ContextError(f"{where} {count!r}")
     return cleaned, number
 
 
@@ -444,7 +446,7 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
         said = columns["count"][-1] if "count" in columns else "1"
         if (count := _count(said)) is None:
             raise ContextError(
-                f"{shown}: line {line}: count: expected a number above 0, found {said!r}"
+                f"{shown}: line {line}: count: expected a number above 0, found {said[:40]!r}"
             )
         counts.append(count)
     templates, extra = columns["template"], {c: v for c, v in columns.items() if c not in COLUMNS}

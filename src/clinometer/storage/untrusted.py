@@ -30,8 +30,9 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
 
@@ -477,23 +478,38 @@ PATTERN_S = 20
 def found_by(pattern: str, texts: Sequence[str]) -> list[list[str | None]]:
     """What a pattern of others finds in each text: its group 1, or all of it where it has none.
 
-    A pattern with several repeats can take for ever on a short text, so that it is `limited`.
-
     >>> found_by("score: ([0-9]+)", ["score: 7, score: 8", "none"])
     [['7', '8'], []]
     """
     compiled = re.compile(pattern)
-
-    def find() -> list[list[str | None]]:
-        return [[match[compiled.groups] for match in compiled.finditer(text)] for text in texts]
-
-    steps = sum(len(text) ** 2 for text in texts)
-    if len(_SEARCHES.findall(pattern)) <= 1 and steps <= _MOST_STEPS:
-        return find()
-    found: list[list[str | None]] = json.loads(
-        limited(lambda: json.dumps(find()), seconds=PATTERN_S)
+    found: list[list[str | None]] = _searched(
+        pattern,
+        texts,
+        lambda: [[match[compiled.groups] for match in compiled.finditer(text)] for text in texts],
     )
     return found
+
+
+@lru_cache(maxsize=65_536)
+def named_parts(pattern: str, text: str) -> Mapping[str, str | None] | None:
+    """The named groups of a pattern of others where it fits a whole text; else None.
+
+    >>> named_parts("(?P<who>.*), (?P<age>[0-9]+)", "Ann, 9")
+    {'who': 'Ann', 'age': '9'}
+    """
+    compiled = re.compile(pattern)
+    parts: Mapping[str, str | None] | None = _searched(
+        pattern, [text], lambda: (fits := compiled.fullmatch(text)) and fits.groupdict()
+    )
+    return parts
+
+
+def _searched(pattern: str, texts: Sequence[str], search: Callable[[], Any]) -> Any:
+    """A search; one that can take for ever on a short text, with several repeats, is `limited`."""
+    steps = sum(len(text) ** 2 for text in texts)
+    if len(_SEARCHES.findall(pattern)) <= 1 and steps <= _MOST_STEPS:
+        return search()
+    return json.loads(limited(lambda: json.dumps(search()), seconds=PATTERN_S))
 
 
 #: Bytes that limited work may give.

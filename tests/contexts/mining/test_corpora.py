@@ -8,6 +8,7 @@ import importlib.machinery
 import io
 import json
 import lzma
+import os
 import sys
 import types
 import zipfile
@@ -302,3 +303,65 @@ def test_a_hub_dataset_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="pip install datasets"):
         texts_of("hf:wikimedia/wikipedia")
+
+
+def test_a_dump_that_says_it_is_utf_7_is_read_as_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "pages.xml"
+    path.write_bytes(b'<?xml version="1.0" encoding="UTF-7"?>' + DUMP)
+    assert texts_of(path)[0] == ["Ann was a nurse.", "Bob said that he was late."]
+
+
+@pytest.mark.parametrize("tag", [b'<page x="%s">', b"<!--%s-->", b"<%s>"])
+def test_an_endless_tag_is_refused_at_once(tmp_path: Path, tag: bytes) -> None:
+    path = tmp_path / "pages.xml"
+    path.write_bytes(b"<mediawiki>" + tag % (b"a" * (50 << 20)))
+    with pytest.raises(ContextError, match="endless tag"):
+        texts_of(path)
+
+
+def test_the_list_of_a_zip_file_is_read_once_for_all_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "calls.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(3000):
+            archive.writestr(f"{number:05}.txt", "He said that he left.")
+    sources = find_sources([str(path)])
+    opened: list[object] = []
+    real = zipfile.ZipFile
+
+    def counted(place: str) -> zipfile.ZipFile:
+        opened.append(place)
+        return real(place)
+
+    monkeypatch.setattr(corpora.zipfile, "ZipFile", counted)  # type: ignore[attr-defined]
+    texts = [t for s in sources for t in articles(s, field="text", damage=Counter())]
+    assert (len(texts), len(opened)) == (3000, 1)
+
+
+@pytest.mark.parametrize("packed", [p for p in PACKERS if p])
+def test_a_file_that_unpacks_to_thousands_of_times_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: str
+) -> None:
+    monkeypatch.setattr(corpora, "_ALWAYS", 1 << 16)
+    monkeypatch.setattr(corpora, "_MOST_TIMES", 100)
+    path = tmp_path / f"newlines.txt{packed}"
+    path.write_bytes(PACKERS[packed](b"\n" * (8 << 20)))
+    with pytest.raises(ContextError, match="times as large"):
+        texts_of(path)
+
+
+def test_a_million_references_to_one_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.parquet"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), pa.array(["He left. " * 9000]))
+    pq.write_table(pa.table({"text": texts}), path)
+    with pytest.raises(ContextError, match="times as large"):
+        texts_of(path)
+
+
+def test_a_name_that_is_not_utf_8_is_shown_as_far_as_it_is(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/c\xff.jsonl"))
+    path.write_bytes(LINES)
+    (source,) = find_sources([str(path)])
+    assert source.name == "c\ufffd.jsonl"
+    assert texts_of(path)[0] == TEXTS

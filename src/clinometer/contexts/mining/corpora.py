@@ -17,6 +17,7 @@ import io
 import itertools
 import json
 import lzma
+import os
 import re
 import shutil
 import sys
@@ -26,6 +27,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -58,8 +60,14 @@ _IN_FOLDERS = tuple(ending for ending in _FILES if ".json" not in ending or ".js
 LONGEST_LINE = 16 * 1024 * 1024
 #: A .txt file is split at line ends into articles of at least this many characters.
 BLOCK = 10_000
+#: Bytes of a tag or comment of a dump.
+_LONGEST_TAG = 1 << 20
 #: Bytes of a stream that are read at a time.
 _CHUNK = 1 << 16
+
+#: Times its own size to which a file may unpack, and bytes that any may: text packs to a fifth, and
+#: what is made to keep a reader busy to a ten-thousandth.
+_MOST_TIMES, _ALWAYS = 1000, 16 << 20
 
 #: What is skipped or read with a guess, as counted in the sidecar.
 TOO_LONG = f"line longer than {LONGEST_LINE // 1024 // 1024} MB"
@@ -194,7 +202,12 @@ def _sources(place: str) -> list[Source]:
         return _members(path, None)
     if not path.name.endswith(_FILES):
         raise ContextError(f"{place}: expected a file that ends in {', '.join(_FILES)}")
-    return [Source(str(path), path.name)]
+    return [Source(str(path), _shown(path))]
+
+
+def _shown(path: Path) -> str:
+    """The name of a file as text, also where it is not UTF-8."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def _members(path: Path, wanted: str | None) -> list[Source]:
@@ -208,7 +221,7 @@ def _members(path: Path, wanted: str | None) -> list[Source]:
             f"{path}: expected one of its members ({', '.join(names[:8])}), found {wanted!r}"
         )
     chosen = [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
-    return [Source(str(path), f"{path.name}:{name}", name) for name in chosen]
+    return [Source(str(path), f"{_shown(path)}:{name}", name) for name in chosen]
 
 
 def _table_rows(path: Path, field: str, *, parquet: bool) -> Iterator[dict[str, Any]]:
@@ -224,7 +237,7 @@ def _table_rows(path: Path, field: str, *, parquet: bool) -> Iterator[dict[str, 
                 shared = [field] if field in columns else []
                 with pq.ParquetFile(raw, read_dictionary=shared) as file:
                     batches = file.iter_batches(batch_size=64, columns=shared)
-                    yield from _column(batches, columns, field)
+                    yield from _column(batches, columns, field, path)
             else:
                 with pa.memory_map(str(path)) as source:
                     # `datasets` writes a stream; other files have a footer.
@@ -233,19 +246,27 @@ def _table_rows(path: Path, field: str, *, parquet: bool) -> Iterator[dict[str, 
                     reader = pa.ipc.open_file(source) if footer else pa.ipc.open_stream(source)
                     count = reader.num_record_batches if footer else 0
                     batches = map(reader.get_batch, range(count)) if footer else reader
-                    yield from _column(batches, reader.schema.names, field)
+                    yield from _column(batches, reader.schema.names, field, path)
     except (OSError, pa.ArrowException) as exc:
         kind = "parquet" if parquet else "Arrow"
         message = " ".join(str(exc).split())  # may have several lines
         raise ContextError(f"{path.name}: not a readable {kind} file: {message}") from exc
 
 
-def _column(batches: Iterable[Any], columns: list[str], field: str) -> Iterator[dict[str, Any]]:
+def _column(
+    batches: Iterable[Any], columns: list[str], field: str, path: Path
+) -> Iterator[dict[str, Any]]:
     if field not in columns:
         yield dict.fromkeys(columns)
         return
+    left = max(_ALWAYS, path.stat().st_size * _MOST_TIMES)
     for batch in batches:
-        yield from ({field: value.as_py()} for value in batch.column(field))
+        for value in batch.column(field):
+            text = value.as_py()
+            left -= len(text) if isinstance(text, str) else 0
+            if left < 0:  # a million references to one long text
+                raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
+            yield {field: text}
 
 
 def _hub_rows(name: str) -> Iterator[dict[str, Any]]:
@@ -269,16 +290,43 @@ def _opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
     with contextlib.ExitStack() as stack:
         raw: Any
         try:
+            about = Path(place).stat()
+            size = about.st_size
             if member is not None:
-                archive = stack.enter_context(zipfile.ZipFile(place))
+                archive = _archive(place, about.st_mtime_ns)
                 raw = stack.enter_context(archive.open(member))
+                size = archive.getinfo(member).compress_size
             else:
                 raw = stack.enter_context(open_binary(Path(place)))
         except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
             raise ContextError(f"{place}: cannot be read: {exc}") from exc
         if unpack := PACKED.get(Path(member or place).suffix):
             raw = stack.enter_context(unpack(raw))
-        yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
+        yield io.BufferedReader(_Unpacked(raw, max(_ALWAYS, size * _MOST_TIMES)), 1 << 20)
+
+
+@lru_cache(maxsize=1)
+def _archive(place: str, changed_ns: int) -> zipfile.ZipFile:
+    """A zip file, whose list of members is read once for all of them."""
+    return zipfile.ZipFile(place)
+
+
+class _Unpacked(io.RawIOBase):
+    """A stream that raises an error after `most` bytes."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream, self._left = stream, most
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
@@ -435,7 +483,7 @@ class _Pages:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("UTF-8")  # whatever it says of itself
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -445,13 +493,17 @@ class _Pages:
         self._complete: list[str | None] = []
         self._page: dict[str, list[str]] = {}
         self._open: str | None = None
-        self._size, self._redirect, self._root = 0, False, False
+        self._fed, self._size, self._redirect, self._root = 0, 0, False, False
 
     def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        self._fed += len(chunk)
         try:
             self._parser.Parse(chunk, final)
         except expat.ExpatError as exc:
             raise ContextError(f"{self._name}: damaged XML: {exc}") from exc
+        # It is looked at from its beginning with every chunk: time grows with the square.
+        if self._fed - self._parser.CurrentByteIndex > _LONGEST_TAG:
+            raise ContextError(f"{self._name}: expected a MediaWiki dump, found an endless tag")
 
     def take(self) -> list[str | None]:
         """Articles that were completed since the last call; None for one that is too long."""
