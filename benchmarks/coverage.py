@@ -1,8 +1,8 @@
 """Coverage of the intervals and error rates of the tests, over many settings: one JSON line each.
 
-    python benchmarks/coverage.py OUT.jsonl [--jobs 16] [--repeats 200] [--part intervals|compare|
-        unpaired|margin|sampled|leaning|criteria|equal] [--half choose|report] [--only TEXT]
-        [--csv FILE] [--limit SECONDS] [--made 20000] [--only-R]
+    python benchmarks/coverage.py OUT.jsonl [--processes 16] [--repeats 200] [--part bracket|
+        replies|intervals|compare|unpaired|margin|leaning|criteria|equal] [--half choose|report]
+        [--only TEXT] [--csv FILE] [--limit SECONDS]
     python benchmarks/coverage.py OUT.jsonl --summary
 
 Lines that OUT holds already are not computed again, so the same command resumes a run that was
@@ -16,8 +16,10 @@ context; more: p = softmax of the same. Leans are in standard errors of a group'
 ("same"), or spread normally over the groups ("spread"). The last category has the share `rare`
 where one is given, and the others are alike.
 
-"criteria" holds groups against their mean, with the criteria share and points: coverage, and how
-often any group is listed where none leans (`listed`). "equal" compares models of equal risk.
+"bracket" has the nineteen worlds that the construction was first tried in, drawn anew. "replies"
+counts replies on scales, and looks for groups that lean. "criteria" holds groups against their
+mean, with the criteria share and points: coverage, and how often any group is listed where none
+leans (`listed`). "equal" compares models of equal risk.
 """
 
 from __future__ import annotations
@@ -43,12 +45,9 @@ import clinometer
 from clinometer.measure import (
     Preferences,
     compare,
-    counting_noise,
     estimate_risks,
-    intervals,
     read_preferences,
 )
-from clinometer.measure.intervals import estimate_grid
 
 SWING = 0.35
 LEANS, CONTEXTS, RHOS = (0.0, 0.5, 1.0, 1.5, 3.0), (5, 10, 30, 50, 350), (0.0, 0.5, 0.9)
@@ -156,12 +155,15 @@ def settings_of(part: str) -> list[dict[str, Any]]:
             for common in ((0.0, 0.5) if n == m and leanings == "spread" else (0.0,))
             for more in ((0.0, 0.1) if leanings == "spread" and not common else (0.0,))
         ]
-    if part == "sampled":
+    if part == "bracket":
+        return [{"world": name} for name in WORLDS]
+    if part == "replies":
         return [
-            {"K": K, "m": m, "n": n, "shape": shape}
-            for K, m in ((2, 3), (2, 5), (2, 10), (5, 5), (5, 8), (7, 8), (7, 12))
-            for n in (30, 200)
-            for shape in ("even", "leaning", "logistic")
+            {"scale": scale, "m": m, "X": X, "shape": shape}
+            for scale in (101, 10, 5, 2)
+            for m in (2, 3, 5, 20)
+            for X in (8, 24)
+            for shape in ("alike", "one lower", "swinging")
         ]
     if part == "margin":
         return [
@@ -314,7 +316,7 @@ def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str,
             repeats = i
             break
         found = preferences(setting, stream(name, i), mu, w)
-        report, _ = estimate_grid(found.grid, samples=found.samples)
+        report = found.estimate()
         listed += null and any(lean.category is not None for lean in found.leans())
         for k, e in enumerate((report.R, report.R_bias, report.R_volatility)):
             if e.low is None or e.high is None:
@@ -481,31 +483,168 @@ def run_margin(setting: dict[str, Any], repeats: int, name: str) -> dict[str, An
     return {"not_worse": round(passed / repeats, 4)}
 
 
-def run_sampled(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
-    """Mean error and coverage of R from m sampled answers a cell, 20 groups."""
-    K, m, n, X = setting["K"], setting["m"], setting["n"], 20
-    alpha = {"even": np.full(K, 5.0), "leaning": np.linspace(2, 5, K)}.get(setting["shape"])
+WORLDS: dict[str, dict[str, Any]] = {
+    "20 groups, 30 contexts": {"lean": 0.15},
+    "10 contexts": {"lean": 0.15, "n": 10},
+    "5 contexts": {"lean": 0.15, "n": 5},
+    "groups swing together, 10": {"lean": 0.15, "n": 10, "rho": 0.8},
+    "the paper's ten weights, 120 groups": {"lean": 0.1, "w": "paper", "n": 10, "X": 120},
+    "1,400 contexts, Zipf weights": {"lean": 0.1, "w": "zipf", "n": 1400, "rho": 0.3},
+    "exact parity, swing together": {"lean": 0.0, "rho": 0.8},
+    "exact parity, each for itself": {"lean": 0.0},
+    "half a standard error of lean": {"lean": 0.03, "rho": 0.5},
+    "one group with a strong lean": {"lean": 0.45, "X": 1},
+    "five categories, skewed": {"logits": (0.5, 0.0, 0.0, -0.3, -0.6), "sd": 0.6},
+    "heavy tails": {"lean": 0.1, "swing": 0.25, "tail": 2},
+    "5 % of contexts flip, 30": {"flip": 0.05, "X": 1},
+    "5 % of contexts flip, 100": {"flip": 0.05, "X": 1, "n": 100},
+    "clusters of three": {"lean": 0.15, "cluster": 3, "n": 45, "rho": 0.3},
+    "rates, rare third answer": {"logits": (0.5, 0.0, -4.0), "spread": 0.4, "X": 8},
+    "the same, all groups equal": {"logits": (0.5, 0.0, -4.0), "spread": 0.0, "X": 8},
+    "ratings of 1 to 5": {"logits": (-1, 0, 1, 0.5, -0.5), "spread": 0.3, "X": 8, "points": 1},
+    "ratings of 1 to 10": {
+        "logits": tuple(np.sin(np.arange(10))),
+        "spread": 0.3,
+        "X": 8,
+        "points": 1,
+    },
+}
+"""A lean and a swing on the scale of tanh, or logits of categories with the spread of their groups'
+leans, against the mean of the groups."""
 
-    def cells(rng: np.random.Generator, many: int) -> np.ndarray:
-        if alpha is not None:
-            return rng.dirichlet(alpha, many)
-        p = np.exp(0.8 * rng.standard_normal((many, K)))
-        return p / p.sum(axis=1, keepdims=True)
 
-    big = cells(np.random.default_rng(0), 1_000_000)
-    truth = float(((big.max(axis=1) * K - 1) / (K - 1)).mean())
-    errors, held = [], 0
+def of_world(world: dict[str, Any], rng: np.random.Generator, n: int) -> np.ndarray:
+    """p [X,n,K] of a world."""
+    X, rho = world.get("X", 20), world.get("rho", 0.0)
+    if "logits" in world:
+        logits = np.asarray(world["logits"], dtype=float)
+        z = world.get("sd", 0.4) * noise(rng, (n, X, len(logits)), rho) + logits
+        lean = np.linspace(-1, 1, X) * world.get("spread", 0.0)
+        z += lean[:, None] * np.linspace(-1, 1, len(logits))
+        p = np.exp(z)
+        return np.moveaxis(p / p.sum(axis=-1, keepdims=True), 0, 1)
+    z = noise(rng, (n, X), rho)
+    if "tail" in world:
+        z = rng.standard_t(world["tail"], (n, X))
+    if "cluster" in world:
+        own = noise(rng, (n // world["cluster"], X), rho)
+        z = (z + np.repeat(own, world["cluster"], axis=0)) / np.sqrt(2)
+    if "flip" in world:
+        u = np.where(rng.random((n, X)) < world["flip"], -0.8, 0.3 + 0.1 * np.tanh(z))
+    else:
+        u = np.tanh(world["lean"] + world.get("swing", SWING) * z)
+    first = (1 + u.T) / 2
+    return np.stack([first, 1 - first], axis=-1)
+
+
+def departures_of(world: dict[str, Any], p: np.ndarray) -> tuple[np.ndarray, Any]:
+    """s [X,n,K] and J of a world, made here from the definitions."""
+    if "spread" not in world:
+        return (p * p.shape[-1] - 1) / (p.shape[-1] - 1), lambda s: np.maximum(s.max(axis=-1), 0)
+    s = p - p.mean(axis=0)
+    if "points" in world:
+        return s, lambda s: np.abs(np.cumsum(s, axis=-1)[..., :-1]).mean(axis=-1)
+    return s, lambda s: np.abs(s).sum(axis=-1) / 2
+
+
+def run_bracket(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """Coverage of R, R^b, R^v, and of r, r^b, r^v on average over the groups; median widths over
+    that of a normal interval around the plug-in value that knows its standard error."""
+    world = WORLDS[setting["world"]]
+    n = world.get("n", 30)
+    w = weights(world.get("w", "even"), n)
+    share = w / w.sum()
+    r, mean = 0.0, 0.0
+    for i in range(40):
+        s, J = departures_of(world, of_world(world, np.random.default_rng([7, i]), 3000))
+        r, mean = r + J(s).mean(axis=1) / 40, mean + s.mean(axis=1) / 40
+    bias = J(mean)
+    if world.get("lean") == 0.0 or world.get("spread") == 0.0:
+        bias = 0 * bias  # exactly at parity
+    groups = np.stack([r, bias, r - bias])
+    truth = groups.mean(axis=1)
+    held, each, widths, plain = np.zeros(3), np.zeros(3), [], []
+    labels = None if "cluster" not in world else list(np.arange(n) // world["cluster"])
+    for i in range(repeats):
+        p = of_world(world, stream(name, i), n)
+        s, _ = departures_of(world, p)
+        more = {"criterion": "points" if "points" in world else "share", "reference": "group-mean"}
+        if "points" in world:
+            more["categories"] = [str(k) for k in range(p.shape[-1])]
+        report = estimate_risks(
+            p, context_weights=w, clusters=labels, **(more if "spread" in world else {})
+        )
+        ends = [(e.low, e.high) for e in (report.R, report.R_bias, report.R_volatility)]
+        widths.append([b - a for a, b in ends])
+        held += [a - 1e-9 <= t <= b + 1e-9 for (a, b), t in zip(ends, truth, strict=True)]
+        own = report.intervals
+        for k, part in enumerate((own.r, own.r_bias, own.r_volatility)):
+            each[k] += ((part[:, 0] <= groups[k] + 1e-9) & (groups[k] <= part[:, 1] + 1e-9)).mean()
+        now = J(s) @ share, J(np.einsum("xck,c->xk", s, share))
+        plain.append([now[0].mean(), now[1].mean(), (now[0] - now[1]).mean()])
+    best = 2 * 1.96 * np.std(plain, axis=0)
+    return {
+        "truth": [float(f"{value:.4g}") for value in truth],
+        "coverage": (held / repeats).round(4).tolist(),
+        "groups": (each / repeats).round(4).tolist(),
+        "width": (np.median(widths, axis=0) / best).round(2).tolist(),
+    }
+
+
+def run_replies(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """R held, 0 excluded, and what is found of lean, from m replies a cell in 30 contexts, against
+    the mean of the groups. On a scale of two points the mean answer is a rate."""
+    K, m, X, n = setting["scale"], setting["m"], setting["X"], 30
+    top = K - 1
+    # Points out of 100; half of the replies of two points are yes.
+    dice, swing = 15 * top / 100, 10 * top / 100
+    lower = np.zeros(X)
+    lower[0] = 15 * top / 100 if setting["shape"] == "one lower" else 0.0
+    moves = swing if setting["shape"] == "swinging" else 0.0
+
+    def cells(rng: np.random.Generator, n: int) -> np.ndarray:
+        """Shares [X,n,K] of the scale that each cell gives with endless replies."""
+        context = 0.55 * top + 0.08 * top * rng.standard_normal(n)
+        middle = context - lower[:, None] + moves * rng.standard_normal((X, n))
+        if K == 2:
+            p = np.clip(middle, 0.02, 0.98)
+            return np.stack([1 - p, p], axis=-1)
+        from scipy.special import ndtr
+
+        edges = np.concatenate([[-np.inf], np.arange(K - 1) + 0.5, [np.inf]])
+        return np.diff(ndtr((edges - middle[..., None]) / max(dice, 0.7)), axis=-1)
+
+    total = 0.0
+    for i in range(10):
+        p = cells(np.random.default_rng([11, i]), 2000 if K < 101 else 300)
+        total += float(np.abs(np.cumsum(p - p.mean(axis=0), axis=-1)[..., :-1]).mean()) / 10
+    held, above, width, said, right, false = 0, 0, 0.0, 0, 0, 0
     for i in range(repeats):
         rng = stream(name, i)
-        counts = rng.multinomial(m, cells(rng, X * n)).reshape(X, n, K)
-        R = estimate_risks(counts / m, samples=m, correct=False).R
-        errors.append(R.value - truth)
-        held += R.low is not None and R.high is not None and R.low <= truth <= R.high
-    return {
-        "truth": round(truth, 4),
-        "mean_error": round(float(np.mean(errors)), 4),
-        "sd": round(float(np.std(errors)), 4),
-        "coverage": round(held / repeats, 4),
+        found = Preferences(
+            values=rng.multinomial(m, cells(rng, n)) / m,
+            groups=tuple(f"group {x}" for x in range(X)),
+            contexts=tuple(f"context {c}" for c in range(n)),
+            categories=tuple(map(str, range(K))),
+            context_weights=np.ones(n),
+            group_weights=np.ones(X),
+            reference="group-mean",
+            criterion="points",
+            answers=np.full((X, n), float(m)),
+        )
+        R = found.estimate().R
+        held += R.low <= total <= R.high
+        above += R.low > 0
+        width += (R.high - R.low) / repeats
+        split = found.components()
+        clear = {part.group for part in split.clear_groups()}
+        said += split.p is not None and split.p <= 0.05
+        right += "group 0" in clear
+        false += bool(clear)
+    figures = {"held": held, "zero_excluded": above, "lean_found": said}
+    figures |= {"right_group": right} if lower[0] else {"any_group": false}
+    return {"truth": round(total, 4), "width": round(width, 4)} | {
+        key: round(value / repeats, 4) for key, value in figures.items()
     }
 
 
@@ -534,7 +673,8 @@ PARTS = {
     "compare": run_compare,
     "unpaired": run_unpaired,
     "margin": run_margin,
-    "sampled": run_sampled,
+    "bracket": run_bracket,
+    "replies": run_replies,
     "leaning": run_leaning,
     "criteria": run_intervals,
     "equal": run_compare,
@@ -561,38 +701,17 @@ def named(part: str, setting: dict[str, Any]) -> str:
     return part + " " + " ".join(f"{key}={value}" for key, value in setting.items())
 
 
-def one(
-    part: str,
-    setting: dict[str, Any],
-    repeats: int,
-    limit: float,
-    made: int | None,
-    only_R: bool,
-) -> dict[str, Any]:
-    """A finished line, with the repetitions asked for and those done within `limit` seconds.
-
-    `made` cells of fitted distributions, where replies are sampled.
-    """
+def one(part: str, setting: dict[str, Any], repeats: int, limit: float) -> dict[str, Any]:
+    """A finished line, with the repetitions asked for and those done within `limit` seconds."""
     name = named(part, setting)
-    counting_noise.LIKE = made or counting_noise.LIKE
-    if only_R:  # the ends of R^b and R^v take most of the time
-        wide = np.array([0.0, 1.0])
-        intervals._single = lambda noise, tail: np.tile(wide, (2, noise.risk.size, 1))
-        intervals._together = lambda noise, tail, between: np.tile(wide, (2, 1))
     found = PARTS[part]({**setting, "limit": limit}, repeats, name)
-    if only_R:
-        found = {
-            key: [*value[:1], None, None] if isinstance(value, list) else value
-            for key, value in found.items()
-        }
-    less = {"made": made} if made and setting.get("answers") else {}
     known = {"name": name, "half": half_of(name), "asked": repeats, "repeats": repeats}
-    return {**known, **setting, **less, **found}
+    return {**known, **setting, **found}
 
 
 def cost(setting: dict[str, Any]) -> float:
     """About how long a setting takes, next to others: the longest begin first."""
-    size = setting.get("K", 2) * setting.get("X", 20) * setting["n"]
+    size = setting.get("K", setting.get("scale", 2)) * setting.get("X", 20) * setting.get("n", 30)
     return float(size + (1e6 * setting["K"] if setting.get("answers") else 0))
 
 
@@ -619,7 +738,19 @@ def write_table(lines: list[dict[str, Any]], path: Path) -> None:
 
 def shown(line: dict[str, Any]) -> str:
     """The figures of a line that are percentages or errors, behind its name."""
-    figures = ("coverage", "listed", "overall", "any_group_after_holm")
+    figures = (
+        "coverage",
+        "groups",
+        "width",
+        "held",
+        "zero_excluded",
+        "lean_found",
+        "right_group",
+        "any_group",
+        "listed",
+        "overall",
+        "any_group_after_holm",
+    )
     parts = [f"{key} {line[key]}" for key in figures if key in line]
     return " | ".join([line["name"], f"repeats {line['repeats']}", *parts])
 
@@ -663,7 +794,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--jobs", "--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--processes", "--jobs", dest="jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--part", choices=[*PARTS], action="append")
     parser.add_argument("--half", choices=["choose", "report"])
@@ -675,10 +806,6 @@ def main() -> None:
         default=np.inf,
         help="seconds after which a setting of intervals, compare, criteria or equal stops",
     )
-    parser.add_argument(
-        "--made", type=int, help="cells to make from a fitted distribution; the package's number"
-    )
-    parser.add_argument("--only-R", action="store_true", help="no intervals of R^b and R^v")
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     lines = []
@@ -699,9 +826,7 @@ def main() -> None:
     todo.sort(key=lambda job: -cost(job[1]))
     with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
         jobs = [
-            pool.submit(
-                one, part, setting, options.repeats, options.limit, options.made, options.only_R
-            )
+            pool.submit(one, part, setting, options.repeats, options.limit)
             for part, setting in todo
         ]
         for i, job in enumerate(as_completed(jobs), 1):

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import betaln
 
-from clinometer.measure import corrected, estimate_risks
+from clinometer.measure import decompose, estimate_risks
 
 GROUPS, REPETITIONS = 20, 400
 SHAPE = (120, 2000, 2)
@@ -63,17 +63,13 @@ def named(values: np.ndarray) -> dict[str, float]:
 def bias_row(
     name: str, draw: Draw, truth: np.ndarray, *, n: int, X: int, times: int, **more: Any
 ) -> Any:
-    """Mean error of R^v and R^b, plug-in and corrected, and their spread."""
+    """Mean error of R^v and R^b, plug-in and shown (the middle of the bracket), and their spread."""
     rng = stream(name, "bias", n, X)
     plain, better = np.zeros((times, 2)), np.zeros((times, 2))
     for i in range(times):
-        result = corrected(draw(rng, X, n), **more)
-        plain[i] = result.plug_in[1:]
-        better[i] = result.signed_bias, result.R_volatility.value
-    if "samples" in more:  # the plug-in of a user who does not know of samples
-        rng = stream(name, "bias", n, X)
-        for i in range(times):
-            plain[i] = corrected(draw(rng, X, n)).plug_in[1:]
+        p = draw(rng, X, n)
+        for rows, report in ((plain, decompose(p)), (better, estimate_risks(p, **more))):
+            rows[i] = report.R_bias.value, report.R_volatility.value
     off, left = plain.mean(axis=0) - truth[1:], better.mean(axis=0) - truth[1:]
     return {
         "p": name,
@@ -82,7 +78,7 @@ def bias_row(
         **{key: int(value) for key, value in more.items()},
         "true_R_volatility": round(float(truth[2]), 4),
         "plug_in": round(float(plain[:, 1].mean()), 4),
-        "corrected": round(float(better[:, 1].mean()), 4),
+        "shown": round(float(better[:, 1].mean()), 4),
         "bias_left": round(float(left[1] / off[1]), 3) if abs(off[1]) > 1e-3 else None,
         "error_in_R_bias": [round(float(off[0]), 4), round(float(left[0]), 4)],
         "sd": [round(float(plain[:, 1].std()), 4), round(float(better[:, 1].std()), 4)],
@@ -91,7 +87,7 @@ def bias_row(
 
 
 def biases(times: int) -> list[Any]:
-    """Plug-in against corrected."""
+    """Plug-in against shown."""
     rows = []
     for a, b in ((5, 5), (6, 4), (2, 8), (0.5, 0.5)):
         for n in (10, 50, 350):

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from repetitions import generator, main
 
-from clinometer.measure import decompose, read_preferences
-from clinometer.measure.intervals import estimate_grid
+from clinometer.measure import decompose, estimate_risks, read_preferences
 from clinometer.measure.judge import Confusion, calibrated_risks
 
 MEASURES = ("R", "R_bias", "R_volatility")
@@ -117,7 +116,7 @@ def some(setting: Setting, seed: int, repetitions: range) -> list[Any]:
         grid = read_preferences(q)
         reports = (
             calibrated_risks(grid, confusion, samples=samples),
-            estimate_grid(grid, samples=samples, correct=False)[0],
+            estimate_risks(grid.values, samples=samples),
         )
         measures = [[getattr(report, name) for name in MEASURES] for report in reports]
         results.append([[(e.value, e.low, e.high) for e in row] for row in measures])

@@ -100,14 +100,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """What takes long and is seldom what is tested, for a test with all its fixtures: a table that
-    does not fit its record is looked at again for three seconds, as a writer may be at work; and
-    counted replies and several categories are integrated over many nodes. Where the numbers
-    themselves are tested they stay as they are."""
+    does not fit its record is looked at again for three seconds, as a writer may be at work."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
-        if not item.nodeid.startswith("tests/measure/"):
-            patch.setattr("clinometer.measure.counting_noise.LIKE", 10_000)
-            patch.setattr("clinometer.measure.intervals.TURNS", 8)
         return (yield)
 
 

@@ -11,7 +11,7 @@ from tests.measure import plain_loops
 from clinometer.errors import SettingsError
 from clinometer.measure import compare, decompose, reference_risks
 from clinometer.measure.group_mean import group_mean, impact_ratios
-from clinometer.measure.intervals import estimate_risks
+from clinometer.measure.inference import estimate_risks
 from clinometer.measure.reference_models import (
     ReferenceName,
     random_outcomes,
@@ -101,7 +101,7 @@ def test_missing_cells_take_no_part_in_the_mean() -> None:
 def test_intervals_and_comparisons_take_each_models_own_mean() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.dirichlet(np.ones(2) * 4, (2, 4, 40))
-    report = estimate_risks(a, reference="group-mean", correct=False)
+    report = estimate_risks(a, reference="group-mean")
     assert report.R.low is not None
     assert report.R.low <= report.R.value
     both = compare(a, b, names=["a", "b"], reference="group-mean")

@@ -114,7 +114,7 @@ def test_the_interval_covers_the_truth() -> None:
         s = np.clip(rng.normal(0, spread, (40, 30)) * size, -1, 1)
         up = (1 + s) / 2
         grid = read_preferences(pair(up))
-        found = present(group_split(grid, intervals=True))
+        found = present(group_split(grid, level=0.95))
         e = found.R_between
         held += (e.low or 0.0) <= truth * 0.995 <= (e.high or 0.0)
     assert 0.912 <= held / 300 <= 0.988

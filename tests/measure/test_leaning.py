@@ -11,7 +11,7 @@ from tests.preferences import pair
 from tests.present import present
 
 from clinometer.measure import read_preferences
-from clinometer.measure.correction import Units
+from clinometer.measure.evidence import Evidence
 from clinometer.measure.leaning import _exchange_p_value, leaning_groups
 
 
@@ -111,9 +111,10 @@ def test_exchanging_two_groups_is_flipping_their_difference() -> None:
     """All 2^8 exchanges of two groups in eight contexts, counted one by one."""
     for seed in range(4):
         p = np.random.default_rng(seed).beta([[4], [5]], 5, (2, 8))
-        units = Units.of(read_preferences(pair(p), reference="group-mean"))
+        found = Evidence.of(read_preferences(pair(p), reference="group-mean"))
+        weighted = found.weights[..., None] * found.s
         gaps = p[0] - p[1]
         sums = [abs(np.dot(signs, gaps)) for signs in itertools.product((1, -1), repeat=8)]
         exact = np.mean(np.array(sums) >= abs(gaps.sum()) - 1e-12)
-        found = _exchange_p_value(units, np.array([True, True]))
-        assert abs(found - exact) <= 4 * math.sqrt(exact * (1 - exact) / 499) + 1 / 500
+        p_value = _exchange_p_value(weighted, found.weights, np.array([True, True]))
+        assert abs(p_value - exact) <= 4 * math.sqrt(exact * (1 - exact) / 499) + 1 / 500

@@ -28,9 +28,9 @@ def pair(rng: np.random.Generator, contexts: int, gap: float = 0.0) -> list[np.n
 
 def test_a_planned_precision_is_reached() -> None:
     rng = np.random.default_rng(0)
-    pilot = estimate_risks(pair(rng, 100)[0], correct=False)
+    pilot = estimate_risks(pair(rng, 100)[0])
     n = contexts_for_precision(Spread.of_report(pilot), 0.02)
-    found = estimate_risks(pair(rng, n)[0], correct=False).R
+    found = estimate_risks(pair(rng, n)[0]).R
     assert found.high is not None
     assert found.high - found.value == pytest.approx(0.02, rel=0.3)  # a pilot's sd is 10 % off
 

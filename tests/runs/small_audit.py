@@ -73,7 +73,7 @@ def finish(out: Path) -> Run:
 
 def same(one: Run, two: Run) -> bool:
     """Whether two runs hold the same numbers, bit for bit."""
-    names = ("summary", "corrected", "counts", "preference_bound", "words")
+    names = ("summary", "plug_in", "counts", "preference_bound", "words")
     return (
         one.preferences.equals(two.preferences)
         and one.risks.to_dict() == two.risks.to_dict()

@@ -15,7 +15,7 @@ import pytest
 from tests.preferences import labelled, pair
 
 from clinometer.measure import compare, preference
-from clinometer.measure.correction import Sampling
+from clinometer.measure.population import Sampling
 from clinometer.runs.findings import (
     HEADLINES,
     Facts,

@@ -18,7 +18,7 @@ from tests.preferences import labelled
 
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.comparison import Difference
-from clinometer.measure.correction import Sampling
+from clinometer.measure.population import Sampling
 from clinometer.runs.findings import (
     Facts,
     comparison_findings,
@@ -36,15 +36,6 @@ RUNS, MORE_RUNS = 60, round(0.88 * SITUATIONS)
 
 COMPARISONS, MORE_COMPARISONS = 10, round(0.12 * SITUATIONS)
 """Comparisons, likewise."""
-
-
-@pytest.fixture(autouse=True)
-def rougher_integrals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real estimators with fewer nodes: rougher numbers by the same rules, ten times as fast
-    with several categories."""
-    monkeypatch.setattr("clinometer.measure.counting_noise.LIKE", 2000)
-    monkeypatch.setattr("clinometer.measure.intervals.TURNS", 2)
-    monkeypatch.setattr("clinometer.measure.intervals.STEPS", 11)
 
 
 SUM = 1e-6

@@ -11,8 +11,8 @@ from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.display.numbers import percent, risk
 from clinometer.errors import ClinometerError, Unmeasurable
-from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_notes
+from clinometer.measure.population import in_words
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.findings import HEADLINES
 from clinometer.runs.nouns import label

@@ -16,7 +16,7 @@ from clinometer.cli.printing import TerminalTable, console, print_json, sentence
 from clinometer.display.numbers import p_value, show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
-from clinometer.measure.correction import POPULATIONS
+from clinometer.measure.population import POPULATIONS
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
 from clinometer.runs.compare import compare_levels, compared

@@ -15,7 +15,7 @@ from clinometer.cli.options import LEVEL, grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, risk_table, sentence
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
-from clinometer.measure.correction import in_words
+from clinometer.measure.population import in_words
 from clinometer.runs import AuditSettings, Run, read_table
 from clinometer.runs.findings import facts_of_table, statements
 from clinometer.runs.settings import INFERENCE

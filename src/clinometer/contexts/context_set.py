@@ -37,7 +37,7 @@ from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
 
 if TYPE_CHECKING:
-    from clinometer.measure.correction import Sampling
+    from clinometer.measure.population import Sampling
 
 COLUMNS = ("template", "count")
 #: Endings of files that are written, and of those that are read.
@@ -105,7 +105,7 @@ class DrawRecord(RecordPart):
     @property
     def sampling(self) -> Sampling:
         """What the contexts are a sample of."""
-        from clinometer.measure.correction import Sampling  # loads scipy
+        from clinometer.measure.population import Sampling  # loads scipy
 
         return Sampling(self.noise, self.corpus_noise)
 
@@ -327,7 +327,7 @@ class ContextSet:
         if a column `articles` says in how many articles each context was seen."""
         if self.metadata.drawn is not None:
             return self.metadata.drawn.sampling
-        from clinometer.measure.correction import Sampling  # loads scipy
+        from clinometer.measure.population import Sampling  # loads scipy
 
         column = self.extra.get("articles", ())
         known = column and all(text.isdecimal() and int(text) > 0 for text in column)

@@ -423,9 +423,9 @@ def _notes(
     if differing:
         notes.append(f"The runs were scored with other settings: {', '.join(differing)}.")
     if any(one.preferences.noisy for one in pair):
-        notes.append("Sampled answers, too few to take their dice out: they are in both runs.")
+        notes.append("One reply a cell: dice cannot be told from swing, in either run.")
     elif any(one.preferences.answers is not None for one in pair):
-        notes.append("Sampled answers: the noise of counting them is taken out of each run.")
+        notes.append("Replies: what counting them adds to R is bracketed in each run.")
     if silence.cells:
         notes.append(f"{silence.sentence()}; the upper end counts them as the worst.")
     if others := found.missing_cells - silence.cells:

@@ -7,10 +7,9 @@ each equation to its function.
 """
 
 from clinometer.measure.comparison import Comparison, compare
-from clinometer.measure.correction import Correction, corrected
 from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.intervals import estimate_risks
+from clinometer.measure.inference import estimate_risks
 from clinometer.measure.knowledge import KnowledgeReport, knowledge
 from clinometer.measure.preference import membership, preference
 from clinometer.measure.preferences import Preferences
@@ -22,14 +21,12 @@ from clinometer.statistics.estimate import Estimate
 
 __all__ = [
     "Comparison",
-    "Correction",
     "Estimate",
     "KnowledgeReport",
     "PreferenceGrid",
     "Preferences",
     "RiskReport",
     "compare",
-    "corrected",
     "criterion",
     "decompose",
     "estimate_risks",

@@ -1,8 +1,9 @@
 """Do models differ? Differences of the risks, with intervals, p-values and ranks.
 
-`compare` takes models asked in the same contexts, `compare_unpaired` models asked in their own,
-`for_draws` adapts a comparison to a set or a corpus, and `margin_verdicts` says whether one is
-worse by more than a margin.
+`compare` takes models asked in the same contexts, `compare_unpaired` models asked in their own;
+`margin_verdicts` says whether one is worse by more than a margin. The risks of each model are those
+of `inference.bracket`; a difference is that of their middles, tested by swapping the models in each
+context.
 """
 
 from __future__ import annotations
@@ -13,25 +14,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
 
 from clinometer.display.notebook import frame, titled_html
 from clinometer.display.numbers import MISSING, counted, p_relation, p_value, show
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison_engine import (
-    Contrasts,
-    by_unit,
-    flipped,
-    paired_risks,
-    signal,
-)
-from clinometer.measure.correction import Units
+from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
 from clinometer.measure.group_split import context_means
-from clinometer.measure.intervals import estimate_grid
-from clinometer.measure.results import RiskReport
-from clinometer.measure.risk import decompose_grid
+from clinometer.measure.inference import Bracket, bracket, flipped, interval_of_means
+from clinometer.measure.population import MOST_DRAWS
 from clinometer.settings import LEVEL, POSITIVE, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,
@@ -58,14 +51,15 @@ def compare(
     seed: int = 0,
     clusters: Sequence[object] | None = None,
     samples: Sequence[ArrayLike | None] | None = None,
+    draws: float | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> Comparison:
     """Paired differences of the risks of models scored on the same groups in the same contexts.
 
-    The resampling unit is the context, the same for every model: what all models share in a
-    context cancels in the difference. Groups are fixed. The bias risk is compared after
-    subtracting its noise bias, because the plug-in value is too high by an amount that grows
-    with a model's volatility. docs/compare.md has the construction and its type I error.
+    The unit is the context, the same for every model: what all models share in a context cancels
+    in the difference. Groups are fixed. A difference is that of the middles of two brackets, and
+    may be off by half the difference of their widths: two models lie at the same place in theirs.
+    docs/compare.md has the construction and its type I error.
 
     Args:
         p: [X,C,Y] of each model, at least two models.
@@ -73,11 +67,12 @@ def compare(
         given: weights, reference, labels and criterion, as in `decompose`.
         mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
         level: of the intervals.
-        seed: of the noise that the bias risk is corrected for; same seed, same numbers.
-        clusters: [C] labels of contexts that are resampled together (predicate, source).
-        samples: for each model the number of answers behind p, see `sampled_correction`, or None
-            where p is exact. Counting lifts a risk, the more the fewer answers; it is taken out of
-            each model by itself, and R_between, for which that is not known, is left out.
+        seed: of the splits that brackets are made with; same seed, same numbers.
+        clusters: [C] labels of contexts that were sampled together (predicate, source).
+        samples: for each model the number of replies behind p, or None where p is exact. R_between
+            of replies is not known and is left out.
+        draws: as for `estimate_risks`: intervals and p-values are then those of a mean of so many
+            draws; inf: the contexts are the whole target, and there is no error.
 
     The intervals and p-values of all groups together are corrected for the number of pairs, so that
     an interval excludes 0 exactly when its p-value is below 1 - level, and the range of ranks of a
@@ -111,41 +106,43 @@ def compare(
             )
     LEVEL.check("level", level)
     SEED.check("seed", seed)
-    C = shape[1]
-    given["mask"] = common_mask(given.get("mask"), models, (shape[0], C))
+    given["mask"] = common_mask(given.get("mask"), models, shape[:2])
     grid = read_preferences(arrays[0], **given)
-    units, n_clusters = _units(clusters, C)
-    pairs = list(itertools.combinations(range(len(arrays)), 2))
     grids = [grid, *(grid.holding(array) for array in arrays[1:])]
-    draws = paired_risks(
-        grids,
-        units=units,
-        pairs=pairs,
-        level=level,
-        overall_level=joint_level(level, len(pairs)),
-        seed=seed,
-        samples=samples,
-    )
-    labels = [(models[i], models[j]) for i, j in pairs]
-    overall = _differences(draws.total, labels, OVERALL, (None,))
-    values = {measure: draws.overall[:, m] for m, measure in enumerate(OVERALL)}
-    exact = all(m is None for m in samples or ())
-    if exact and not grid.relative and len(grid.groups) > 1:
-        values["R_between"], more = _between(grids, units, labels, pairs, level)
-        overall += more
-    everything = for_all_pairs(overall, len(pairs))
-    by_group = _differences(draws.groups, labels, BY_GROUP, grid.groups)
+    replies = samples or [None] * len(grids)
+    sample = None if draws is None else min(draws, MOST_DRAWS)
+    found = []
+    for one, n in zip(grids, replies, strict=True):
+        evidence = Evidence.of(one, clusters=clusters, samples=n, draws=sample)
+        found.append(bracket(evidence, level=level, seed=seed))
+    labels = list(itertools.combinations(models, 2))
+    rows: list[Difference] = []
+    by_group: list[Difference] = []
+    for (i, j), pair in zip(itertools.combinations(range(len(grids)), 2), labels, strict=True):
+        a, b = found[i], found[j]
+        first, second = _along(a, b)
+        gap, each, slack = snap(a.value - b.value), first - second, np.abs(a.half - b.half)
+        whole, groups = (
+            _paired(gap[:, c], each[..., c], slack[:, c], a.weights[:, c], at, draws)
+            for c, at in ((slice(-1, None), joint_level(level, len(labels))), (slice(-1), level))
+        )
+        rows += _rows(pair, OVERALL, (None,), *whole)
+        by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, *groups))
+    values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
+    exact = draws is None and all(n is None for n in replies)
+    if exact and not grid.relative and shape[0] > 1:
+        values["R_between"], more = _between(grids, clusters, labels, level)
+        rows += more
+    overall = for_all_pairs(rows, len(labels))
     return Comparison(
         models=models,
         groups=grid.groups,
-        overall=everything,
-        by_group=tuple(
-            d for pair in labels for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
-        ),
-        ranks=tuple(ranks_from_tests(values, everything, models, float(level))),
-        n_contexts=C,
-        n_eff=draws.n_eff,
-        n_clusters=n_clusters,
+        overall=overall,
+        by_group=tuple(by_group),
+        ranks=tuple(ranks_from_tests(values, overall, models, float(level))),
+        n_contexts=shape[1],
+        n_eff=1.0 / float((found[0].weights[:, -1] ** 2).sum()),
+        n_clusters=None if clusters is None else len(set(map(str, clusters))),
         missing_cells=grid.missing_cells,
         level=float(level),
         seed=int(seed),
@@ -153,51 +150,104 @@ def compare(
 
 
 def common_mask(
-    mask: ArrayLike | None, models: tuple[str, ...], shape: tuple[int, int]
+    mask: ArrayLike | None, models: tuple[str, ...], shape: tuple[int, ...]
 ) -> BoolArray | None:
     """Cells that every model has."""
+    X, C = shape
     if mask is None or np.ndim(mask) < 3:
-        return as_mask(mask, shape)
+        return as_mask(mask, (X, C))
     given = np.asarray(mask)
     if given.shape[0] != len(models):
         raise SettingsError(
             f"mask: expected one for each of {len(models)} models, found {given.shape[0]}"
         )
-    each = [as_mask(part, shape) for part in given]
+    each = [as_mask(part, (X, C)) for part in given]
     return np.asarray(np.logical_and.reduce([part for part in each if part is not None]))
 
 
-def _units(clusters: Sequence[object] | None, C: int) -> tuple[NDArray[np.intp], int | None]:
-    """The index of each context's resampling unit, and the number of clusters."""
-    if clusters is None:
-        return np.arange(C, dtype=np.intp), None
-    labels = [str(label) for label in clusters]
-    if isinstance(clusters, str) or len(labels) != C:
-        raise SettingsError(f"clusters: expected {C} labels, one a context, found {len(labels)}")
-    numbers = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    return np.array([numbers[label] for label in labels], dtype=np.intp), len(numbers)
+Tested = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Differences and their low, high and p, each [3,T]."""
 
 
-def _differences(
-    contrasts: Contrasts,
-    pairs: Sequence[tuple[str, str]],
+def _along(a: Bracket, b: Bracket) -> tuple[FloatArray, FloatArray]:
+    """[3,U,X+1], what each unit contributes to the risks of two models.
+
+    r^b runs along each model's own direction where the lean of a group is clear in both, else along
+    that of their mean: one of them may only seem to lean the other way, and the distance between
+    two sizes is at most that along any direction that both share.
+    """
+    J, mean = a.evidence.criterion, a.evidence.mean + b.evidence.mean
+    clear = ((a.low[1, :-1] > 0) & (b.low[1, :-1] > 0))[:, None]
+    found = []
+    for one in (a, b):
+        e = one.evidence
+        d = np.where(clear, J.gradient(e.mean), J.gradient(mean))
+        line, _ = e.with_whole(np.einsum("uxk,xk->ux", e.s, d))
+        found.append(np.stack([one.each[0], line, one.each[0] - line]))
+    return found[0], found[1]
+
+
+def _paired(
+    gap: FloatArray,
+    each: FloatArray,
+    slack: FloatArray,
+    weights: FloatArray,
+    level: float,
+    draws: float | None,
+) -> Tested:
+    """Differences [3,T] of two models in the same units, from what each contributes [3,U,T]."""
+    T = gap.shape[1]
+    missing = np.where(weights.any(axis=0), 0.0, np.nan)
+    flat = (gap + missing).ravel(), np.moveaxis(each, 0, 1).reshape(each.shape[1], -1)
+    weights = np.tile(weights, 3)
+    if draws is None:
+        low, high, p = flipped(*flat, weights, level=level, slack=slack.ravel())
+    elif np.isinf(draws):
+        low, high, p = np.full((3, 3 * T), np.nan)
+    else:
+        low, high, p = _drawn(*flat, weights, level, slack.ravel(), draws)
+    return gap + missing, low.reshape(3, T), high.reshape(3, T), p.reshape(3, T)
+
+
+def _drawn(
+    gap: FloatArray,
+    each: FloatArray,
+    weights: FloatArray,
+    level: float,
+    slack: FloatArray,
+    draws: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Low, high and p where occurrences are the sample, which are too many to swap one by one."""
+    mean, low, high, reach = interval_of_means(each, weights, level=level, draws=draws)
+    freedom = max(draws - 1, 1.0)
+    error = reach / stdtrit(freedom, (1 + level) / 2)
+    nearer = np.maximum(np.abs(gap) - slack, 0.0)
+    t = np.divide(nearer, error, out=np.where(nearer > 0, np.inf, 0.0), where=error > 0)
+    p = np.asarray(2 * stdtr(freedom, -t), dtype=np.float64)
+    return gap + (low - mean) - slack, gap + (high - mean) + slack, p
+
+
+def _rows(
+    pair: tuple[str, str],
     measures: Sequence[str],
     groups: Sequence[str | None],
+    gap: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    p: FloatArray,
 ) -> list[Difference]:
     return [
         Difference(
-            a=a,
-            b=b,
-            measure=measure,
-            group=group,
-            value=plain(contrasts.value[q, x, m]),
-            corrected=plain(contrasts.corrected[q, x, m]),
-            low=plain(contrasts.low[q, x, m]),
-            high=plain(contrasts.high[q, x, m]),
-            p=plain(contrasts.p[q, x, m]),
+            *pair,
+            measure,
+            group,
+            plain(gap[m, x]),
+            corrected=plain(gap[m, x]),
+            low=plain(low[m, x]),
+            high=plain(high[m, x]),
+            p=plain(p[m, x]),
             p_corrected=None,
         )
-        for q, (a, b) in enumerate(pairs)
         for m, measure in enumerate(measures)
         for x, group in enumerate(groups)
     ]
@@ -217,26 +267,22 @@ def for_all_pairs(differences: Sequence[Difference], pairs: int) -> tuple[Differ
 
 def _between(
     grids: Sequence[PreferenceGrid],
-    units: NDArray[np.intp],
+    clusters: Sequence[object] | None,
     labels: Sequence[tuple[str, str]],
-    pairs: Sequence[tuple[int, int]],
     level: float,
 ) -> tuple[FloatArray, list[Difference]]:
     """R_between of each model [M], and the differences of each pair: paired means over contexts."""
     parts = [context_means(grid) for grid in grids]
     share = parts[0][0] / parts[0][0].sum()
     each = np.stack([between for _, _, between in parts])
-    weights, rows = by_unit(share[None], units), []
-    for (a, b), (i, j) in zip(labels, pairs, strict=True):
-        d = each[i] - each[j]
-        gap = snap(np.array([[share @ d]]))
-        own = by_unit((share * (d - gap[0, 0]))[None], units)[..., None]
-        low, high, p = flipped(gap, own, weights, joint_level(level, len(pairs)))[:, 0, 0]
-        ends = {"low": plain(low), "high": plain(high), "p": plain(p)}
-        value = float(gap[0, 0])
-        rows.append(
-            Difference(a, b, "R_between", None, value, corrected=value, p_corrected=None, **ends)
-        )
+    units = unit_numbers(clusters, len(share))
+    weights, rows = by_unit(share, units), []
+    inner = np.where(weights > 0, weights, 1.0)
+    for pair, (i, j) in zip(labels, itertools.combinations(range(len(grids)), 2), strict=True):
+        d = by_unit(share * (each[i] - each[j]), units) / inner
+        gap = snap(np.array([weights @ d]))
+        ends = flipped(gap, d[:, None], weights[:, None], level=joint_level(level, len(labels)))
+        rows += _rows(pair, ("R_between",), (None,), gap[None], *(end[None] for end in ends))
     return each @ share, rows
 
 
@@ -454,48 +500,19 @@ class Comparison:
 # --- Models asked in different contexts ----------------------------------------------------------
 
 
-CLEAR = (0.7, 0.9)
-"""Shares of the squared leans that are not noise: up to the first, the intervals are joined; from
-the second on, the errors are taken as linear. Chosen by simulation (benchmarks/coverage.py)."""
-
-
 @dataclass(frozen=True, eq=False)
 class OwnContexts:
     """A model and the contexts that it was asked in.
 
     grid     its preferences
-    units    [C], the resampling unit of each context: its id, or the label of its cluster
-    samples  [X, C] sampled answers behind each cell; None: probabilities were read
+    units    [C], the unit of sampling of each context: its id, or the label of its cluster
+    samples  [X, C] replies behind each cell; None: probabilities were read
     """
 
     name: str
     grid: PreferenceGrid
     units: Sequence[str]
     samples: FloatArray | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """Risks of a model, in columns: its groups, then all of them together.
-
-    plug_in, value, low, high  [X+1,3]; value is corrected, NaN where there is nothing
-    residuals                  [U,X+1,3], what each unit contributes to the error
-    units                      [U], the names of the units
-    variance                   [X+1,3], of the linear errors, with `freedom` [X+1] degrees
-    clear                      the share of the squared leans that is not noise
-    n_eff                      effective number of units
-    """
-
-    plug_in: FloatArray
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
-    residuals: FloatArray
-    units: NDArray[np.str_]
-    variance: FloatArray
-    freedom: FloatArray
-    clear: float
-    n_eff: float
 
 
 def compare_unpaired(
@@ -506,46 +523,38 @@ def compare_unpaired(
 ) -> Comparison:
     """Differences between models over the same groups, each in its own contexts.
 
-    All grids have the same groups, group weights and categories. p-values are those of Student's t
-    through the end of the interval that is nearer to 0: below 1 - level exactly when the interval
-    excludes 0. There is neither interval nor p-value where the audit of a model has no interval.
-
+    All grids have the same groups, group weights and categories. Intervals and p-values are those
+    of Student's t (Welch), less what units that both models have share. There is neither interval
+    nor p-value where a model has a single unit.
     """
-    names = tuple(model.name for model in models)
-    groups = models[0].grid.groups
-    measured = [_measured(model, level=level) for model in models]
-    n = len(models) * (len(models) - 1) // 2
-    joint = joint_level(level, n)
-    apart = measured if n == 1 else [_measured(model, level=joint) for model in models]
-    rows: list[Difference] = []
+    names, groups = tuple(model.name for model in models), models[0].grid.groups
+    found = []
+    for model in models:
+        evidence = Evidence.of(model.grid, clusters=list(model.units), samples=model.samples)
+        found.append(bracket(evidence, level=level, seed=seed))
+    labels = list(itertools.combinations(names, 2))
     overall: list[Difference] = []
-    for i, j in itertools.combinations(range(len(models)), 2):
-        found = _unpaired_differences(measured[i], measured[j], level)
-        pair = names[i], names[j]
-        rows += with_holm([_row(found, x, m, pair, g) for m in (0, 1, 2)
-                           for x, g in enumerate(groups)])  # fmt: skip
-        found = found if n == 1 else _unpaired_differences(apart[i], apart[j], joint)
-        overall += [_row(found, len(groups), m, pair, None) for m in (0, 1, 2)]
-    last = np.stack([one.plug_in[-1] for one in measured])
-    corrected_overall = for_all_pairs(overall, n)
+    by_group: list[Difference] = []
+    for (i, j), pair in zip(itertools.combinations(range(len(models)), 2), labels, strict=True):
+        errors = _unpaired(
+            *((found[k], list(dict.fromkeys(map(str, models[k].units)))) for k in (i, j))
+        )
+        by_group += with_holm(_rows(pair, BY_GROUP, groups, *_by_t(errors, slice(0, -1), level)))
+        joint = joint_level(level, len(labels))
+        overall += _rows(pair, OVERALL, (None,), *_by_t(errors, slice(-1, None), joint))
+    corrected = for_all_pairs(overall, len(labels))
+    values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     sizes = tuple(
-        ContextCount(model.grid.n_contexts, one.n_eff)
-        for model, one in zip(models, measured, strict=True)
+        ContextCount(model.grid.n_contexts, 1.0 / float((one.weights[:, -1] ** 2).sum()))
+        for model, one in zip(models, found, strict=True)
     )
     clustered = any(len(set(m.units)) < m.grid.n_contexts for m in models)
     return Comparison(
         models=names,
         groups=groups,
-        overall=corrected_overall,
-        by_group=tuple(rows),
-        ranks=tuple(
-            ranks_from_tests(
-                {measure: last[:, m] for m, measure in enumerate(OVERALL)},
-                corrected_overall,
-                names,
-                level,
-            )
-        ),
+        overall=corrected,
+        by_group=tuple(by_group),
+        ranks=tuple(ranks_from_tests(values, corrected, names, level)),
         n_contexts=sum(size.contexts for size in sizes),
         n_eff=min(size.n_eff for size in sizes),
         n_clusters=len(set().union(*(m.units for m in models))) if clustered else None,
@@ -556,196 +565,91 @@ def compare_unpaired(
     )
 
 
-def _measured(model: OwnContexts, *, level: float) -> _Measured:
-    clusters = list(model.units)
-    report, _ = estimate_grid(model.grid, level=level, clusters=clusters, samples=model.samples)
-    units = Units.of(model.grid, clusters=clusters, samples=model.samples)
-    weights = model.grid.context_weights
-    share = weights[0] if len(weights) == 1 else units.group_weights @ weights
-    linear = _linear(units)
-    inner = np.sqrt(units.weight / units.total)
-    whole = np.append(inner, np.sqrt(units.share)[:, None], axis=1)
-    q = np.append(units.spread, np.sum(units.slots**2))[:, None]
-    factor = np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0)
-    low, high = _ends(report)
-    noise = np.trace(units.noise(), axis1=1, axis2=2)
-    return _Measured(
-        plug_in=_columns(decompose_grid(model.grid)),
-        value=_columns(report),
-        low=low,
-        high=high,
-        residuals=linear * whole[..., None],
-        units=np.unique(np.array(clusters)[share > 0]),
-        variance=(linear**2).sum(axis=0) * factor,
-        freedom=np.append(units.freedom, units.group_weights @ units.freedom),
-        clear=float(signal(units.mean[:, None], noise[:, None], units.group_weights)[0]),
-        n_eff=1.0 / float(np.sum(units.slots**2)),
-    )
+def _by_t(errors: Tested, columns: slice, level: float) -> Tested:
+    """Differences tested by Student's t, from their error, degrees of freedom and slack."""
+    gap, error, freedom, slack = (part[:, columns] for part in errors)
+    reach = stdtrit(freedom, (1 + level) / 2) * error + slack
+    nearer = np.maximum(np.abs(gap) - slack, 0.0)
+    t = np.divide(nearer, error, out=np.where(nearer > 0, np.inf, 0.0), where=error > ROUNDING)
+    # No spread and yet a difference: contexts that agree say little.
+    known = np.where(np.isfinite(error) & np.isfinite(t), 0.0, np.nan)
+    return gap, gap - reach + known, gap + reach + known, 2 * stdtr(freedom, -t) + known
 
 
-def _linear(units: Units) -> FloatArray:
-    """[U,X+1,3]: sqrt(w) times the deviation of each unit in r, r^b, r^v, and in their means."""
-    risk = units.centred_risk()
-    bias = units.criterion.slope(units.mean, units.centred())
-    own = np.stack([risk, bias, risk - bias], axis=-1)
-    mean = np.einsum("x,uxt->ut", units.group_weights, own)[:, None]
-    return np.concatenate([own, mean], axis=1)
+def _unpaired(first: tuple[Bracket, list[str]], second: tuple[Bracket, list[str]]) -> Tested:
+    """Difference, error, degrees of freedom and slack [3,X+1] of two models in their own units."""
+    (a, of_a), (b, of_b) = first, second
+    parts = []
+    for one, each in zip((a, b), _along(a, b), strict=True):
+        U = (one.weights > 0).sum(axis=0)
+        ends = [interval_of_means(v, one.weights, level=one.level)[3] for v in each]
+        t = stdtrit(np.maximum(U - 1, 1), (1 + one.level) / 2)
+        variance = np.where(U > 1, (np.stack(ends) / t) ** 2, np.nan)
+        away = one.weights * (each - (one.weights * each).sum(axis=1, keepdims=True))
+        parts.append((variance, np.maximum(U - 1.0, 1.0), away))
+    (va, na, ua), (vb, nb, ub) = parts
+    _, in_a, in_b = np.intersect1d(of_a, of_b, return_indices=True)
+    shared = (ua[:, in_a] * ub[:, in_b]).sum(axis=1)
+    size = np.sqrt((ua**2).sum(axis=1) * (ub**2).sum(axis=1))
+    rho = np.clip(np.divide(shared, size, out=np.zeros_like(size), where=size > 0), -1.0, 1.0)
+    error = np.sqrt(np.maximum(va + vb - 2 * rho * np.sqrt(va * vb), 0.0))
+    pooled = va**2 / na + vb**2 / nb
+    freedom = np.divide((va + vb) ** 2, pooled, out=np.ones_like(pooled), where=pooled > 0)
+    return snap(a.value - b.value), error, freedom, np.abs(a.half - b.half)
 
 
-def _columns(report: RiskReport) -> FloatArray:
-    """[X+1,3]: r, r^b, r^v of each group, and R, R^b, R^v."""
-    groups = np.stack([report.r, report.r_bias, report.r_volatility], axis=1)
-    overall = [[e.value for e in (report.R, report.R_bias, report.R_volatility)]]
-    return np.concatenate([groups, overall])
+# --- Replicates of several models: the basis of trends and rankings ------------------------------
 
 
-def _ends(report: RiskReport) -> tuple[FloatArray, FloatArray]:
-    """[X+1,3] low and high; NaN where there is no interval."""
-    X = len(report.groups)
-    ends = np.full((X + 1, 3, 2), np.nan)
-    found = report.intervals
-    if found is not None:
-        ends[:-1] = np.stack([found.r, found.r_bias, found.r_volatility], axis=1)
-        for m, e in enumerate((report.R, report.R_bias, report.R_volatility)):
-            if e.low is not None and e.high is not None:
-                ends[-1, m] = e.low, e.high
-    return ends[..., 0], ends[..., 1]
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """R, R^b, R^v of M models, and B replicates of them.
 
-
-def _unpaired_differences(a: _Measured, b: _Measured, level: float) -> dict[str, FloatArray]:
-    """The fields of `Difference`, each [X+1,3]."""
-    gap = snap(a.value - b.value)
-    rho = _correlation(a, b)
-
-    def arm(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(of_a**2 + of_b**2 - 2 * rho * of_a * of_b, 0.0))
-
-    below = arm(a.value - a.low, b.high - b.value)
-    above = arm(a.high - a.value, b.value - b.low)
-    parts = a.variance**2 / a.freedom[:, None] + b.variance**2 / b.freedom[:, None]
-    both = (a.variance + b.variance) ** 2
-    freedom = np.divide(both, parts, out=np.ones_like(parts), where=parts > 0)
-    quantile = stdtrit(freedom, (1 + level) / 2)
-    linear = quantile * arm(np.sqrt(a.variance), np.sqrt(b.variance))
-    start, stop = CLEAR
-    share = float(np.clip((min(a.clear, b.clear) - start) / (stop - start), 0.0, 1.0))
-    for ends in (below, above):  # of R^b and R^v of all groups together
-        ends[-1, 1:] = np.sqrt(share * linear[-1, 1:] ** 2 + (1 - share) * ends[-1, 1:] ** 2)
-    reach = np.where(gap > 0, below, above)
-    t = quantile * np.abs(gap)
-    far = np.divide(t, reach, out=np.full_like(t, np.nan), where=reach > ROUNDING)
-    p = np.where(np.abs(gap) <= ROUNDING, 1.0, 2 * stdtr(freedom, -far))
-    return {
-        "value": snap(a.plug_in - b.plug_in),
-        "corrected": gap,
-        "low": gap - below,
-        "high": gap + above,
-        "p": np.where(np.isnan(reach), np.nan, p),
-    }
-
-
-def _correlation(a: _Measured, b: _Measured) -> FloatArray:
-    """[X+1,3], of the errors of two models, from the units that both have."""
-    _, in_a, in_b = np.intersect1d(a.units, b.units, return_indices=True)
-    shared = (a.residuals[in_a] * b.residuals[in_b]).sum(axis=0)
-    root = np.sqrt((a.residuals**2).sum(axis=0) * (b.residuals**2).sum(axis=0))
-    found = np.divide(shared, root, out=np.zeros_like(root), where=root > 0)
-    return np.asarray(np.clip(found, -1.0, 1.0))
-
-
-def _row(
-    found: dict[str, FloatArray], x: int, m: int, pair: tuple[str, str], group: str | None
-) -> Difference:
-    a, b = pair
-    measure = (OVERALL if group is None else BY_GROUP)[m]
-    numbers = {name: plain(values[x, m]) for name, values in found.items()}
-    return Difference(a=a, b=b, measure=measure, group=group, p_corrected=None, **numbers)
-
-
-# --- Comparisons for a set or a corpus: occurrences are resampled, not contexts ------------------
-
-
-def for_draws(
-    comparison: Comparison,
-    grids: Sequence[PreferenceGrid],
-    *,
-    draws: float,
-    level: float,
-    seed: int,
-    replicates: int = 2000,
-) -> Comparison:
-    """The comparison with the errors of `draws` independent samples of its contexts instead.
-
-    Values are plug-in estimates with normal intervals. inf: the contexts are the whole target, so
-    there is no error, no interval and no p-value.
+    Attributes:
+        values: [M,3].
+        draws: [B,M,3], normal errors around the values; in one replicate all models have seen the
+            same contexts.
+        n_eff: effective number of contexts.
     """
-    value, deviation = _replicates(grids, draws, replicates=replicates, seed=seed)
-    pairs = list(itertools.combinations(comparison.models, 2))
-    columns = {name: i for i, name in enumerate((None, *comparison.groups))}
-    measures = {"R": 0, "R_bias": 1, "R_volatility": 2, "r": 0, "r_bias": 1, "r_volatility": 2}
-    far, far_of_all = (float(ndtri(0.5 + p / 2)) for p in (level, joint_level(level, len(pairs))))
 
-    def one(d: Difference) -> Difference:
-        at = pairs.index((d.a, d.b)), columns[d.group], measures[d.measure]
-        known = float(value[at]), float(deviation[at])
-        if d.value is None or np.isnan(known).any():
-            return replace(d, low=None, high=None, p=None, p_corrected=None)
-        middle, sd = known
-        if np.isinf(draws):
-            return replace(d, corrected=middle, low=None, high=None, p=None, p_corrected=None)
-        p = 1.0 if abs(middle) <= ROUNDING else float(2 * ndtr(-abs(middle) / sd)) if sd else 0.0
-        reach = (far if d.group is not None else far_of_all) * sd
-        low, high = middle - reach, middle + reach
-        return replace(d, corrected=middle, low=low, high=high, p=p, p_corrected=None)
+    values: FloatArray
+    draws: FloatArray
+    n_eff: float
 
-    overall = for_all_pairs(
-        [one(d) for d in comparison.overall if d.measure in measures], len(pairs)
-    )
-    values = {
-        name: np.array([r.value for r in comparison.ranks if r.measure == name]) for name in OVERALL
-    }
-    by_group = [one(d) for d in comparison.by_group]
-    return replace(
-        comparison,
-        overall=overall,
-        by_group=tuple(
-            d for pair in pairs for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
-        ),
-        ranks=tuple(ranks_from_tests(values, overall, comparison.models, comparison.level)),
-    )
+    def interval(
+        self, value: float, draws: FloatArray, *, level: float = 0.95
+    ) -> tuple[float, float]:
+        """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
+        tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + level) / 2))
+        reach = tail * float(np.std(draws))
+        return value - reach, value + reach
 
 
-def _replicates(
-    grids: Sequence[PreferenceGrid],
-    draws: float,
-    *,
-    replicates: int,
-    seed: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Differences [P,X+1,3] and their standard deviations, first of all groups together."""
-    n = 2 if np.isinf(draws) else max(2, round(draws))
-    units = [Units.of(g, drawn=True, draws=n) for g in grids]
-    once = np.ones((1, units[0].share.size))
-    plain = np.concatenate([_risks(one, once) for one in units])
-    if np.isinf(draws):
-        found = np.broadcast_to(plain[:, None], (len(grids), 1, *plain.shape[1:]))
-    else:
-        multipliers = units[0].multipliers(np.random.default_rng(seed), replicates)
-        found = np.stack([_risks(one, multipliers) for one in units])
-    pairs = list(itertools.combinations(range(len(grids)), 2))
-    value = np.stack([plain[i] - plain[j] for i, j in pairs])
-    deviation = np.stack([(found[i] - found[j]).std(axis=0) for i, j in pairs])
-    return value, deviation
+def joint_replicates(
+    grids: Sequence[PreferenceGrid], *, replicates: int = 2000, seed: int = 0
+) -> Joint:
+    """Replicates of the risks of M models over the same groups and contexts, with one mask.
 
+    What each context contributes to a risk (`Bracket.each`) is multiplied by a normal number of its
+    own, the same for all models. Equal models get equal replicates.
 
-def _risks(units: Units, multipliers: FloatArray) -> FloatArray:
-    """[B,X+1,3]: r, r^b, r^v of all groups together and of each."""
-    risk, mean = units.resampled(multipliers)
-    bias = units.criterion(mean)
-    parts = np.stack([risk, bias, risk - bias], axis=-1)
-    parts = np.where((units.weight.sum(axis=0) > 0)[:, None], parts, np.nan)
-    whole = np.nansum(units.group_weights[:, None] * parts, axis=1, keepdims=True)
-    return np.concatenate([whole, parts], axis=1)
+    >>> p = np.random.default_rng(0).beta(5, 5, (4, 30))
+    >>> two = [read_preferences(np.stack([p, 1 - p], -1))] * 2
+    >>> found = joint_replicates(two, replicates=100)
+    >>> found.draws.shape, bool((found.draws[:, 0] == found.draws[:, 1]).all())
+    ((100, 2, 3), True)
+    """
+    if not grids:
+        raise SettingsError("p_by_model: expected at least one model, found none")
+    found = [bracket(Evidence.of(grid)) for grid in grids]
+    values = np.stack([one.value[:, -1] for one in found])
+    weights = found[0].weights[:, -1]
+    q = float(weights @ weights)
+    away = np.stack([one.each[..., -1] for one in found])
+    away -= (away @ weights)[..., None]
+    errors = away * weights / np.sqrt(max(1 - q, ROUNDING))
+    z = np.random.default_rng(seed).standard_normal((replicates, len(weights)))
+    return Joint(values, values + np.einsum("bu,mtu->bmt", z, errors), 1.0 / q)
 
 
 # --- Margins: non-inferiority and equivalence ----------------------------------------------------

@@ -1,4 +1,4 @@
-"""Lean, swing, dice: the variance of repeated replies in three parts, and R in the same three.
+"""Lean, swing, dice: the variance of repeated replies in three parts.
 
 A reply of group x in context c is y = p* + lean + swing + dice: the lean of x is the same in every
 context, its swing belongs to the context, and dice are what one and the same request gives when it
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, chndtr, fdtrc, ndtr, ndtri, stdtrit
 
 from clinometer.errors import SettingsError
-from clinometer.measure.counting_noise import sampled_correction, single_answers
+from clinometer.measure.evidence import unit_numbers
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray
 from clinometer.statistics.estimate import Estimate
@@ -80,9 +80,6 @@ class CellMoments:
             mean, square, scale = p, (p * (1 - p)).sum(axis=-1) / 2, math.sqrt(0.5)
         with np.errstate(invalid="ignore", divide="ignore"):
             within = np.where(np.isinf(n), 0.0, square * n / (n - 1))
-        labels = np.arange(C)
-        if clusters is not None:
-            labels = np.unique(np.array([str(c) for c in clusters]), return_inverse=True)[1]
         weights = grid.context_weights
         return cls(
             mean,
@@ -91,7 +88,7 @@ class CellMoments:
             weights[0] if len(weights) == 1 else grid.group_weights @ weights,
             np.asarray(grid.group_weights),
             star,
-            labels.reshape(-1),
+            unit_numbers(clusters, C),
             scale,
         )
 
@@ -140,7 +137,6 @@ class Components:
     p                  of no lean at all
     groups             each group's steady lean
     contexts, replies  how many contexts (units), and replies per cell on average; inf: exact
-    R_dice             what one reply per cell would add to R; None where that is unknown
     """
 
     lean: Estimate
@@ -151,7 +147,6 @@ class Components:
     contexts: int
     replies: float
     note: str = ""
-    R_dice: Estimate | None = None
 
     @property
     def total(self) -> float:
@@ -232,29 +227,6 @@ def split_replies(
     return Components(
         lean, swing, dice, p, tuple(groups), contexts, float(asked.mean()), "; ".join(notes)
     )
-
-
-def risk_of_dice(
-    grid: PreferenceGrid,
-    samples: FloatArray,
-    *,
-    level: float = 0.95,
-    clusters: Sequence[object] | None = None,
-) -> Estimate:
-    """R^d: what an audit with one reply per cell would report above R, as its curve over the number
-    of replies leads to infinity.
-
-    0 if the replies of every cell are all the same. The interval is Student's t over contexts.
-    """
-    more = single_answers(grid, samples) - np.nan_to_num(sampled_correction(grid, samples)).T
-    d = Deviations.of(CellMoments.of(grid, samples, clusters=clusters))
-    weights = d.groups[:, None] * d.w
-    each = weights * np.nan_to_num(more.T)
-    value, n = float(each.sum()), float(d.groups @ d.freedom())
-    if int(d.units.max()) < 1:
-        return Estimate(value)
-    reach = float(stdtrit(n, (1 + level) / 2)) * math.sqrt(d.between(each, weights))
-    return Estimate(value, value - reach, value + reach, level, "t over contexts")
 
 
 @dataclass(frozen=True)

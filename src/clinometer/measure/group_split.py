@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.intervals import estimate_grid
+from clinometer.measure.evidence import by_unit, unit_numbers
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.measure.inference import LEAST_EFFECTIVE, interval_of_means
 from clinometer.statistics.arrays import BLOCK, FloatArray, blocks, snap
 from clinometer.statistics.estimate import Estimate
 
@@ -33,7 +35,11 @@ class GroupSplit:
 
 
 def group_split(
-    grid: PreferenceGrid, *, intervals: bool = False, **resampling: Any
+    grid: PreferenceGrid,
+    *,
+    level: float | None = None,
+    clusters: Sequence[object] | None = None,
+    draws: float | None = None,
 ) -> GroupSplit | None:
     """How much of R the groups share, and how far apart they are; None for one group.
 
@@ -46,10 +52,10 @@ def group_split(
     two do not add up to R where a group leans the same way as the others, only more or less:
     their sum exceeds R by at most R_between. docs/measure.md has the derivation.
 
-    Both are means over the contexts, without the small-sample bias of R^b. With `intervals`,
-    `resampling` (level, unit, clusters) is as for `estimate_risks`; groups that are a sample
-    themselves have no interval.
+    Both are means over the contexts, without the small-sample bias of R^b. With a `level` they have
+    intervals; clusters and draws as for `estimate_risks`.
 
+    >>> from clinometer.measure.grid import read_preferences
     >>> p = np.array([[[0.8, 0.2]], [[0.6, 0.4]]])         # both lean, one more than the other
     >>> found = group_split(read_preferences(p))
     >>> round(found.R_shared.value, 3), round(found.R_between.value, 3)
@@ -58,16 +64,18 @@ def group_split(
     if np.count_nonzero(grid.group_weights) < 2 or not _met(grid):
         return None
     weight, shared, between = context_means(grid)
-    level = resampling.get("level", 0.95)
     found = []
+    units = unit_numbers(clusters, len(weight))
+    share = by_unit(weight, units) / weight.sum()
     for values in (shared, between):
         value = float(snap(np.array(weight @ values)))
-        arms = _arms(grid, weight, values, **resampling) if intervals else None
-        if arms is None:
+        if level is None or (1 / float(share @ share) < LEAST_EFFECTIVE and draws is None):
             found.append(Estimate(value))
             continue
-        low, high = max(value - arms[0], 0.0), value + arms[1]
-        found.append(Estimate(value, low, high, level, "mean over contexts"))
+        each = by_unit(weight * values, units) / weight.sum() / np.where(share > 0, share, 1.0)
+        _, low, high, _ = interval_of_means(each[:, None], share[:, None], level=level, draws=draws)
+        ends = max(min(float(low[0]), value), 0.0), max(float(high[0]), value)
+        found.append(Estimate(value, *ends, level, "mean over contexts"))
     return GroupSplit(*found)
 
 
@@ -103,26 +111,3 @@ def context_means(grid: PreferenceGrid) -> tuple[FloatArray, FloatArray, FloatAr
         shared[columns] = grid.criterion(middle)
         between[columns] = (inner * grid.criterion(s - middle)).sum(axis=0)
     return weight, shared, between
-
-
-def _arms(
-    grid: PreferenceGrid, weight: FloatArray, values: FloatArray, **options: Any
-) -> tuple[float, float] | None:
-    """How far the interval of a mean over the contexts extends below and above it.
-
-    One value per context is the risk of one group with two categories: R of that group is the
-    mean, and its interval is computed like every other one.
-    """
-    top = max(1.0, float(values.max(initial=0.0)))
-    up = (1 + values / top) / 2
-    given = weight if grid.given is None or grid.given.ndim > 1 else grid.given
-    one = read_preferences(
-        np.stack([up, 1 - up], axis=-1),
-        context_weights=given,
-        mask=(weight > 0)[None],
-    )
-    report, _ = estimate_grid(one, correct=False, **options)
-    R = report.R
-    if R.low is None or R.high is None:
-        return None
-    return (R.value - R.low) * top, (R.high - R.value) * top

@@ -7,8 +7,7 @@ Holm's could never list one of 120 groups asked in the ten contexts of the paper
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,21 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from clinometer.measure.correction import Units
+from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.intervals import Noise
+from clinometer.measure.inference import interval_of_means
 from clinometer.statistics.arrays import FloatArray, plain
 from clinometer.statistics.significance import benjamini_hochberg, flip_p_value
 
 KNOWN = 1e-9
 """A lean that is known and larger than rounding."""
-
-FLIPS = 4096
-"""Flips of the contexts: all of them up to 13 contexts, else as many at random, always the same."""
-
-_BLOCK = 64
-"""Flips computed at a time."""
-
 
 EXCHANGES, EXCHANGED = 499, 200
 """Exchanges of the groups, always the same, and units in which they are exchanged."""
@@ -118,25 +110,29 @@ def leaning_groups(
     >>> [found.category for found in leaning_groups(grid)]
     ['female', None, 'male']
     """
-    units = Units.of(grid, clusters=clusters)
-    if grid.criterion.points:
-        units = units.on_the_scale()
-    shares, mean = units.s / units.total[:, None], units.mean
-    X, K = mean.shape
-    seen = units.weight.sum(axis=0) > 0
+    evidence = Evidence.of(grid, clusters=clusters)
+    s = _on_the_scale(evidence)
+    weights = evidence.weights
+    mean = np.einsum("ux,uxk->xk", weights, s)
+    X = len(mean)
+    seen = np.asarray(weights.any(axis=0))
     order = np.argmax(mean, axis=1)
+    favoured = s[:, np.arange(X), order]
     q, shrunken = np.full(X, np.nan), mean
-    low = high = np.full((X, K), np.nan)
-    if len(shares) == 1 and not known:
+    low = high = np.full(X, np.nan)
+    if len(s) == 1 and not known:
         q = np.ones(X)  # a single context says nothing about others
     elif not known:
-        p = _p_values(shares, order)
+        p = _p_values(weights[..., None] * s, order)
         if samples is not None:
             p = np.maximum(p, _counting_p_values(grid, samples, mean, order))
         q = benjamini_hochberg(np.where(seen, p, np.nan))
         if grid.relative and seen.sum() > 1:
-            q = np.maximum(q, _exchange_p_value(units, seen))
-        shrunken, (low, high) = _shrunken(units), _bounds(units, shares, level)
+            q = np.maximum(q, _exchange_p_value(weights[..., None] * s, weights, seen))
+        shrunken = _shrunken(s, weights, evidence.groups)
+        if 2.0 ** (1 - len(s)) < 1 - level:
+            of_each = 1 - (1 - level) / max(int(seen.sum()), 1)
+            _, low, high, _ = interval_of_means(favoured, weights, level=of_each)
     clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
     return tuple(
         GroupLean(
@@ -145,8 +141,8 @@ def leaning_groups(
             favoured=grid.categories[y],
             lean=float(mean[x, y]),
             shrunken=float(shrunken[x, y]),
-            low=plain(low[x, y]),
-            high=plain(high[x, y]),
+            low=plain(low[x]),
+            high=plain(high[x]),
             p=plain(q[x]),
         ).decided()
         if seen[x]
@@ -164,13 +160,26 @@ def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     return np.asarray(p.max(axis=-1))
 
 
-def _exchange_p_value(units: Units, seen: NDArray[np.bool_]) -> float:
-    """p of no group differing from the others, from exchanges of the groups in each unit.
+def _on_the_scale(evidence: Evidence) -> FloatArray:
+    """[U,X,K], s; on a scale of points the mean in place of it: up in the last category, down in
+    the first."""
+    J, s = evidence.criterion, evidence.s
+    if not J.points:
+        return s
+    up = s @ (np.array(J.points) / J.length)
+    out = np.zeros_like(s)
+    out[..., 0], out[..., -1] = -up, up
+    return out
+
+
+def _exchange_p_value(s: FloatArray, weight: FloatArray, seen: NDArray[np.bool_]) -> float:
+    """p of no group differing from the others, from exchanges of the groups in each unit, of
+    weighted departures s [U,X,K].
 
     The largest mean departure of any group, each category in its standard errors, which exchanges
     do not change. Many units are added up to EXCHANGED ones first.
     """
-    s, weight = units.s[:, seen], units.weight[:, seen]
+    s, weight = s[:, seen], weight[:, seen]
     rng = np.random.default_rng(0)
     if len(s) > EXCHANGED:
         order = rng.permutation(len(s))
@@ -218,53 +227,18 @@ def _counting_p_values(
     return np.asarray(p)
 
 
-def _flips(G: int) -> Iterator[FloatArray]:
-    """Signs [B,G] in blocks of rows: of 5,000 contexts, all at once would take 300 MB. If the set
-    is complete, the first sign is always +1."""
-    if 2 ** (G - 1) <= FLIPS:
-        rest = np.array(list(itertools.product((1.0, -1.0), repeat=G - 1)))
-        every = np.column_stack([np.ones(len(rest)), rest.reshape(len(rest), G - 1)])
-        yield np.asarray(every, dtype=np.float64)
-        return
-    rng = np.random.default_rng(0)
-    for _ in range(FLIPS // _BLOCK):
-        signs = rng.integers(0, 2, (_BLOCK, G)).astype(np.float64)
-        signs *= 2.0
-        signs -= 1.0
-        yield signs
-
-
-def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Simultaneous low and high [X,K] of the mean stereotypes.
-
-    With c the quantile of the largest flipped |sum of y| / sqrt(sum of y²), h = mean - truth is
-    kept where h² <= c² sum of (u + a h)², u the residuals and a the weights of the units.
-    """
-    a = units.weight / units.total
-    u = shares - a[..., None] * units.mean
-    size = np.sqrt(np.einsum("uxk,uxk->xk", u, u))
-    square, cross = (a**2).sum(axis=0)[:, None], np.einsum("uxk,ux->xk", u, a)
-    u /= np.where(size > 0, size, 1.0)
-    y = u.reshape(len(u), -1)
-    largest = np.concatenate([np.abs(flips @ y).max(axis=1) for flips in _flips(len(y))])
-    c2 = float(np.quantile(largest, level)) ** 2
-    room = 1 - c2 * square
-    fits = (room > 0) & (2.0 ** (1 - len(y)) < 1 - level)
-    middle = c2 * cross / np.where(fits, room, 1.0)
-    reach = np.sqrt(middle**2 + c2 * size**2 / np.where(fits, room, 1.0))
-    ends = (units.mean - middle - reach, units.mean - middle + reach)
-    return tuple(np.where(fits, end, np.nan) for end in ends)  # type: ignore[return-value]
-
-
-def _shrunken(units: Units) -> FloatArray:
-    """Mean stereotypes [X,K] shrunk towards their mean over groups (empirical Bayes)."""
-    w, mean = units.group_weights, units.mean
-    shared = (Noise.of(units).shared ** 2).sum(axis=(0, 2))
-    if units.ratio is not None:  # on a line, the second category moves with the first
-        shared = shared * (1 + units.ratio**2)
-    own = np.maximum(np.trace(units.noise(), axis1=1, axis2=2) - shared, 0.0)
-    middle = w @ mean
-    away = ((mean - middle) ** 2).sum(axis=1)
-    between = max(float(w @ (away - own)), 0.0)
+def _shrunken(s: FloatArray, weights: FloatArray, groups: FloatArray) -> FloatArray:
+    """Mean stereotypes [X,K] shrunk towards their mean over groups (empirical Bayes), by the noise
+    that a group does not share with the others in the same unit."""
+    mean = np.einsum("ux,uxk->xk", weights, s)
+    middle = groups @ mean
+    part = weights * groups
+    total = part.sum(axis=1, keepdims=True)
+    shared = np.einsum("ux,uxk->uk", part, s) / np.where(total > 0, total, 1.0)
+    away = s - shared[:, None] - (mean - middle)
+    room = np.maximum(1 - (weights**2).sum(axis=0), 1e-9)
+    own = np.einsum("ux,uxk->x", weights**2, away**2) / room
+    spread = ((mean - middle) ** 2).sum(axis=1)
+    between = max(float(groups @ (spread - own)), 0.0)
     kept = np.divide(between, between + own, out=np.ones_like(own), where=between + own > 0)
     return np.asarray(middle + kept[:, None] * (mean - middle))

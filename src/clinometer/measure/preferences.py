@@ -14,25 +14,18 @@ from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
 from clinometer.measure.components import CellMoments, Components, split_replies
-from clinometer.measure.correction import (
-    POPULATIONS,
-    BiasModel,
-    Correction,
-    Sampling,
-    Units,
-    correct_units,
-)
-from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.distribution import (
     StereotypeDistribution,
     context_influence,
     stereotype_distribution,
 )
+from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.group_split import group_split
-from clinometer.measure.intervals import estimate_grid
+from clinometer.measure.inference import report_of
 from clinometer.measure.leaning import GroupLean, leaning_groups
+from clinometer.measure.population import POPULATIONS, Sampling
 from clinometer.measure.results import RiskReport
 from clinometer.measure.risk import decompose_grid
 from clinometer.measure.stereotype import is_even
@@ -89,9 +82,6 @@ class Preferences:
     criterion: str | Criterion | None = None
     observed: BoolArray = field(init=False, repr=False)
     grid: PreferenceGrid = field(init=False, repr=False)
-    _corrections: dict[tuple[object, ...], Correction] = field(
-        init=False, repr=False, default_factory=dict
-    )
 
     def __post_init__(self) -> None:
         shape = (len(self.groups), len(self.contexts), len(self.categories))
@@ -180,13 +170,13 @@ class Preferences:
         """The risks of these preferences, as the equations define them."""
         return self._with_split(decompose_grid(self.grid))
 
-    def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
+    def _with_split(self, report: RiskReport, **sampling: Any) -> RiskReport:
         """The report with the share of R that the groups have in common. Left out where answers
         were sampled, whose counting noise would look like a difference between the groups, and
         where the reference is the mean of the groups, from which all of R is a difference."""
         if self.answers is not None or self.grid.relative:
             return report
-        split = group_split(self.grid, **resampling)
+        split = group_split(self.grid, **sampling)
         if split is None:
             return report
         R, shared = report.R, split.R_shared
@@ -202,64 +192,46 @@ class Preferences:
         clusters: str | None = None,
         population: str = "similar",
     ) -> RiskReport:
-        """The same with an interval for every risk.
+        """The middle of the bracket of every risk, with its interval: see `estimate_risks`.
 
         `population` is what the intervals are about: "similar" contexts, the "corpus" that the
-        contexts were mined from (occurrences are resampled), or exactly this "set" (no interval if
+        contexts were mined from (occurrences are the sample), or exactly this "set" (no interval if
         all of it was scored). n_eff counts contexts for every population.
 
-        `clusters` names the label by which whole clusters of contexts are resampled instead: the
-        interval then covers other predicates or other sources.
+        `clusters` names the label by which contexts were sampled together: the interval then
+        covers other predicates or other sources.
         """
         if self.exact(population):
             return self.decompose()
-        resampling = {"level": level, **self._units(population, clusters)}
-        report, correction = estimate_grid(
-            self.grid, samples=self.samples, correct=False, **resampling
-        )
-        self._corrections[population, clusters] = correction
-        if clusters is None:
-            report = replace(report, n_eff=self.decompose().n_eff)
-        if self.noisy:
-            return report.without_intervals(self.too_few_replies)
-        return self._with_split(report, intervals=True, **resampling)
+        units = self.units(population, clusters)
+        evidence = Evidence.of(self.grid, samples=self.samples, **units)
+        report = report_of(self.grid, evidence, level=level)
+        if clusters is not None:
+            report = replace(report, n_eff=evidence.n_eff)
+        return self._with_split(report, level=level, **units)
 
     def exact(self, population: str) -> bool:
         """Whether there is no sampling error: the population is this set, scored in full, and
         probabilities were read. Replies are a sample in any population."""
         return population == "set" and self.sampling.set_noise == 0 and self.answers is None
 
-    def _units(self, population: str, clusters: str | None) -> dict[str, Any]:
-        """What is resampled for a population, as `estimate` takes it."""
+    def units(self, population: str, clusters: str | None = None) -> dict[str, Any]:
+        """What the sample consists of for a population: `clusters` and `draws` as evidence takes
+        them."""
         if population not in POPULATIONS:
             raise SettingsError(
                 f"population: expected {', '.join(POPULATIONS)}; found {population!r}"
             )
-        # The noise of replies does not shrink with the contexts that they stand for: with sampled
-        # answers every population has the intervals of the widest one.
+        # The noise of replies does not shrink with the contexts that they stand for: with replies
+        # every population has the intervals of the widest one.
         if population == "similar" or self.answers is not None:
-            labels = None if clusters is None else self.label(clusters)
-            return {"unit": "contexts", "clusters": labels}
+            return {"clusters": None if clusters is None else self.label(clusters)}
         if clusters is not None:
             raise SettingsError(
                 f"clusters: expected None with population {population!r}, whose draws are "
-                "independent; clusters of contexts are resampled for population 'similar'"
+                "independent; clusters of contexts are for population 'similar'"
             )
-        return {"unit": "draws", "draws": max(2, round(self.sampling.draws(population)))}
-
-    def corrected(self, *, clusters: str | None = None, population: str = "similar") -> Correction:
-        """The risks corrected for the finite number of contexts, which raises R^b and lowers R^v.
-
-        An `exact` population has no sampling error, so there is nothing to correct.
-        """
-        key = population, clusters
-        if key not in self._corrections:
-            options = self._units(population, clusters)
-            drawn = options.pop("unit") == "draws"
-            units = Units.of(self.grid, samples=self.samples, drawn=drawn, **options)
-            found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)
-            self._corrections[key] = found
-        return self._corrections[key]
+        return {"draws": max(2, round(self.sampling.draws(population)))}
 
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
@@ -280,34 +252,21 @@ class Preferences:
 
     @property
     def samples(self) -> FloatArray | None:
-        """[X, C]: the answers of every cell, for the correction of counting noise; missing cells
-        are ignored and contain the smallest number allowed. None where they are too few for it."""
-        if self.answers is None or self.noisy:
-            return None
-        return np.where(self.observed, self.answers, 2.0)
+        """[X, C]: the replies behind every cell, 1 where there are none (missing cells are
+        ignored); None where probabilities were read."""
+        return None if self.answers is None else np.where(self.observed, self.answers, 1.0)
 
     @property
     def replies(self) -> float:
-        """Mean number of answers that were counted in a cell; 0 where probabilities were read."""
+        """Mean number of replies that were counted in a cell; 0 where probabilities were read."""
         if self.answers is None or not self.observed.any():
             return 0.0
         return float(self.answers[self.observed].mean())
 
     @property
     def noisy(self) -> bool:
-        """Whether answers were counted, but too few to take their noise out of the risks."""
-        return 0 < self.replies < self._least_replies
-
-    @property
-    def too_few_replies(self) -> str:
-        """Why risks of `noisy` answers have no interval: what they are, and what would do."""
-        n = self.replies
-        few = "1 reply a cell is" if n == 1 else f"{n:.3g} replies a cell are"
-        return f"{few} too few to take dice out of it; {self._least_replies} would do"
-
-    @property
-    def _least_replies(self) -> int:
-        return least_answers(len(self.categories), self.grid.criterion.points)
+        """Whether every cell has one reply, which cannot tell dice from swing."""
+        return self.answers is not None and not (self.answers[self.observed] > 1).any()
 
     def components(self, *, level: float = 0.95, clusters: str | None = None) -> Components:
         """Lean, swing and dice: see `split_replies`."""

@@ -1,8 +1,8 @@
 """Models that reply: sampled, and the words in their replies counted.
 
 Counts replace probabilities: log_probs contains log(count / samples), and coverage is the share of
-samples in which any word was recognised. Counting adds noise, which J takes for risk, so runs of
-sampled models are corrected for it (`measure.inference.counting_noise`).
+samples in which any word was recognised. Counting adds noise, which J takes for risk, so risks are
+bracketed over the replies (`measure.evidence`).
 
 Replies that are asked for over a network are kept as they arrive.
 """

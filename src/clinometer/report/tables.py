@@ -212,7 +212,7 @@ def settings_table(content: Mapping[str, Any]) -> Table:
     """
     skip = {
         "summary",
-        "corrected",
+        "plug_in",
         "counts",
         "words",
         "unmeasurable",

@@ -9,8 +9,8 @@ import numpy as np
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences, compare, read_preferences
-from clinometer.measure.comparison import OwnContexts, compare_unpaired, for_draws
-from clinometer.measure.correction import POPULATIONS
+from clinometer.measure.comparison import OwnContexts, compare_unpaired
+from clinometer.measure.population import POPULATIONS
 from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -101,12 +101,6 @@ def compare_preferences(
                 f"({_criterion(one)}) than the first ({_criterion(first)}): measure both alike "
                 "(--criterion)"
             )
-        if (one.noisy or first.noisy) and abs(one.replies - first.replies) > 0.1 * first.replies:
-            few = one if one.noisy else first
-            raise RunError(
-                f"compare: expected as many replies in number {number + 1} as in the first, or "
-                f"enough in both to take dice out of R: {few.too_few_replies}"
-            )
         if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
             raise RunError(
                 f"compare: number {number + 1} has other groups or contexts than the first; "
@@ -145,21 +139,24 @@ def compare_preferences(
     }
     units = None if clusters is None else [first.label(clusters)[i] for i in c]
     counts = [_samples(one, groups, contexts) for one in preferences]
-    found = compare(
-        *cells, names=names, clusters=units, samples=counts, mask=observed, **given, **how
-    )
-    if population == "similar":
-        return found
-    if population not in POPULATIONS or clusters is not None:
+    if population not in POPULATIONS or (population != "similar" and clusters is not None):
         raise SettingsError(
             f"population: expected one of {', '.join(POPULATIONS)}, and similar with clusters; "
             f"found {population}"
         )
-    if any(one is not None for one in counts):
-        return found  # sampled answers keep their noise in every population
-    grid = read_preferences(cells[0], mask=observed.all(axis=0), **given)
-    grids = [grid, *(grid.holding(p) for p in cells[1:])]
-    return for_draws(found, grids, draws=first.sampling.draws(population), **how)
+    draws = None  # replies keep their noise in every population
+    if population != "similar" and all(one is None for one in counts):
+        draws = first.sampling.draws(population)
+    return compare(
+        *cells,
+        names=names,
+        clusters=units,
+        samples=counts,
+        mask=observed,
+        draws=draws,
+        **given,
+        **how,
+    )
 
 
 def _criterion(p: Preferences) -> str:

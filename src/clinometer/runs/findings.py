@@ -23,8 +23,8 @@ from clinometer.display.text import brief, proper
 from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
 from clinometer.measure.components import Components, Placebo
-from clinometer.measure.correction import POPULATIONS, in_words
 from clinometer.measure.leaning import GroupLean
+from clinometer.measure.population import POPULATIONS, in_words
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
@@ -542,7 +542,9 @@ def size(f: Facts) -> Finding:
         "unit": unit,
         "reference": f.reference,
         "contexts": contexts,
-        "about": f"no interval: {R.note}" if R.note else in_words(R, f.population),
+        "about": f"no interval: {R.note}"
+        if R.low is None and R.note
+        else in_words(R, f.population) + (f"; {R.note}" if R.note else ""),
     }
     if R.low == 0 and f.clear:
         words["above 0"] = "yes"

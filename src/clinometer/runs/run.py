@@ -14,8 +14,8 @@ import pyarrow as pa
 from scipy.special import stdtrit
 
 from clinometer.errors import RunError
-from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport
-from clinometer.measure.components import Components, risk_of_dice
+from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
+from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.align import ComparisonOptions, compare_runs
@@ -31,7 +31,7 @@ from clinometer.runs.folder.folder import (
 )
 from clinometer.runs.folder.record import (
     BoundsRecord,
-    CorrectedRecord,
+    PlugInRecord,
     RunRecord,
     SummaryRecord,
 )
@@ -85,9 +85,11 @@ class Run:
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.replies},
         }
-        found["corrected"] = _corrected(preferences, settings, known=known)
+        found["plug_in"] = PlugInRecord.of(preferences.decompose())
         if preferences.answers is not None:
-            found["components"] = _components(preferences, settings)
+            found["components"] = preferences.components(
+                level=settings.level, clusters=settings.clusters
+            )
         factors = None if known else _factors(preferences, settings)
         if factors is not None:
             found["factors"] = factors
@@ -296,30 +298,6 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     if known:
         return replace(preferences.decompose(), R_shared=None, R_between=None)
     return preferences.estimate(**settings.inference())
-
-
-def _corrected(
-    preferences: Preferences, settings: AuditSettings, *, known: bool
-) -> CorrectedRecord:
-    """Corrected for the small-sample bias; unchanged where there is no sampling error."""
-    found: RiskReport | Correction
-    if known or preferences.exact(settings.population):
-        found = preferences.decompose()
-    else:
-        found = preferences.corrected(clusters=settings.clusters, population=settings.population)
-    return CorrectedRecord(
-        R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
-    )
-
-
-def _components(preferences: Preferences, settings: AuditSettings) -> Components:
-    """Lean, swing and dice of counted replies, and the dice in R where there are enough of them."""
-    found = preferences.components(level=settings.level, clusters=settings.clusters)
-    if (samples := preferences.samples) is None or found.dice is None:
-        return found
-    labels = None if settings.clusters is None else preferences.label(settings.clusters)
-    dice = risk_of_dice(preferences.grid, samples, level=settings.level, clusters=labels)
-    return replace(found, R_dice=dice)
 
 
 def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares | None:

@@ -13,9 +13,8 @@ import numpy as np
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts, own_contexts
 from clinometer.errors import SettingsError
-from clinometer.measure.correction import POPULATIONS
-from clinometer.measure.counting_noise import least_answers
 from clinometer.measure.criterion import Criterion, choose_criterion, parse_criterion
+from clinometer.measure.population import POPULATIONS
 from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS
@@ -41,6 +40,9 @@ if TYPE_CHECKING:
 Contexts: TypeAlias = (
     "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.Series[str] | pd.DataFrame | None"
 )
+
+#: Replies of a request whose probabilities cannot be read, unless another number is asked for.
+REPLIES = 5
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (
@@ -222,9 +224,7 @@ def resolve(
         decided["chat_request"] = QUESTION
         decided["first_token"] = readout.normalisation == "first-token"
         if not readout.exact and chosen.load.sampled is None:
-            points = [] if getattr(readout, "scale", None) is None else [0.0]
-            least = least_answers(len(topic.categories), points)
-            chosen = with_settings(chosen, {"replies": least})
+            chosen = with_settings(chosen, {"replies": REPLIES})
         if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:
             decided["reply_tokens"] = readout.length
     return ResolvedAudit(topic, source, selected, with_settings(chosen, decided))

@@ -34,7 +34,7 @@ from clinometer.errors import (
     SettingsError,
 )
 from clinometer.extras import require
-from clinometer.measure.comparison_engine import Joint, joint_replicates
+from clinometer.measure.comparison import Joint, joint_replicates
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.suites import ZooEntry

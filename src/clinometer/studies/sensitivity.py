@@ -240,6 +240,6 @@ def _coverage(p: Preferences) -> Iterator[Choice]:
 
 
 def _corrected(p: Preferences) -> Choice:
-    found = p.corrected()
+    found = p.estimate()
     values = (found.R.value, found.R_bias.value, found.R_volatility.value)
     return Choice("estimator", "corrected for few contexts", *values)

@@ -11,7 +11,7 @@ from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import SOURCES
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import ContextError, SettingsError
-from clinometer.measure.comparison_engine import Joint
+from clinometer.measure.comparison import Joint
 from clinometer.report import Table, charts
 from clinometer.report.figures import risk_rows
 from clinometer.runs import AuditSettings

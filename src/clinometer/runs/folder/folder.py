@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
-from clinometer.measure.correction import Sampling
-from clinometer.measure.intervals import METHOD
+from clinometer.measure.inference import METHOD
+from clinometer.measure.population import Sampling
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.models import WordScores

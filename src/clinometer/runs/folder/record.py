@@ -24,9 +24,10 @@ from clinometer.contexts.context_set import DrawRecord
 from clinometer.display.numbers import money
 from clinometer.errors import RunError
 from clinometer.measure.components import Components, Placebo
-from clinometer.measure.correction import Sampling
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
+from clinometer.measure.population import Sampling
+from clinometer.measure.results import RiskReport
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
 from clinometer.runs.cost import Cost
@@ -199,12 +200,20 @@ class ImportRecord(RecordPart):
     metrics: dict[str, MetricRecord] = Field(default_factory=dict)
 
 
-class CorrectedRecord(RecordPart):
-    """The three risks, corrected for the number of contexts."""
+class PlugInRecord(RecordPart):
+    """The three risks as the equations of the paper have them, whose bias risk is too high in few
+    contexts, and with replies all of them."""
 
     R: float
     R_bias: float
     R_volatility: float
+
+    @classmethod
+    def of(cls, report: RiskReport) -> PlugInRecord:
+        """Those of `decompose`."""
+        return cls(
+            R=report.R.value, R_bias=report.R_bias.value, R_volatility=report.R_volatility.value
+        )
 
 
 class UnreadReply(RecordPart):
@@ -313,7 +322,7 @@ class RunRecord(FolderRecord):
     factors: FactorShares | None = None
     components: Components | None = None
     placebo: Placebo | None = None
-    corrected: CorrectedRecord | None = None
+    plug_in: PlugInRecord | None = None
     unmeasurable: str = ""
     bounds: BoundsRecord | None = None
     calibration: CalibrationRecord | None = None

@@ -17,7 +17,6 @@ from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.models.sampled import outcomes
 from clinometer.readouts.protocol import UNREAD
-from clinometer.readouts.tables import ScoreTable
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord
@@ -26,10 +25,6 @@ from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
-
-
-#: Minimum number of recognised samples for a preference.
-_FEWEST_ANSWERS = 2
 
 
 class PreferenceTable:
@@ -78,16 +73,15 @@ class PreferenceTable:
         draws: tuple[tuple[str, ...], ...],
         unread: NDArray[np.float64] | None,
     ) -> None:
-        """A single answer says nothing about a preference: such cells are missing. On a scale it is
-        a measurement like any other."""
+        """Shares of whole replies, which log-probabilities as stored hold to seven digits."""
         n = np.array([len(texts) for texts in draws])
         used = np.round(self.coverage[cells] * n)
         if self.answers is None:
             self.answers = np.zeros(len(self.grid))
         self.answers[cells] = used
-        readout = self.grid.topic.readout
-        on_a_scale = isinstance(readout, ScoreTable) and readout.scale is not None
-        self.values[cells[used < (1 if on_a_scale else _FEWEST_ANSWERS)]] = np.nan
+        n_used = used[:, None]
+        shares = np.round(self.values[cells] * n_used) / np.where(n_used > 0, n_used, 1.0)
+        self.values[cells] = np.where(n_used > 0, shares, np.nan)
         if unread is None:
             prompts = self.grid.prompts(cells)
             self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))

@@ -1,0 +1,273 @@
+"""What a run says of every group in every unit of sampling: the one input of all inference.
+
+`Evidence.of` makes it once, from exact probabilities or from counts of replies. A unit is a
+context, or a cluster of contexts that were sampled together; `unit_numbers` alone decides which
+context belongs to which unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clinometer.errors import SettingsError
+from clinometer.measure.criterion import Criterion
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.measure.group_mean import group_mean
+from clinometer.statistics.arrays import FloatArray, RealArray, as_real
+
+Counts = NDArray[np.int64]
+
+SPLITS, CELLS = 24, 400_000
+"""Random splits of the replies of a cell, fewer where there are more cells than this in all: with
+many cells the noise of the splits averages out over them."""
+
+WHOLE = 1e-3
+"""How far p × replies may be from a whole number."""
+
+
+def unit_numbers(clusters: Sequence[object] | None, C: int) -> NDArray[np.intp]:
+    """[C], the number of the unit that each context belongs to, in the order of their first one.
+
+    >>> unit_numbers(["b", "a", "b"], 3).tolist()
+    [0, 1, 0]
+    """
+    if clusters is None:
+        return np.arange(C, dtype=np.intp)
+    labels = [str(label) for label in clusters]
+    if isinstance(clusters, str) or len(labels) != C:
+        raise SettingsError(f"clusters: expected {C} labels, one a context, found {len(labels)}")
+    numbers = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], dtype=np.intp)
+
+
+def by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
+    """[C,..] added up by unit: [U,..]."""
+    U = int(units.max()) + 1
+    if units.size == U:  # each context its own unit, in order
+        return values
+    out = np.zeros((U, *values.shape[1:]))
+    np.add.at(out, units, values)
+    return out
+
+
+def reply_counts(values: RealArray, replies: ArrayLike, mask: ArrayLike | None = None) -> Counts:
+    """[X,C,K], whole replies of each category, from shares [X,C,K] of a number of replies.
+
+    Args:
+        values: shares.
+        replies: a number, [C] or [X,C].
+        mask: [X,C], True = observed; other cells have no replies.
+
+    Numbers below 1, and shares that no such number of replies gives, are errors.
+
+    >>> reply_counts(np.array([[[0.25, 0.75]]]), 4).tolist()
+    [[[1, 3]]]
+    """
+    X, C = values.shape[:2]
+    given = as_real(replies, name="samples")
+    if given.shape not in ((), (C,), (X, C)):
+        raise SettingsError(
+            f"samples: expected a number, shape {(C,)} or {(X, C)}, found {given.shape}"
+        )
+    seen = np.ones((X, C), bool) if mask is None else np.asarray(mask)
+    n = np.where(seen, np.broadcast_to(given, (X, C)), 1.0)
+    if not ((n >= 1) & (n == np.round(n))).all():
+        raise SettingsError(
+            f"samples: expected whole numbers of at least 1, found {float(n.min())}; "
+            "give the number of answers that each cell rests on"
+        )
+    exact = np.where(seen[..., None], values, 0.0) * n[..., None]
+    counts = np.round(exact).astype(np.int64)
+    off = np.abs(exact - counts).max(axis=-1) > WHOLE
+    off |= seen & (counts.sum(axis=-1) != n)
+    if off.any():
+        x, c = (int(i) for i in np.argwhere(off)[0])
+        raise SettingsError(
+            f"samples: expected p × samples to be whole numbers, found {exact[x, c].tolist()} in "
+            f"group {x}, context {c}; give the number of answers each cell rests on"
+        )
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """U units, X groups, K categories.
+
+    s          [U,X,K] mean departure from the reference in the unit; 0 where not observed
+    low, high  [U,X] mean of J over the cells of the unit: the cross-fitted one, whose expectation
+               is at most the true J, and the plug-in one, whose expectation is at least that. The
+               same for exact probabilities
+    mirrored   [U,X] mean of J with every cell reflected at the mean of its group
+    weights    [U,X] of the units within each group: sum to one, or to 0 for a missing group
+    share      [U] of the units, all groups together; sums to one
+    groups     [X] weights of the observed groups, sum to one
+    draws      how many independent samples by weight the contexts are; None: they are a sample
+               themselves, and their weights say how often each is met
+    """
+
+    s: FloatArray
+    low: FloatArray
+    high: FloatArray
+    mirrored: FloatArray
+    weights: FloatArray
+    share: FloatArray
+    groups: FloatArray
+    criterion: Criterion
+    draws: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        grid: PreferenceGrid,
+        *,
+        clusters: Sequence[object] | None = None,
+        draws: float | None = None,
+        samples: ArrayLike | None = None,
+        unmix: FloatArray | None = None,
+    ) -> Evidence:
+        """The evidence of preferences as read.
+
+        Args:
+            clusters: [C] labels of contexts that were sampled together.
+            draws: see above; not with clusters.
+            samples: replies behind each cell, a number, [C] or [X,C]; None: p is exact.
+            unmix: [K,K], what the shares are multiplied by before anything else (a judge's
+                inverse matrix).
+        """
+        if draws is not None and clusters is not None:
+            raise SettingsError("clusters: expected None with draws, which are independent")
+        cells = _Cells.of(grid, unmix)
+        units = unit_numbers(clusters, grid.n_contexts)
+        s = cells.departures(cells.p)
+        weight, J = cells.weights, grid.criterion
+        mean = np.einsum("xc,xck->xk", weight, s)
+        high = low = J(s)
+        if samples is not None:
+            low = cells.crossed(reply_counts(grid.values, samples, grid.mask), s, mean)
+        mirrored = J(2 * mean[:, None] - s)
+        share = grid.context_weights[0]
+        if len(grid.context_weights) > 1:
+            share = cells.groups @ grid.context_weights
+        total = by_unit(weight.T, units)
+        inner = np.where(total > 0, total, 1.0)
+
+        def averaged(values: FloatArray) -> FloatArray:
+            """[X,C] as means [U,X] over the contexts of a unit."""
+            return np.asarray(by_unit((weight * values).T, units) / inner)
+
+        every = np.moveaxis(weight[..., None] * s, 0, 1)
+        return cls(
+            s=by_unit(every, units) / inner[..., None],
+            low=averaged(low),
+            high=averaged(high),
+            mirrored=averaged(mirrored),
+            weights=total,
+            share=by_unit(share, units) / share.sum(),
+            groups=cells.groups,
+            criterion=J,
+            draws=draws,
+        )
+
+    @property
+    def mean(self) -> FloatArray:
+        """[X,K], mean of s over the units."""
+        return np.asarray(np.einsum("ux,uxk->xk", self.weights, self.s))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether J is only bracketed, because replies were counted."""
+        return self.low is not self.high and bool((self.low != self.high).any())
+
+    @property
+    def n_eff(self) -> float:
+        """How many even units or draws the sample is worth."""
+        return float(1.0 / np.sum(self.share**2)) if self.draws is None else float(self.draws)
+
+    def with_whole(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """[U,X+1] values of each group and unit with those of all groups together in the last
+        column, and their weights.
+
+        A unit counts in the last column by how far it moves the mean over the groups: a missing
+        cell moves it by nothing.
+        """
+        means = (self.weights * values).sum(axis=0)
+        moved = (self.weights * self.groups * (values - means)).sum(axis=1)
+        whole = self.groups @ means + moved / np.where(self.share > 0, self.share, 1.0)
+        weights = np.append(self.weights, self.share[:, None], axis=1)
+        return np.append(values, whole[:, None], axis=1), weights
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a grid: shares p [X,C,K], what makes departures of them, and their weights
+    [X,C] within each group."""
+
+    grid: PreferenceGrid
+    p: FloatArray
+    weights: FloatArray
+    groups: FloatArray
+    unmix: FloatArray | None
+
+    @classmethod
+    def of(cls, grid: PreferenceGrid, unmix: FloatArray | None) -> _Cells:
+        everything = slice(0, grid.shape[0]), slice(0, grid.shape[1])
+        w = grid.cell_weights(*everything)
+        total = w.sum(axis=1, keepdims=True)
+        groups = grid.observed_weights(total[:, 0] > 0)
+        w /= np.where(total > 0, total, 1.0)
+        return cls(grid, grid.block(*everything), w, groups / groups.sum(), unmix)
+
+    def departures(self, p: FloatArray, seen: NDArray[np.bool_] | None = None) -> FloatArray:
+        """s of shares [X,C,K], 0 where not observed; relative to groups, from their own mean."""
+        grid = self.grid
+        mask = grid.mask if seen is None else seen
+        star = grid.references(slice(0, grid.shape[0]), slice(0, grid.shape[1]))
+        if grid.relative:
+            divides = grid.criterion.name == "ratio"
+            star = group_mean(p, grid.group_weights, mask, positive=divides)
+        if self.unmix is not None:
+            p = p @ self.unmix
+        s = grid.criterion.stereotypes(p, star)
+        return s if mask is None else np.where(mask[..., None], s, 0.0)
+
+    def crossed(self, counts: Counts, s: FloatArray, mean: FloatArray) -> FloatArray:
+        """[X,C], J of each cell with directions from some of its replies and means from the others,
+        averaged over random splits; expected to be at most J.
+
+        A cell with one reply takes the direction of its group's other contexts.
+        """
+        rng, grid = np.random.default_rng(0), self.grid
+        n = counts.sum(axis=-1)
+        several = n > 1
+        fewer = np.where(n > 2, n // 3, 1) * several  # these are measured, the others choose
+        one = several if grid.mask is None else several & grid.mask
+        out = np.zeros(n.shape)
+        times = int(np.clip(CELLS // n.size, 4, SPLITS)) if one.any() else 0
+        for _ in range(times):
+            measured = thin(counts, fewer, rng)
+            rest = counts - measured
+            first, second = (
+                self.departures(part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one)
+                for part in (rest, measured)
+            )
+            out += grid.criterion.slope(first, second) / times
+        w = self.weights[..., None]
+        others = (mean[:, None] - w * s) / np.where(w < 1, 1 - w, 1.0)
+        return np.where(one, out, grid.criterion.slope(others, s))
+
+
+def thin(counts: Counts, left: Counts, rng: np.random.Generator) -> Counts:
+    """[..,K]: `left` [..] of the replies of each cell [..,K], at random without replacement."""
+    out, rest, left = np.zeros_like(counts), counts.sum(axis=-1), left.copy()
+    for y in range(counts.shape[-1] - 1):
+        rest = rest - counts[..., y]
+        some = counts[..., y] > 0
+        drawn = rng.hypergeometric(counts[..., y][some], rest[some], left[some])
+        out[..., y][some] = drawn
+        left[some] -= drawn
+    out[..., -1] = left
+    return out

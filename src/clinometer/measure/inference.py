@@ -1,0 +1,404 @@
+"""One interval of a mean, one test of a difference, and the bracket that makes a mean of a risk.
+
+J is convex and positively homogeneous. So for any directions d that were chosen without looking at
+a context c,
+
+    E <d, s(c)>  <=  J(E s)  <=  E J(mean of s)          (d a gradient of J somewhere)
+
+and the bias risk lies between two plain means over contexts: the *cross-fitted* one (directions
+from some contexts, means from the others) and the *plug-in* one. R is a mean over contexts anyway,
+R^v = R - R^b the difference of two, and replies bracket J of a cell in the same way (`Evidence`).
+docs/inference.md explains it, with a picture and the coverage; docs/measure.md derives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from clinometer.measure.evidence import Evidence
+from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
+from clinometer.measure.results import GroupIntervals, RiskReport
+from clinometer.measure.risk import decompose_grid
+from clinometer.settings import LEVEL
+from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.significance import flip_interval, flip_p_value
+
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame
+
+FOLDS, SPLITS = 3, 100
+"""Cross-fitting: parts that units are split into, each measured along directions that the others
+choose, and random splits that this is averaged over."""
+
+MOST_SKEW = 0.9
+"""The skewness of a mean that an interval allows for at most."""
+
+LEAST_ARM = 0.7
+"""No arm of an interval is shorter than this share of Student's."""
+
+LEAST_EFFECTIVE = 2.5
+"""Effective units that an interval needs: of two it reaches from 0 to several times the value and
+says nothing that two values do not."""
+
+LEAST_FOR_NONE = 30.0
+"""With at least this many effective units, full agreement gives an interval of width 0."""
+
+WIDE = 0.5
+"""A bracket over replies that makes up this share of an interval is worth a word."""
+
+METHOD = "bracket"
+
+
+# --- The interval of a mean ----------------------------------------------------------------------
+
+
+def interval_of_means(
+    values: FloatArray,
+    weights: FloatArray,
+    *,
+    level: float = 0.95,
+    draws: float | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Weighted means over units with their ends: Student's t, corrected for skewness.
+
+    Args:
+        values: [U,T], one value per unit for each of T means.
+        weights: [U,T], sum to one in each column; a unit of weight 0 is not there.
+        level: of the interval.
+        draws: how many independent samples by weight the units are; None: a weight says how often a
+            unit is met, not how noisy it is.
+
+    Returns:
+        mean, low, high and the reach of Student's t alone, each [T].
+
+    Variance and skewness of a unit come from all units alike (from the squares where the weight
+    lies, too, if these are larger). With even weights the quotient of mean and standard error is
+    skewed against the mean, since both hold the same units (Hall); with one heavy unit it is skewed
+    with it. Both are first terms of one expansion: a, skewness of the mean, and b, what the
+    standard error shares with it; for even weights a = b.
+
+    >>> v = np.array([[1.0], [2.0], [3.0], [10.0]])
+    >>> [round(float(part[0]), 1) for part in interval_of_means(v, np.full((4, 1), 0.25))]
+    [4.0, -0.5, 14.6, 6.5]
+    """
+    there = weights > 0
+    mean = (weights * values).sum(axis=0)
+    two, three = (weights**2).sum(axis=0), (weights**3).sum(axis=0)
+    two = np.where(two > 0, two, 1.0)  # a mean of nothing
+    n = np.maximum(there.sum(axis=0), 1).astype(float)
+    base = there / n
+    if draws is not None:
+        base, n = weights, np.full(mean.shape, float(draws))
+        two, three = 1 / n, 1 / n**2
+    away = np.where(there, values - (base * values).sum(axis=0), 0.0)
+    square = (base * away**2).sum(axis=0)
+    size = square * two * n / np.maximum(n - 1, 1)
+    if draws is None:
+        seen = (weights**2 * (values - mean) ** 2).sum(axis=0) / np.maximum(1 - two, 1e-9)
+        size = np.maximum(size, (size + seen) / 2)
+    size = np.sqrt(size)
+    known = square > ROUNDING**2
+    third = (base * away**3).sum(axis=0) / np.where(known, square, 1.0) ** 1.5
+    # That of a sample is too small, the more the fewer units it has.
+    skew = np.where(known, third, 0.0) * (n - 1) ** 2 / (n * np.maximum(n - 2, 1))
+    a, b = skew * three / two**1.5, skew / n / np.sqrt(two)
+    shrink = np.minimum(1.0, MOST_SKEW / np.maximum(np.abs(a), ROUNDING))
+    a, b = a * shrink, b * shrink
+    t = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
+    bend = (a - 3 * b) / 6 * (t**2 - 1) - b / 2
+    below, above = np.maximum(t + bend, LEAST_ARM * t), np.maximum(t - bend, LEAST_ARM * t)
+    return mean, mean - size * below, mean + size * above, t * size
+
+
+# --- The test of a difference --------------------------------------------------------------------
+
+
+def flipped(
+    gap: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    *,
+    level: float,
+    slack: FloatArray | float = 0.0,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Low, high and p [T] of differences [T], by swapping the two models in each unit.
+
+    Args:
+        gap: [T], the differences.
+        values: [U,T], what each unit contributes to them, up to a constant: with no difference, its
+            sign is as likely to be the other one.
+        weights: [U,T], sum to one in each column.
+        level: of the interval.
+        slack: [T], by how much a difference may be off regardless of the units.
+
+    NaN where one unit carries everything. An interval of width 0 needs LEAST_FOR_NONE units.
+    """
+    a = weights.T
+    slack = np.broadcast_to(np.asarray(slack, dtype=np.float64), gap.shape)
+    u = a * (values - (weights * values).sum(axis=0)).T
+    nearer = np.sign(gap) * np.maximum(np.abs(gap) - slack, 0.0)
+    y = u + a * nearer[:, None]
+    rounding = np.abs(y).max(axis=1, keepdims=True, initial=0.0) < ROUNDING  # which has no sign
+    p = flip_p_value(np.where(rounding, 0.0, y))
+    low, high = flip_interval(gap, u, a, level=level)
+    low, high = low - slack, high + slack
+    square = (a**2).sum(axis=1)
+    gone = (square > 1 / LEAST_FOR_NONE) & (high - low <= ROUNDING)
+    alone = ~(square < 1 - ROUNDING) | np.isnan(gap)
+    missing = np.where(gone | alone, np.nan, 0.0)
+    return low + missing, high + missing, np.where(alone, np.nan, p)
+
+
+# --- The bracket of the risks --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bracket:
+    """r, r^b, r^v of X groups, and of all of them together in the last column.
+
+    value, low, high  [3,X+1]; value is the middle of what is possible
+    plug_in           [3,X+1], the upper ends of r and r^b as means, and their difference
+    each              [3,U,X+1], what each unit contributes, r^b along its own direction
+    weights           [U,X+1] of the units
+    level             of the intervals
+    evidence          that it was made from
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    plug_in: FloatArray
+    each: FloatArray
+    weights: FloatArray
+    level: float
+    evidence: Evidence
+
+    @property
+    def half(self) -> FloatArray:
+        """[3,X+1], half the width of the brackets of r and r^b; r^v is off by at most either."""
+        half = self.plug_in - self.value
+        return np.stack([half[0], half[1], np.abs(half[0] - half[1])])
+
+
+def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracket:
+    """The risks of evidence, each as a mean over its units; see the top of this module.
+
+    R: from the lower mean of J to the upper one, which are the same for exact probabilities. The
+    upper end is at least Student's on the scale of log odds, since few units show the skewness of J
+    too small.
+
+    R^b: from the cross-fitted mean less the error of a mean, to the highest end of the lines that
+    the truth may follow: each group's own direction, or one for all, either way.
+
+    R^v: the same of R - R^b. Its upper end also counts every cell reflected at the mean of its
+    group: in a few contexts a group that hardly ever changes sides may have stayed on one.
+    """
+    e, J = evidence, evidence.criterion
+    draws = e.draws
+    mean = e.mean
+    low, weights = e.with_whole(e.low)
+    high = e.with_whole(e.high)[0] if e.sampled else low
+    lines = _lines(e, mean)
+    ends = [interval_of_means(v, weights, level=level, draws=draws) for v in lines]
+    under = interval_of_means(low, weights, level=level, draws=draws)
+    over = interval_of_means(high, weights, level=level, draws=draws) if e.sampled else under
+    most = np.maximum(over[2], _odds(over[0], over[3], J.top))
+    R = _middle(under[0], over[0])
+    size = J(mean)
+    plug = np.append(size, e.groups @ size)
+    crossed = np.minimum(_crossed(e, seed), plug)
+    slack = plug - crossed
+    bias = np.minimum(_middle(crossed, plug), R)
+    swing_low = [interval_of_means(low - v, weights, level=level, draws=draws)[1] for v in lines]
+    mirrored = e.with_whole(e.mirrored)[0] + lines[0] - 2 * ends[0][0]
+    swing_high = [
+        interval_of_means(v - lines[0], weights, level=level, draws=draws)[2] + slack
+        for v in (high, mirrored)
+    ]
+    value = np.stack([R, bias, R - bias])
+    lows = np.stack([under[1], ends[0][1] - slack, np.min(swing_low, axis=0)])
+    highs = np.stack([most, np.max([end[2] for end in ends], axis=0), np.max(swing_high, axis=0)])
+    highs = np.minimum(highs, np.maximum(most, R))  # neither part is above the whole
+    each = np.stack([(low + high) / 2, lines[0], (low + high) / 2 - lines[0]])
+    return Bracket(
+        value=snap(value),
+        low=snap(np.maximum(np.minimum(lows, value), 0.0)),
+        high=snap(np.minimum(np.maximum(highs, value), J.top)),
+        plug_in=np.stack([over[0], plug, over[0] - plug]),
+        each=each,
+        weights=weights,
+        level=level,
+        evidence=e,
+    )
+
+
+def _middle(low: FloatArray, high: FloatArray) -> FloatArray:
+    """The middle of what is between low and high, and at least 0."""
+    return np.asarray(np.maximum((low + high) / 2, high / 2))
+
+
+def _lines(e: Evidence, mean: FloatArray) -> list[FloatArray]:
+    """[U,X+1], departures along directions: each group's own; one for all groups (and for a group
+    the opposite of its own); and the opposite of that one."""
+    J = e.criterion
+    shared = snap(e.groups @ mean)
+    own = J.slope(mean, e.s)
+    line, _ = e.with_whole(own)
+    back, _ = e.with_whole(J.slope(-mean, e.s))
+    again = line.copy()
+    for column, sign in ((back, 1.0), (again, -1.0)):
+        column[:, -1] = e.with_whole(J.slope(sign * shared, e.s))[0][:, -1]
+    return [line, back, again]
+
+
+def _crossed(e: Evidence, seed: int) -> FloatArray:
+    """[X+1], J with directions from some units and means from the others, over random splits."""
+    U, X, K = e.s.shape
+    rng = np.random.default_rng(seed)
+    if e.draws is None:
+        order = rng.permuted(np.broadcast_to(np.arange(U), (SPLITS, U)), axis=1) % FOLDS
+        parts = (order[:, None] == np.arange(FOLDS)[:, None]).astype(float)
+    else:  # a unit that stands for many draws is in all parts
+        spread = np.sqrt((FOLDS - 1) / np.maximum(e.draws * e.share, 1e-9)) / FOLDS
+        parts = 1 / FOLDS + spread * rng.standard_normal((SPLITS, FOLDS, U))
+        parts = np.clip(parts, 1e-9, None)
+        parts /= parts.sum(axis=1, keepdims=True)
+    parts = parts.reshape(-1, U)
+    flat = (e.weights[..., None] * e.s).reshape(U, X * K)
+    sums, weight = (parts @ flat).reshape(-1, X, K), parts @ e.weights
+    rest = flat.sum(axis=0).reshape(X, K) - sums
+    fits = (weight > ROUNDING) & (e.weights.sum(axis=0) - weight > ROUNDING)
+    # J is homogeneous: a sum chooses the direction that its mean would. Weighted sums of the parts
+    # add up to the mean.
+    crossed = np.where(fits, e.criterion.slope(rest, sums), 0.0).sum(axis=0)
+    total = np.where(fits, weight, 0.0).sum(axis=0)
+    crossed /= np.where(total > 0, total, 1.0)
+    found = np.where(total > 0, crossed, e.criterion(e.mean))
+    return np.append(found, e.groups @ found)
+
+
+def _odds(mean: FloatArray, reach: FloatArray, top: float) -> FloatArray:
+    """The upper end on the scale of log odds, or of logarithms where there is no largest value."""
+    share = np.clip(mean / (top if np.isfinite(top) else 1.0), ROUNDING, None)
+    if not np.isfinite(top):
+        return np.asarray(mean * np.exp(np.minimum(reach / share, 1.0)))
+    share = np.minimum(share, 1 - ROUNDING)
+    odds = share / (1 - share) * np.exp(np.minimum(reach / top / (share * (1 - share)), 20.0))
+    # Closer to 0 than the reach, log odds would stretch without end.
+    return np.asarray(np.minimum(top * odds / (1 + odds), mean + 2 * reach))
+
+
+# --- Reports -------------------------------------------------------------------------------------
+
+
+def estimate_risks(
+    p: ArrayLike | DataFrame,
+    *,
+    level: float = 0.95,
+    clusters: Sequence[object] | None = None,
+    samples: ArrayLike | None = None,
+    draws: float | None = None,
+    **given: Unpack[PreferenceArguments],
+) -> RiskReport:
+    """The report of `decompose` with the middle of the bracket and an interval for every risk.
+
+    Args:
+        p: as for `decompose`.
+        given: weights, reference, mask, labels and criterion, as for `decompose`.
+        level: the share of intervals that should contain the truth.
+        clusters: [C] labels (predicate, source) of contexts that were sampled together.
+        samples: the number of replies behind p, a number, [C] or [X,C]; None: p is exact.
+        draws: the contexts were drawn by weight from a larger set, so many times, and the interval
+            is about that set; None: they are a sample of all possible ones, with given weights.
+
+    Returns:
+        `RiskReport` with `intervals` and the ends of R, R_bias, R_volatility. n_eff counts units:
+        clusters or draws where these were sampled. R = R_bias + R_volatility, and no value is
+        outside its interval.
+
+    Degenerate input: fewer than 2.5 effective units give values without intervals, and a group
+    with one observed unit a NaN row; if all units agree, there is no interval from fewer than 30,
+    and with more its width is 0. `note` of an estimate says so. One reply a cell cannot tell dice
+    from swing: R lies between the bias risk and what the replies show. Errors as for `decompose`.
+
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.beta(5, 5, (40, 60))                       # R = R^v = 0.246, R^b = 0
+    >>> report = estimate_risks(np.stack([p, 1 - p], axis=-1))
+    >>> [round(float(v), 2) for v in (report.R_volatility.low, report.R_volatility.high)]
+    [0.2, 0.26]
+    >>> report.R_bias.low
+    0.0
+    """
+    LEVEL.check("level", level)
+    grid = read_preferences(p, **given)
+    evidence = Evidence.of(grid, clusters=clusters, samples=samples, draws=draws)
+    report = report_of(grid, evidence, level=level)
+    if clusters is not None or draws is not None:
+        report = replace(report, n_eff=evidence.n_eff)
+    return report
+
+
+def report_of(
+    grid: PreferenceGrid, evidence: Evidence, *, level: float = 0.95, arms: FloatArray | None = None
+) -> RiskReport:
+    """The report of preferences with the bracket of their evidence.
+
+    `arms` [3,X+1] are errors besides those of the units, which reach as far either way.
+    """
+    found = bracket(evidence, level=level)
+    if arms is not None:
+        found = _widened(found, arms, grid.criterion.top)
+    plain = decompose_grid(grid)
+    missing = np.where(evidence.weights.sum(axis=0) > 0, 0.0, np.nan)
+    values = found.value[:, :-1] + missing
+    # Effective units of each group and of all; missing cells leave fewer of them.
+    sizes = 1 / np.maximum((found.weights**2).sum(axis=0), ROUNDING)
+    sizes[-1] = min(sizes[-1], plain.n_eff)
+    if evidence.draws is not None:
+        sizes[:] = evidence.draws
+    agree = (found.high - found.low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
+    few = sizes < np.append(np.full(len(missing), 1 + 1e-9), LEAST_EFFECTIVE)
+    gone = agree | few | np.append(np.isnan(missing), False)
+    ends = np.where(gone[..., None], np.nan, np.stack([found.low, found.high], axis=-1))[:, :-1]
+    R, R_bias, R_volatility = (
+        _estimate(found, i, bool(few[-1]), bool(agree[i, -1]), evidence.sampled) for i in range(3)
+    )
+    return replace(
+        plain,
+        r=values[0],
+        r_bias=values[1],
+        r_volatility=values[2],
+        R=R,
+        R_bias=R_bias,
+        R_volatility=R_volatility,
+        intervals=GroupIntervals(ends[0], ends[1], ends[2], level, METHOD),
+    )
+
+
+def _estimate(found: Bracket, i: int, few: bool, agree: bool, sampled: bool) -> Estimate:
+    """One of the three risks of all groups, or why it has no interval."""
+    value, low, high = (float(part[i, -1]) for part in (found.value, found.low, found.high))
+    method = METHOD if i or sampled else "mean over contexts"
+    if few or agree:
+        needed = 3 if few else int(LEAST_FOR_NONE)
+        what = "all contexts agree, and they are" if agree and not few else "these are"
+        note = f"{what} too few contexts to tell; {needed} effective ones would do"
+        return Estimate(value, method=method, note=note)
+    open_ = 2 * float(found.half[0, -1])
+    wide = sampled and i == 0 and open_ > WIDE * (high - low)
+    note = "so few replies leave it open; four times as many would halve what they leave"
+    return Estimate(value, low, high, found.level, method, note if wide else None)
+
+
+def _widened(found: Bracket, arms: FloatArray, top: float) -> Bracket:
+    below, above = found.value - found.low, found.high - found.value
+    low = np.maximum(found.value - np.sqrt(below**2 + arms**2), 0.0)
+    high = np.minimum(found.value + np.sqrt(above**2 + arms**2), top)
+    return replace(found, low=low, high=high)

@@ -1,0 +1,302 @@
+"""The interval of a mean, the test of a difference, and the bracket of the risks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.preferences import labelled, pair
+from tests.present import present
+
+from clinometer.errors import SettingsError
+from clinometer.measure import RiskReport, decompose, estimate_risks, read_preferences
+from clinometer.measure.evidence import Evidence
+from clinometer.measure.inference import bracket, flipped, interval_of_means
+from clinometer.runs.align import compare_preferences
+from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.significance import flip_p_value
+
+RISKS = ("R", "R_bias", "R_volatility")
+
+
+def ends(report: RiskReport) -> FloatArray:
+    return np.array([(getattr(report, n).low, getattr(report, n).high) for n in RISKS])
+
+
+# --- the interval of a mean -----------------------------------------------------------------------
+
+
+def test_without_skewness_it_is_students(rng: np.random.Generator) -> None:
+    half = rng.standard_normal(10)
+    v = np.concatenate([half, -half])[:, None] + 3.0
+    mean, low, high, reach = interval_of_means(v, np.full((20, 1), 1 / 20))
+    theirs = stats.ttest_1samp(v[:, 0], 0.0).confidence_interval(0.95)
+    assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high))
+    assert reach[0] == pytest.approx(theirs.high - mean[0])
+
+
+def test_even_weights_have_halls_correction(rng: np.random.Generator) -> None:
+    """t - g (2 t² + 1) / (6 sqrt n), with g the skewness of the units."""
+    v = rng.gamma(3.0, size=80)
+    mean, low, high, _ = interval_of_means(v[:, None], np.full((80, 1), 1 / 80))
+    n, t = 80, float(stats.t.ppf(0.975, 79))
+    g = stats.skew(v) * (n - 1) ** 2 / (n * (n - 2))
+    se, k = v.std(ddof=1) / np.sqrt(n), g / np.sqrt(n)
+    bend = k * (t * t - 1) / 3 + k / 2
+    assert low[0] == pytest.approx(mean[0] - se * max(t - bend, 0.7 * t))
+    assert high[0] == pytest.approx(mean[0] + se * (t + bend))
+
+
+@pytest.mark.parametrize("heavy", [1.0, 12.0])
+def test_a_skewed_mean_is_held_with_even_weights_and_with_a_heavy_one(heavy: float) -> None:
+    """400 samples of 20 squares of normal numbers: 95 % less 4 standard errors of 1.1."""
+    rng = np.random.default_rng(4)
+    w = np.ones(20)
+    w[0] = heavy
+    held = 0
+    for _ in range(400):
+        v = rng.standard_normal((20, 1)) ** 2
+        _, low, high, _ = interval_of_means(v, (w / w.sum())[:, None])
+        held += low[0] <= 1 <= high[0]
+    assert held / 400 >= 0.906
+
+
+def test_draws_are_as_many_contexts_of_weight_one(rng: np.random.Generator) -> None:
+    v, counts = rng.gamma(3.0, size=30), rng.integers(1, 9, 30)
+    n = int(counts.sum())
+    spelled = np.repeat(v, counts)[:, None]
+    drawn = interval_of_means(v[:, None], counts[:, None] / n, draws=n)
+    for a, b in zip(drawn, interval_of_means(spelled, np.full((n, 1), 1 / n)), strict=True):
+        assert a == pytest.approx(b)
+
+
+def test_the_test_of_a_difference_is_that_of_flipping_and_agrees_with_its_interval(
+    rng: np.random.Generator,
+) -> None:
+    for shift in (0.0, 0.02, 0.05, 0.1):
+        d = 0.1 * rng.standard_normal((25, 1)) + shift
+        w = np.full((25, 1), 1 / 25)
+        low, high, p = flipped(d.mean(axis=0), d, w, level=0.95)
+        assert p[0] == pytest.approx(flip_p_value((w * d).T)[0])
+        assert (p[0] < 0.05) == (low[0] > 0 or high[0] < 0)
+        wider = flipped(d.mean(axis=0), d, w, level=0.95, slack=0.03)
+        assert (wider[0][0], wider[1][0]) == pytest.approx((low[0] - 0.03, high[0] + 0.03))
+        assert wider[2][0] >= p[0]
+
+
+# --- the bracket ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("criterion", ["ratio", "share", "points"])
+def test_the_lower_end_is_cross_fitted_and_the_upper_one_plugged_in(
+    rng: np.random.Generator, criterion: str
+) -> None:
+    """Loops over splits of its own: a third measures along what two thirds choose."""
+    p, w = rng.dirichlet(np.ones(3), (4, 12)), rng.random(12)
+    w /= w.sum()
+    points = [1.0, 2.0, 3.0] if criterion == "points" else None
+    grid = read_preferences(p, context_weights=w, criterion=criterion, points=points)
+    found = bracket(Evidence.of(grid))
+    s = (3 * p - 1) / 2 if criterion == "ratio" else p - 1 / 3
+    J = grid.criterion
+    plain = [float(J(sum(w[c] * s[x, c] for c in range(12)))) for x in range(4)]
+    assert found.plug_in[1] == pytest.approx([*plain, np.mean(plain)])
+    crossed = np.zeros(4)
+    for _ in range(1500):
+        order = rng.permutation(12)
+        for x, part in itertools.product(range(4), range(3)):
+            second = order[4 * part : 4 * part + 4]
+            first = [c for c in range(12) if c not in second]
+            chosen = J.gradient(sum(w[c] * s[x, c] for c in first))
+            crossed[x] += float(chosen @ sum(w[c] * s[x, c] for c in second)) / 1500
+    middle = [max((a + min(b, a)) / 2, a / 2) for a, b in zip(plain, crossed, strict=True)]
+    assert found.value[1, :4] == pytest.approx(middle, abs=0.02)
+
+
+def test_at_parity_the_lower_end_is_below_0_and_the_value_half_the_plug_in() -> None:
+    rng = np.random.default_rng(0)
+    p = pair(rng.beta(5, 5, (40, 20)))
+    report = estimate_risks(p)
+    assert report.R_bias.low == 0
+    assert report.R_bias.value == pytest.approx(decompose(p).R_bias.value / 2, rel=0.15)
+
+
+def test_far_from_parity_r_b_is_a_mean(rng: np.random.Generator) -> None:
+    p = pair(rng.beta(60, 20, (1, 30)))
+    report, s = estimate_risks(p), 2 * p[0, :, 0] - 1
+    _, low, high, _ = interval_of_means(s[:, None], np.full((30, 1), 1 / 30))
+    assert report.R_bias.value == pytest.approx(s.mean(), abs=1e-12)
+    assert (report.R_bias.low, report.R_bias.high) == pytest.approx((low[0], high[0]))
+
+
+def test_values_add_up_and_lie_in_their_intervals(rng: np.random.Generator) -> None:
+    p = rng.dirichlet(np.full(3, 0.5), (5, 20))
+    mask = rng.random((5, 20)) < 0.7
+    mask[2] = False
+    mask[3, 1:] = False
+    mask[3, 0] = True
+    for samples in (None, 4):
+        cells = p if samples is None else rng.multinomial(4, p) / 4
+        report = estimate_risks(cells, mask=mask, samples=samples)
+        whole = report.R_bias.value + report.R_volatility.value
+        assert report.R.value == pytest.approx(whole, abs=1e-12)
+        for name in RISKS:
+            estimate = getattr(report, name)
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+        for name in ("r", "r_bias", "r_volatility"):
+            bounds, values = getattr(report.intervals, name), getattr(report, name)
+            missing = np.isnan(bounds).all(axis=1)
+            assert missing[[2, 3]].all()
+            good = np.flatnonzero(~missing)
+            assert good.tolist() == [0, 1, 4]
+            assert (bounds[good, 0] <= values[good]).all()
+            assert (values[good] <= bounds[good, 1]).all()
+        assert "NaN" not in json.dumps(report.to_dict())
+
+
+def test_invariants(rng: np.random.Generator) -> None:
+    p, w = rng.dirichlet(np.ones(3), (4, 15)), rng.random(15)
+    base = estimate_risks(p, context_weights=w)
+    assert ends(estimate_risks(p, context_weights=9 * w)) == pytest.approx(ends(base), abs=1e-9)
+    turned = estimate_risks(p[..., ::-1], context_weights=w)
+    assert ends(turned) == pytest.approx(ends(base), abs=1e-9)
+    own = estimate_risks(p, context_weights=w, clusters=list("abcdefghijklmno"))
+    assert ends(own) == pytest.approx(ends(base), abs=1e-9)
+    order = rng.permutation(15)  # only the random splits differ
+    other = estimate_risks(p[:, order], context_weights=w[order])
+    assert ends(other) == pytest.approx(ends(base), abs=0.03)
+    assert estimate_risks(p, context_weights=w).to_dict() == base.to_dict()
+    wider = ends(estimate_risks(p, context_weights=w, level=0.99))
+    assert (np.ptp(wider, axis=1) >= np.ptp(ends(base), axis=1)).all()
+
+
+def test_clusters_widen_the_interval_of_repeated_contexts(rng: np.random.Generator) -> None:
+    base = rng.beta(5, 5, (10, 20))
+    p = pair(np.repeat(base, 5, axis=1))
+    labels = np.repeat(np.arange(20), 5)
+    naive, honest = estimate_risks(p), estimate_risks(p, clusters=labels.tolist())
+    alone = estimate_risks(pair(base))
+    assert honest.n_eff == pytest.approx(20)
+    assert ends(honest) == pytest.approx(ends(alone), abs=1e-9)
+    assert np.ptp(ends(naive)[0]) < 0.6 * np.ptp(ends(honest)[0])
+
+
+def test_degenerate_input() -> None:
+    one = estimate_risks([[0.7, 0.3]])
+    assert one.R.low is None
+    assert one.R.value == pytest.approx(0.4)
+    heavy = estimate_risks([[0.7, 0.3], [0.2, 0.8]], context_weights=[1, 0])
+    assert heavy.R.low is None
+    same = estimate_risks(pair(np.full((3, 36), 0.7)))
+    assert ends(same) == pytest.approx(np.array([[0.4, 0.4], [0.4, 0.4], [0, 0]]), abs=1e-6)
+    parity = estimate_risks(pair(np.full((3, 36), 0.5)))
+    assert ends(parity) == pytest.approx(0)
+    few = estimate_risks(pair(np.full((3, 6), 0.7)))
+    assert {getattr(few, name).low for name in RISKS} == {None}
+    assert np.isnan(present(few.intervals).r_bias).all()
+    assert "30 effective" in present(few.R.note)
+    assert estimate_risks(pair(np.array([[0.7, 0.2, 0.6]]))).R.low is not None
+    two = estimate_risks(pair(np.array([[0.7, 0.2]])))
+    assert (two.R.low, two.R.note) == (
+        None, "these are too few contexts to tell; 3 effective ones would do"
+    )  # fmt: skip
+    with pytest.raises(SettingsError, match="nothing to average"):
+        estimate_risks(pair(np.full((1, 3), 0.5)), mask=[[False] * 3])
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"level": 1}, "level"),
+        ({"clusters": ["a"]}, "clusters"),
+        ({"clusters": ["a", "b", "c"], "draws": 30}, "clusters"),
+    ],
+)
+def test_wrong_settings_are_named(setting: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        estimate_risks(pair(np.array([0.2, 0.4, 0.9]))[None], **setting)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "n", "kind", "truth"),
+    [
+        (5, 5, 10, "even", (0.24609, 0.0, 0.24609)),
+        (5, 5, 50, "zipf", (0.24609, 0.0, 0.24609)),
+        (6, 4, 50, "even", (0.29531, 0.2, 0.09531)),
+        (6, 4, 10, "zipf", (0.29531, 0.2, 0.09531)),
+    ],
+)
+def test_coverage(a: int, b: int, n: int, kind: str, truth: tuple[float, float, float]) -> None:
+    rng, held, times = np.random.default_rng(n + a), np.zeros(3), 100
+    w = np.ones(n) if kind == "even" else 1 / np.arange(1, n + 1)
+    for _ in range(times):
+        report = estimate_risks(pair(rng.beta(a, b, (10, n))), context_weights=w)
+        for k, (low, high) in enumerate(ends(report)):
+            held[k] += low - 1e-9 <= truth[k] <= high + 1e-9
+    assert (held / times >= 0.87).all()  # 94 % less three standard errors of 2.4 %
+
+
+# --- replies --------------------------------------------------------------------------------------
+
+
+def asked(rng: np.random.Generator, m: int, lean: float, shape: tuple[int, int]) -> FloatArray:
+    up = np.clip(0.55 + 0.1 * rng.standard_normal((1, shape[1])), 0.05, 0.95)
+    p = np.repeat(up, shape[0], axis=0)
+    p[0] -= lean
+    return rng.binomial(m, np.clip(p, 0, 1)) / m
+
+
+@pytest.mark.parametrize("m", [2, 5])
+def test_replies_of_a_model_that_treats_everyone_alike_leave_0_possible(m: int) -> None:
+    """60 audits of 8 groups in 30 contexts: 0 is excluded in 2.5 % of them, at most 6 of 60."""
+    rng, excluded, plain = np.random.default_rng(3), 0, 0
+    for _ in range(60):
+        p = pair(asked(rng, m, 0.0, (8, 30)))
+        how: dict[str, Any] = {"reference": "group-mean"}
+        excluded += present(estimate_risks(p, samples=m, **how).R.low) > 0
+        plain += present(estimate_risks(p, **how).R.low) > 0
+    assert excluded <= 6
+    assert plain == 60
+
+
+@pytest.mark.parametrize("share", [0.003, 0.01, 0.15, 0.5])
+def test_replies_that_cannot_be_read_at_random_move_no_number_beyond_its_interval(
+    share: float,
+) -> None:
+    """One reply of 360, 1 %, 15 % and half of them; three replies a cell, so that some cells keep
+    one, and some none. No comparison with all of the replies is clear."""
+    rng = np.random.default_rng(5)
+    shape, m = (6, 20), 3
+    counts = np.round(asked(rng, m, 0.0, shape) * m).astype(int)
+    each = np.stack([np.arange(m) < counts[..., None]] * 1)[0]
+    kept = rng.random(each.shape) >= share
+    if share < 0.01:
+        kept[:] = True
+        kept[0, 0, 0] = False
+    n = kept.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        up = (each & kept).sum(axis=-1) / n
+    both = {"reference": "group-mean", "criterion": "share"}
+    whole = labelled(pair(counts / m), answers=np.full(shape, float(m)), **both)
+    part = labelled(pair(up), answers=n.astype(float), **both)
+    a, b = whole.estimate(), part.estimate()
+    for name in RISKS:
+        one, other = getattr(a, name), getattr(b, name)
+        assert other.low <= one.value <= other.high
+        if share < 0.1:
+            assert one.low <= other.value <= one.high
+    found = compare_preferences([whole, part])
+    assert all(d.clear_sign(0.95) == 0 for d in found.overall)
+
+
+def test_one_reply_a_cell_leaves_r_between_the_lean_and_what_is_seen() -> None:
+    rng = np.random.default_rng(0)
+    p = pair(asked(rng, 1, 0.3, (4, 60)))
+    report = estimate_risks(p, samples=1, reference="group-mean")
+    seen = decompose(p, reference="group-mean").R.value
+    assert present(report.R.low) < report.R.value < seen <= present(report.R.high)
+    assert "replies" in present(report.R.note)
