@@ -63,7 +63,7 @@ def named(values: np.ndarray) -> dict[str, float]:
 def bias_row(
     name: str, draw: Draw, truth: np.ndarray, *, n: int, X: int, times: int, **more: Any
 ) -> Any:
-    """Mean error of R^v and R^b, plug-in and shown (the middle of the bracket), and their spread."""
+    """Mean error of R^v and R^b, plug-in and shown (the middle), and their spread."""
     rng = stream(name, "bias", n, X)
     plain, better = np.zeros((times, 2)), np.zeros((times, 2))
     for i in range(times):
