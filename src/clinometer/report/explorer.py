@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from clinometer.display.text import brief, plain, proper, visible
 from clinometer.report.cell_statistics import sentence
+from clinometer.report.examples import is_answered
+from clinometer.report.figures import decision, distances, measured_from_mean, unit_of
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.record import find_topic
 from clinometer.runs.folder.recover import cell_words
-from clinometer.runs.nouns import noun_of
+from clinometer.runs.nouns import context_noun, noun_of
 from clinometer.topics.prompt import Articles
 
 #: A missing share; shares run from 0 to one less.
@@ -47,6 +49,12 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
         "strength": _quantised(cells.depth, 255, "<u1"),
         "p": _quantised(p.values[:, :, :-1], MISSING, "<u2"),
     }
+    if measured_from_mean(run):
+        away = distances(run).set_index("group").reindex(list(p.groups))
+        for name in ("share", "mean_low", "mean_high"):
+            columns[name.replace("mean", "away").replace("share", "away")] = away[name].to_numpy()
+        star = np.broadcast_to(p.grid.reference, p.values.shape)[0]
+        columns["mean_share"] = star.astype(float)
     for name in ("r", "r_bias", "r_volatility"):
         columns[name] = getattr(report, name)
         if report.intervals is not None:
@@ -114,7 +122,14 @@ def _about(summary: RunSummary) -> dict[str, Any]:
         "model": visible(summary.opened.name),
         "state": summary.opened.state,
         "noun": noun_of(run)[0],
-        "categories": [proper(visible(c)) for c in p.categories],
+        "context": context_noun(run),
+        "asked": is_answered(run),
+        "points": list(run.risks.criterion.points),
+        "unit": unit_of(run),
+        "decides": decision(run),
+        "categories": ["lower", "higher"]
+        if run.risks.criterion.points
+        else [proper(visible(c)) for c in p.categories],
         "reference": [1 / len(p.categories)] * len(p.categories) if even else plain(p.reference),
         "groups": [proper(brief(g, _LONGEST)) for g in p.groups],
         "texts": texts,

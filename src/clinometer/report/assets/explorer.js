@@ -46,8 +46,15 @@ const svgEl = (tag, attributes = {}, ...children) => {
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** A bar of shares with labels where there is room. */
-const shareBar = (shares, categories) => {
+/** A bar of shares with labels where there is room; of a score, how far up the scale it is, and a
+ * tick where all groups are in context `c`. */
+const shareBar = (shares, run, c) => {
+  const { categories } = run;
+  if (run.points.length) {
+    return el("span.shares.score", { role: "img", "aria-label": run.said(shares) },
+      el(`i.k${Number(shares[1] > run.star(c, 1))}`, { style: `width:${(100 * shares[1]).toFixed(2)}%` }, fixed(run.score(shares), 1)),
+      el("em", { style: `left:${(100 * run.star(c, 1)).toFixed(2)}%` }));
+  }
   const label = shares.map((v, y) => `${categories[y]} ${asPercent(v)}`).join(", ");
   return el("span.shares", { role: "img", "aria-label": label, title: label },
     ...shares.map((v, y) => v >= 0.004 &&
@@ -75,6 +82,41 @@ class RunData {
     this.C = this.contexts.length;
     this.K = this.categories.length;
     this.parsed = this.templates.map(parseTemplate);
+    this.right = this.decides ?? this.K - 1; // the category that an axis ends with
+    if (this.away_of) this.reach = Math.max(...[...this.away_of, ...this.away_low_of, ...this.away_high_of].filter(Number.isFinite).map(Math.abs)) || 1;
+  }
+
+  /** The colour of a category: of a decision the favourable answer has one, the other is grey. */
+  paint(y) {
+    if (this.decides === null) return `c${y % 8}`;
+    return y === this.decides ? "c0" : "mark";
+  }
+
+  score(shares) {
+    return this.points[0] + (this.points.at(-1) - this.points[0]) * shares[1];
+  }
+
+  /** An answer in words. */
+  said(shares) {
+    if (this.points.length) return `${fixed(this.score(shares), 1)} of ${this.points[0]} to ${this.points.at(-1)}`;
+    return shares.map((v, y) => `${this.categories[y]} ${asPercent(v)}`).join(", ");
+  }
+
+  /** How far a group is from the mean, with the interval that decides. */
+  distance(x) {
+    const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
+    const [away, low, high] = [this.away_of[x], this.away_low_of[x], this.away_high_of[x]];
+    return `${signed(away)} ${this.unit} from the mean${Number.isNaN(low) ? "" : ` (${signed(low)} to ${signed(high)})`}`;
+  }
+
+  /** What stands for the word of a sentence: nothing in a question or a case. */
+  gap(c) {
+    return this.asked || !this.parsed[c] ? "" : "___";
+  }
+
+  /** The share of a category that is no lean: of decisions and scores what all groups get there. */
+  star(c, y) {
+    return this.mean_share_of ? this.mean_share_of[c * this.K + y] : this.reference[y];
   }
 
   /** What a cell without an answer is called: an unfinished run has not asked everything. */
@@ -111,7 +153,7 @@ class RunData {
 
   /** The category furthest above the reference. */
   favoured(x, c) {
-    return highest(this.shares(x, c).map((v, y) => v - this.reference[y]));
+    return highest(this.shares(x, c).map((v, y) => v - this.star(c, y)));
   }
 
   /** A column of several values per row. */
@@ -219,7 +261,7 @@ class GroupsPane {
     Object.assign(this, { root, run, state });
     const tab = (list, name) => el("button", { type: "button", "data-list": list, onclick: () => state.set({ list, brush: "" }) }, name);
     this.tabs = el("div.tabs", { role: "group", "aria-label": "Lists" },
-      tab("groups", "Groups"), tab("worst", "Worst sentences"), tab("swinging", "Most swinging"), tab("contexts", "Contexts"));
+      tab("groups", "Groups"), tab("worst", `Strongest ${run.context}s`), tab("swinging", "Most swinging"), tab("contexts", "Contexts"));
     this.search = el("input", { type: "search", placeholder: "Search", "aria-label": "Search", oninput: (e) => state.set({ q: e.target.value }) });
     this.sort = el("select", { "aria-label": "Sort by", onchange: (e) => state.set({ sort: e.target.value }) },
       ...Object.entries(SORTS).map(([value, name]) => el("option", { value }, `by ${name}`)));
@@ -240,9 +282,8 @@ class GroupsPane {
     const shown = [...run.groups.keys()].filter((x) =>
       run.favoured_of[x] !== 255 && run.groups[x].toLowerCase().includes(q) &&
       (!state.get("clear") || run.clear_of[x]));
-    const last = run.K - 1;
     const by = {
-      lean: (x) => (run.K === 2 ? run.share_of[x * run.K + last] : -run.r_bias_of[x]),
+      lean: (x) => (run.away_of ? run.away_of[x] : run.K === 2 ? run.share_of[x * run.K + run.right] : -run.r_bias_of[x]),
       swing: (x) => -run.r_volatility_of[x],
       risk: (x) => -run.r_of[x],
     }[sort];
@@ -295,9 +336,9 @@ class GroupsPane {
     this.status.textContent = `${order.length} of ${run.X}`;
     return order.map((x) => {
       const clear = run.clear_of[x];
-      const said = run.K === 2 ? `${asPercent(run.share_of[x * 2 + 1])} ${run.categories[1]}` : `leans to ${run.categories[run.favoured_of[x]]}`;
+      const said = run.away_of ? run.distance(x) : run.K === 2 ? `${asPercent(run.share_of[x * 2 + run.right])} ${run.categories[run.right]}` : `leans to ${run.categories[run.favoured_of[x]]}`;
       const label = `${run.groups[x]}: ${said}${clear ? "" : ", not clear"}; risk ${asRisk(run.r_of[x])}, swing ${asRisk(run.r_volatility_of[x])}`;
-      const picture = run.K === 2 ? this.dots(x) : shareBar([...run.row("share", x, run.K)], run.categories);
+      const picture = run.K === 2 ? this.dots(x) : shareBar([...run.row("share", x, run.K)], run, 0);
       return this.row([el(clear ? "span.name" : "span.name.unclear", {}, shorten(run.groups[x], 60)), picture],
         { group: run.groups[x] }, () => state.set({ group: run.groups[x], tab: "sentence" }), label);
     });
@@ -305,11 +346,14 @@ class GroupsPane {
 
   dots(x) {
     const { run } = this;
-    const [mean, low, high] = ["share", "low", "high"].map((name) => 100 * run[`${name}_of`][x * 2 + 1]);
+    let [mean, low, high] = ["share", "low", "high"].map((name) => 100 * run[`${name}_of`][x * 2 + run.right]);
+    if (run.away_of) [mean, low, high] = ["away", "away_low", "away_high"].map((name) => 50 + 48 * run[`${name}_of`][x] / run.reach);
+    if (Number.isNaN(low)) low = high = mean;
+    const even = run.away_of ? 50 : 100 * run.reference[run.right];
     const clear = run.clear_of[x];
-    const paint = clear ? `var(--c${run.favoured_of[x]})` : "var(--mark)";
+    const paint = clear ? `var(--${run.paint(run.favoured_of[x])})` : "var(--mark)";
     return svgEl("svg", { class: "track", "aria-hidden": "true", height: 14 },
-      svgEl("line", { x1: `${100 * run.reference[1]}%`, x2: `${100 * run.reference[1]}%`, y1: 0, y2: 14, stroke: "var(--mark)", "stroke-dasharray": "2 2" }),
+      svgEl("line", { x1: `${even}%`, x2: `${even}%`, y1: 0, y2: 14, stroke: "var(--mark)", "stroke-dasharray": "2 2" }),
       svgEl("rect", { x: `${low}%`, width: `${Math.max(0.5, high - low)}%`, y: 5, height: 4, rx: 2, fill: paint, opacity: 0.3 }),
       svgEl("circle", { cx: `${mean}%`, cy: 7, r: 4.5, fill: clear ? paint : "var(--page)", stroke: paint, "stroke-width": clear ? 0 : 1.5 }));
   }
@@ -323,10 +367,10 @@ class GroupsPane {
       const [before, after] = run.sentence(x, c);
       const shares = run.shares(x, c);
       const k = shares ? run.favoured(x, c) : 0;
-      const said = `${before}___${after}`;
-      return this.row([el("span.said", {}, el("bdi", {}, tailOf(before, 80)), el(`b.u${k % 8}`, {}, "\u00a0\u00a0\u00a0"), el("bdi", {}, shorten(after, 60))), shares && shareBar(shares, run.categories)],
+      const said = `${before}${run.gap(c)}${after}`;
+      return this.row([el("span.said", {}, el("bdi", {}, tailOf(before, 80)), run.gap(c) ? el(`b.u${k % 8}`, {}, "\u00a0\u00a0\u00a0") : null, el("bdi", {}, shorten(after, 60))), shares && shareBar(shares, run, c)],
         { group: run.groups[x], context: run.contexts[c] },
-        () => state.set({ group: run.groups[x], context: run.contexts[c], tab: "sentence" }), shares ? `${said}: ${run.categories[k]} ${asPercent(shares[k])}` : said);
+        () => state.set({ group: run.groups[x], context: run.contexts[c], tab: "sentence" }), shares ? `${said}: ${run.points.length ? run.said(shares) : `${run.categories[k]} ${asPercent(shares[k])}`}` : said);
     });
   }
 
@@ -391,13 +435,13 @@ class HeatPane {
   image() {
     const { run, rows, columns } = this;
     const rgb = (name) => { const v = colour(name); return [1, 3, 5].map((i) => parseInt(v.slice(i, i + 2), 16)); };
-    const page = rgb("wash"), missing = rgb("line"), paints = run.categories.map((_, y) => rgb(`c${y % 8}`));
+    const page = rgb("wash"), missing = rgb("line"), paints = run.categories.map((_, y) => rgb(run.paint(y)));
     const canvas = document.createElement("canvas");
     canvas.width = Math.max(1, columns.length);
     canvas.height = Math.max(1, rows.length);
     const pen = canvas.getContext("2d");
     const data = pen.createImageData(canvas.width, canvas.height);
-    const k = run.K - 1, even = run.reference;
+    const k = run.K - 1;
     let at = 0;
     for (const x of rows) for (const c of columns) {
       const cell = x * run.C + c;
@@ -408,7 +452,8 @@ class HeatPane {
         for (let y = 0; y <= k; y++) {
           const share = y < k ? run.p_of[cell * k + y] / 65534 : rest;
           rest -= share;
-          if (share - even[y] > most) { most = share - even[y]; best = y; }
+          const above = share - run.star(c, y);
+          if (above > most) { most = above; best = y; }
         }
         const depth = level / 254, paint = paints[best];
         out = [0, 1, 2].map((i) => page[i] + (paint[i] - page[i]) * depth);
@@ -469,14 +514,14 @@ class HeatPane {
     pen.textAlign = "left";
     pen.fillStyle = colour("soft");
     pen.font = FONT;
+    pen.fillText(`${box.columns.toLocaleString("en")} ${run.context}s · ${box.rows} ${run.noun}`, box.x, box.y + box.height + 15);
+    if (run.away_of) return; // all groups together pull to no side of their own mean
     const two = run.K === 2;
     const first = two ? `← pull to ${run.categories[0]}` : `← away from ${run.categories[run.K - 1]}`;
     pen.fillText(shorten(first, 34), box.x, TOP - 8);
     pen.textAlign = "right";
     pen.fillText(shorten(`pull to ${run.categories[run.K - 1]} →`, 34), box.x + box.width, TOP - 8);
     pen.textAlign = "left";
-    const total = `${box.columns.toLocaleString("en")} contexts · ${box.rows} groups`;
-    pen.fillText(total, box.x, box.y + box.height + 15);
   }
 
   frame(pen, x, c, paint, wide) {
@@ -539,8 +584,8 @@ class HeatPane {
     const [x, c] = cell;
     const shares = this.run.shares(x, c);
     const [before, after] = this.run.sentence(x, c);
-    const said = shares ? shares.map((v, y) => `${this.run.categories[y]} ${asPercent(v)}`).join(", ") : this.run.absent;
-    this.reads.replaceChildren(el("bdi", {}, `${before}___${after}`), ` ${said}`);
+    const said = shares ? this.run.said(shares) : this.run.absent;
+    this.reads.replaceChildren(el("bdi", {}, `${before}${this.run.gap(c)}${after}`), ` ${said}`);
   }
 
   release() {
@@ -602,8 +647,8 @@ class SentencePane {
     this.others = el("div.others");
     const parts = [
       opening && el("p.soft", {}, `The strongest of ${run.compared.toLocaleString("en")} answers. Choose a group or a square for others; ? shows the keys.`),
-      el("p.large", {}, el("bdi", {}, before), this.word, el("bdi", {}, after), after ? "" : " …"),
-      shares ? shareBar(shares, run.categories) : el("p.soft", {}, run.absent === "no answer" ? "No answer here." : "Not asked yet."),
+      el("p.large", {}, el("bdi", {}, before), run.gap(c) ? this.word : null, el("bdi", {}, after), after || !run.gap(c) ? "" : " …"),
+      shares ? shareBar(shares, run, c) : el("p.soft", {}, run.absent === "no answer" ? "No answer here." : "Not asked yet."),
       run.faint(x, c) && el("p.soft", {}, "The words carry hardly any probability here: the shares are close to noise."),
       this.words, this.groupFacts(x), this.elsewhere(x, c), this.others,
     ];
@@ -630,12 +675,13 @@ class SentencePane {
     const { run, source } = this;
     const words = await source.words(x, c).catch(() => null);
     if (this.key !== key) return; // another sentence has been chosen meanwhile
-    if (!words || !words.length) this.words.replaceChildren(el("p.soft", {}, "The probabilities of single words are not stored here."));
+    if ((!words || !words.length) && run.asked) this.words.replaceChildren();
+    else if (!words || !words.length) this.words.replaceChildren(el("p.soft", {}, "The probabilities of single words are not stored here."));
     else this.showWords(x, c, words);
     const peers = source.peers ? await source.peers(x, c).catch(() => []) : [];
     if (this.key !== key || !peers.length) return;
-    this.others.replaceChildren(el("h3", {}, "The same sentence, other models"),
-      el("ol.plain", {}, ...peers.map((peer) => el("li", {}, el("a", { href: `${peer.href}${location.hash}` }, shorten(peer.name, 50)), peer.shares ? shareBar(peer.shares, run.categories) : el("span.soft", {}, peer.asked ? "no answer" : "not asked")))));
+    this.others.replaceChildren(el("h3", {}, `The same ${run.context}, other models`),
+      el("ol.plain", {}, ...peers.map((peer) => el("li", {}, el("a", { href: `${peer.href}${location.hash}` }, shorten(peer.name, 50)), peer.shares ? shareBar(peer.shares, run, c) : el("span.soft", {}, peer.asked ? "no answer" : "not asked")))));
   }
 
   showWords(x, c, words) {
@@ -663,6 +709,7 @@ class SentencePane {
       const shown = ends && ends[2 * x] < ends[2 * x + 1] && ends[2 * x + 1] >= 0.0005 ? ` (${asRisk(ends[2 * x])}–${asRisk(ends[2 * x + 1])})` : "";
       return el("li", {}, el("span.soft", {}, `${name} `), asRisk(run[`${key}_of`][x]), el("span.soft", {}, shown));
     };
+    if (run.away_of) return el("div.facts", {}, el("h3", {}, el("bdi", {}, run.groups[x]), run.clear_of[x] ? ": clearly away from the mean" : ": not clearly away from the mean"), el("p", {}, run.distance(x)));
     return el("div.facts", {}, el("h3", {}, el("bdi", {}, run.groups[x]), run.clear_of[x] ? ` leans clearly to ${run.categories[run.favoured_of[x]]}` : ": no clear lean"),
       el("ul.plain.inline", {}, fact("risk r", "r"), fact("steady lean", "r_bias"), fact("swing", "r_volatility")));
   }
@@ -670,10 +717,10 @@ class SentencePane {
   elsewhere(x, c) {
     const { run, state } = this;
     const rows = this.groups.order().map((g) => [g, run.shares(g, c)]).filter(([, shares]) => shares);
-    rows.sort((a, b) => b[1][run.K - 1] - a[1][run.K - 1]);
-    const line = ([g, shares]) => el("li", {}, el("button.link", { type: "button", "aria-current": g === x ? "true" : "false", onclick: () => state.set({ group: run.groups[g], context: run.contexts[c] }) }, shorten(run.groups[g], 40)), shareBar(shares, run.categories));
+    rows.sort((a, b) => b[1][run.right] - a[1][run.right]);
+    const line = ([g, shares]) => el("li", {}, el("button.link", { type: "button", "aria-current": g === x ? "true" : "false", onclick: () => state.set({ group: run.groups[g], context: run.contexts[c] }) }, shorten(run.groups[g], 40)), shareBar(shares, run, c));
     const few = rows.length > 9 ? [...rows.slice(0, 4), ...rows.slice(-4)] : rows;
-    return el("div.elsewhere", {}, el("h3", {}, "The same sentence, other groups"), el("ol.plain", {}, ...few.map(line)),
+    return el("div.elsewhere", {}, el("h3", {}, `The same ${run.context}, other ${run.noun}`), el("ol.plain", {}, ...few.map(line)),
       rows.length > 9 ? el("details", {}, el("summary", {}, `all ${rows.length}`), el("ol.plain", {}, ...rows.map(line))) : null);
   }
 }
@@ -746,6 +793,7 @@ const TABS = [["list", "List"], ["map", "Map"], ["sentence", "Sentence"]];
 
 const explore = (root, run, source) => {
   const state = new ViewState();
+  if (run.decides !== null) root.classList.add(`decides${run.decides}`);
   const pane = (name, label) => el(`section.pane.${name}`, { "aria-label": label });
   const [list, map, sentence] = [pane("list", "Groups and sentences"), pane("map", "Every answer"), pane("sentence", "Sentence")];
   const tabs = el("div.pane-tabs", { role: "group", "aria-label": "Panes" }, ...TABS.map(([tab, name]) => el("button", { type: "button", "data-tab": tab, onclick: () => state.set({ tab }) }, name)));
