@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clinometer.cli.limits import exceeded, uncovered
+from clinometer.cli.limits import check_measured, exceeded, uncovered
 from clinometer.errors import SettingsError
 from clinometer.measure import read_preferences
 from clinometer.measure.risk import decompose_grid
@@ -60,3 +60,11 @@ def test_coverage_can_be_demanded() -> None:
     assert uncovered("m", counts, None) == []
     assert uncovered("m", counts, 0.7) == []
     assert "70.0% of the cells" in uncovered("m", counts, 0.75)[0]
+
+
+@pytest.mark.parametrize("how", [{"relative": True}, {"sampled": True}])
+def test_limits_on_numbers_that_will_not_be_known_are_refused(how: dict[str, bool]) -> None:
+    asked = {"relative": False, "sampled": False, **how}
+    check_measured([("R", 0.4), ("other", 0.5)], **asked)
+    with pytest.raises(SettingsError, match="R_between"):
+        check_measured([("R_between", 0.1)], **asked)

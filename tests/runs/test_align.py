@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,3 +120,19 @@ def test_different_resampling_units_are_reported() -> None:
     clustered = replace(b, record=b.record.model_copy(update={"settings": settings}))
     note = resampling_note([("a", a), ("b", clustered)])
     assert "contexts for a, clusters of contexts by predicate for b" in note
+
+
+def test_scores_are_compared_on_one_scale_whoever_got_the_ends() -> None:
+    """A run without a 1 and a 5 differs from one with them as if it had listed them."""
+    rng = np.random.default_rng(0)
+    whole = rng.dirichlet([1, 2, 3, 2, 1], (3, 20))
+    part = np.zeros((3, 20, 5))
+    part[..., 1:4] = rng.dirichlet([1, 1, 1], (3, 20))
+    scale: Any = {"reference": "group-mean", "criterion": "points"}
+    five = labelled(whole, categories=("1", "2", "3", "4", "5"), **scale)
+    full = labelled(part, categories=("1", "2", "3", "4", "5"), **scale)
+    three = labelled(part[..., 1:4], categories=("2", "3", "4"), **scale)
+    found, expected = (compare_preferences([five, one]).overall for one in (three, full))
+    assert [d.value for d in found] == pytest.approx([d.value for d in expected], abs=1e-12)
+    with pytest.raises(RunError, match="categories"):
+        compare_preferences([five, labelled(whole, **{"reference": "group-mean"})])

@@ -79,6 +79,17 @@ def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[s
     return found
 
 
+def check_measured(limits: list[tuple[str, float]], *, relative: bool, sampled: bool) -> None:
+    """Raise for a limit on a number that the audit will not give, before anything is paid."""
+    for name, _ in limits:
+        if name in ("R_shared", "R_between") and (relative or sampled):
+            why = "replies are sampled" if sampled else "groups are compared with their mean"
+            raise SettingsError(
+                f"--fail-above: expected R, R_bias, R_volatility or other, found {name}, which is "
+                f"not known where {why}"
+            )
+
+
 def exceeded(
     label: str, report: RiskReport, limits: list[tuple[str, float]], fail_on: str
 ) -> list[str]:

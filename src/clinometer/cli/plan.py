@@ -12,7 +12,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.limits import FAIL_ABOVE, parse_limits
+from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
 from clinometer.cli.options import GROUPS, topic_of
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.display.numbers import counted, duration, percent
@@ -164,7 +164,11 @@ def plan_command(
         given = {} if price is None else {"price": f"{price:g}"}
         estimate["hosted"] = _hosted(names, chosen, contexts, cells, given)
     if protocol is not None:
-        parse_limits(fail_above, fail_on)
+        check_measured(
+            parse_limits(fail_above, fail_on),
+            relative=isinstance(chosen.reference, str),
+            sampled=settings.load.sampled is not None,
+        )
         if not names:
             raise SettingsError("--protocol: expected the models that will be audited, --model")
         Protocol.new(

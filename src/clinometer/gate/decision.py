@@ -410,6 +410,10 @@ def _notes(
     pair: Sequence[Run], names: Sequence[str], both: Compared, silence: Silence, share: float
 ) -> list[str]:
     notes, found = [], both.comparison
+    scales = {one.preferences.categories for one in pair}
+    if len(scales) > 1:
+        each = " and ".join(sorted(f"{scale[0]} … {scale[-1]}" for scale in scales))
+        notes.append(f"The runs hold other scores ({each}); both are compared on one scale.")
     if share < 1:
         notes.append(f"{percent(share)} of the baseline was compared.")
     if resampling := resampling_note(list(zip(names, pair, strict=True))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences, compare, read_preferences
 from clinometer.measure.comparison import OwnContexts, compare_unpaired
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.population import POPULATIONS
 from clinometer.statistics.arrays import FloatArray
 
@@ -82,6 +84,9 @@ def compare_preferences(
     """
     if align not in ALIGN:
         raise SettingsError(f"align: expected one of {', '.join(ALIGN)}, found {align!r}")
+    preferences = on_one_scale(preferences)
+    if weights_of is not None:
+        weights_of = on_one_scale([weights_of, *preferences])[0]
     first = preferences[0] if weights_of is None else weights_of
     groups = [g for g in first.groups if all(g in p.groups for p in preferences)]
     contexts = [c for c in first.contexts if all(c in p.contexts for p in preferences)]
@@ -156,6 +161,47 @@ def compare_preferences(
         draws=draws,
         **given,
         **how,
+    )
+
+
+def on_one_scale(preferences: Sequence[Preferences]) -> list[Preferences]:
+    """Scores on the union of their scales: a run in which nobody got a 1 or a 10 is on the same
+    scale as one in which somebody did. Others as they are."""
+    scales = [p.criterion.points if isinstance(p.criterion, Criterion) else () for p in preferences]
+    union = tuple(sorted(set().union(*scales)))
+    if not all(scales) or all(scale == union for scale in scales):
+        return list(preferences)
+    names = {
+        point: name
+        for p, scale in zip(preferences, scales, strict=True)
+        for point, name in zip(scale, p.categories, strict=True)
+    }
+    return [
+        p if scale == union else _on_scale(p, scale, union, tuple(names[at] for at in union))
+        for p, scale in zip(preferences, scales, strict=True)
+    ]
+
+
+def _on_scale(
+    p: Preferences, scale: Sequence[float], union: tuple[float, ...], names: tuple[str, ...]
+) -> Preferences:
+    """With the points that nobody got, each with no answer."""
+    at = [union.index(point) for point in scale]
+
+    def wider(values: FloatArray) -> FloatArray:
+        new = np.zeros((*values.shape[:-1], len(union)))
+        new[..., at] = values
+        return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, new)
+
+    reference = wider(p.reference) if isinstance(p.reference, np.ndarray) else p.reference
+    return replace(
+        p,
+        values=wider(p.values),
+        categories=names,
+        reference=reference,
+        criterion=Criterion("points", points=union),
+        low=None,
+        high=None,
     )
 
 
@@ -247,7 +293,8 @@ def only_contexts_differ(runs: Sequence[Run]) -> bool:
 
 
 def _check(first: Run, other: Run, name: str, align: Align) -> None:
-    if first.preferences.categories != other.preferences.categories:
+    categories = {p.categories for p in on_one_scale([first.preferences, other.preferences])}
+    if len(categories) > 1:
         raise RunError(
             f"compare: expected the categories {', '.join(first.preferences.categories)} of "
             f"{first.model}, found {', '.join(other.preferences.categories)} in {name}: nothing to "

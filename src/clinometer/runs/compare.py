@@ -27,7 +27,6 @@ from clinometer.runs.findings import (
     leaning_models,
     not_comparable,
     shift_finding,
-    swaps,
 )
 from clinometer.runs.nouns import context_noun, group_noun, noun_of
 from clinometer.runs.people import Shift, shifts, unit_of
@@ -138,7 +137,7 @@ def compared(
     if len(runs) > 2:
         lean = leaning_models(runs, comparison.models)
         first = () if lean is None else (lean,)
-        return Compared(comparison, (), (*first, *said, swaps(comparison)))
+        return Compared(comparison, (), (*first, *said))
     moved: list[Shift] = []
     if align != "groups":
         moved = shifts(*runs, level=comparison.level, clusters=how.get("clusters"))
@@ -153,8 +152,7 @@ def compared(
 
 
 def runs_findings(runs: Sequence[Run], names: Sequence[str]) -> tuple[Finding, ...]:
-    """What several runs show together: the headline, and of three or more which may replace which;
-    or why they cannot be compared."""
+    """What several runs show together, or why they cannot be compared."""
     values = [run.risks.R.value for run in runs]
     lean = leaning_models(runs, names)
     if lean is not None:
@@ -169,7 +167,7 @@ def runs_findings(runs: Sequence[Run], names: Sequence[str]) -> tuple[Finding, .
         said = compared(runs, names, level=runs[0].record.settings.level).findings
     except ClinometerError as error:
         return (not_comparable(names, values, f"that cannot be compared in pairs: {error}"),)
-    return (said[0], said[-1]) if len(runs) > 2 else said[:1]
+    return said[:1]
 
 
 def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparison]:

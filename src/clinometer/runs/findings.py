@@ -842,18 +842,6 @@ def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: 
     )
 
 
-def swaps(comparison: Comparison) -> Finding:
-    """Which model lowers R in the place of which, as far as that is clear; `who` has the first
-    pairs, the higher one first."""
-    better = []
-    for d in comparison.overall:
-        if d.measure == "R" and (sign := d.clear_sign(comparison.level)):
-            better.append((abs(d.corrected or 0.0), *((d.a, d.b) if sign > 0 else (d.b, d.a))))
-    better.sort(reverse=True)
-    who = tuple(name for _, *pair in better[:NAMED] for name in pair)
-    return Finding("swap", "clear" if better else "unclear", who, tally={"swaps": len(better)})
-
-
 def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
     measure = pairs[0].measure
     values = {r.model: r.value for r in comparison.ranks if r.measure == measure}

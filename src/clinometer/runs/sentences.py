@@ -7,7 +7,7 @@ below makes English of them: one for each kind, in the order in which a reader m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -546,19 +546,6 @@ def _shifts(f: Finding) -> str:
     return f"Measured from the mean, {a} gives {listed(said)} than {b}{others}."
 
 
-def _swap(f: Finding) -> str:
-    if not f.clear:
-        return "No model in the place of another clearly lowers R."
-    pairs = listed(f"{brief(low, 40)} in the place of {brief(high, 40)}" for high, low in _swaps(f))
-    rest = f.clear - len(_swaps(f))
-    others = f"; so would {rest} other swaps" if rest else "; no other swap clearly would"
-    return f"{capital(pairs)} would clearly lower R{others}."
-
-
-def _swaps(f: Finding) -> Sequence[tuple[str, str]]:
-    return list(zip(f.who[::2], f.who[1::2], strict=True))
-
-
 # --- The gate --------------------------------------------------------------------------------
 
 
@@ -606,6 +593,5 @@ TEMPLATES: dict[str, Callable[[Finding], str]] = {
     "difference": _difference,  # how far two models differ in a risk
     "groups": _groups,  # which groups differ between two models
     "shifts": _shifts,  # who gets more or less from one model than from another
-    "swap": _swap,  # which model may replace which
     "gated": _gated,  # what a gate decides by
 }
