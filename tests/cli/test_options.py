@@ -54,6 +54,17 @@ def test_the_options_are_found() -> None:
     assert {"import table --level", "audit --level", "view --port"} <= found
 
 
+def test_commands_and_options_stay_few_enough_to_be_looked_through() -> None:
+    options = {
+        " ".join(path): sum(p.param_type_name == "option" for p in command.params)
+        for path, command in every_command()
+    }
+    assert len(options) <= 36
+    assert sum(options.values()) <= 350
+    assert options["audit"] <= 30
+    assert options["plan"] <= 16
+
+
 @pytest.mark.parametrize(("path", "parameter", "kind", "needed"), OPTIONS, ids=IDS)
 def test_a_number_out_of_range_is_one_line(
     clinometer: Clinometer,

@@ -98,7 +98,7 @@ def version_findings(
     turned: dict[str, pd.DataFrame] = {}
     for (first, base), *others in families:
         for name, run in others:
-            found = compare(run, base, level=1 - (1 - level) / versions)
+            change = compare(run, base, level=1 - (1 - level) / versions)
             rows += [
                 {
                     "pair": f"{name} − {first}",
@@ -109,9 +109,9 @@ def version_findings(
                     "p": d.p,
                     "p_corrected": None if d.p is None else min(1.0, versions * d.p),
                 }
-                for d in found.overall
+                for d in change.overall
             ]
-            turned[name] = leaning_changes(base, run, found)
+            turned[name] = leaning_changes(base, run, change)
     changes = pd.DataFrame(rows)
     corrected = f"Intervals are corrected for {versions} comparisons." if versions > 1 else ""
     plane = pd.DataFrame(risk_rows(runs, names))

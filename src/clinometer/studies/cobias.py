@@ -93,9 +93,9 @@ def temperature_study(
     )
 
 
-def _ends(name: str, found: Estimate) -> dict[str, float | None]:
+def _ends(name: str, estimate: Estimate) -> dict[str, float | None]:
     """An estimate as columns of a table."""
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def _row(values: Mapping[str, object], counts: Mapping[str, int]) -> pd.DataFrame:

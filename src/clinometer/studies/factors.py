@@ -102,17 +102,17 @@ def factor_study(
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
     frame = builtin_factors() if table is None else table
     groups = list(run.risks.groups)
-    known = frame.reindex(groups)
+    figures = frame.reindex(groups)
     columns = [c for c in (FACTORS if table is None else frame.columns) if c != WEIGHT]
-    factors = {c: known[c].to_numpy(dtype=float) for c in columns}
+    factors = {c: figures[c].to_numpy(dtype=float) for c in columns}
     without = tuple(
-        g for g, row in zip(groups, known[columns].isna().all(axis=1), strict=True) if row
+        g for g, row in zip(groups, figures[columns].isna().all(axis=1), strict=True) if row
     )
     if len(without) == len(groups):
         raise TableError("factors: the table has no figure for any group of this run")
-    use_weights = employed and WEIGHT in known.columns
+    use_weights = employed and WEIGHT in figures.columns
     options: dict[str, Any] = {
-        "weights": known[WEIGHT].to_numpy(dtype=float) if use_weights else None,
+        "weights": figures[WEIGHT].to_numpy(dtype=float) if use_weights else None,
         "y_se": standard_errors(run, measure) if errors else None,
         "rows": groups,
     }
@@ -182,10 +182,10 @@ def factor_figures(
 ) -> tuple[list[Figure], list[str]]:
     """A chart of y, a number of each group, against each factor, and why others are not drawn; a
     slope whose p is above `largest_p` is a line of text."""
-    known = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
+    values = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
     figures: list[Figure] = []
     notes: list[str] = []
-    for name in (c for c in (FACTORS if table is None else known.columns) if c != WEIGHT):
+    for name in (c for c in (FACTORS if table is None else values.columns) if c != WEIGHT):
         shown = FACTOR_NAMES.get(name, name)
         source = ""
         if table is None:
@@ -193,10 +193,10 @@ def factor_figures(
         try:
             figure = factor_figure(
                 y,
-                known[name].to_numpy(dtype=float),
+                values[name].to_numpy(dtype=float),
                 factor=name,
                 groups=run.risks.groups,
-                weights=known[WEIGHT].to_numpy(dtype=float) if weighted else None,
+                weights=values[WEIGHT].to_numpy(dtype=float) if weighted else None,
                 y_se=y_se,
                 measure=measure,
                 basis=basis(run),
@@ -282,15 +282,17 @@ def _per_million(path: Path, words: Iterable[str]) -> list[float]:
 def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
     """From the intervals of the groups, taken as two normal quantiles wide; None where a group
     has none, or one of width 0, which says that nothing was seen to vary, not that it is known."""
-    found = run.risks.intervals
-    if found is None:
+    intervals = run.risks.intervals
+    if intervals is None:
         return None
-    bounds = getattr(found, measure)
+    bounds = getattr(intervals, measure)
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
     if not np.isfinite(width).all() or (width <= 0).any():
         return None
     from scipy.special import ndtri
 
     return (
-        width / (2 * float(ndtri(0.5 + found.level / 2))) if not math.isnan(found.level) else None
+        width / (2 * float(ndtri(0.5 + intervals.level / 2)))
+        if not math.isnan(intervals.level)
+        else None
     )

@@ -155,13 +155,15 @@ def planned_runs(
     raw = replace(settings, load=replace(settings.load, chat=False))
     audits = []
     for model, name, label in zip(models, names, _labels(names), strict=True):
-        one = PlannedRun(label, name, topic, contexts, raw, prefix + folder_name(name), role=role)
+        planned = PlannedRun(
+            label, name, topic, contexts, raw, prefix + folder_name(name), role=role
+        )
         if isinstance(model, ZooEntry):
             # A suite's own models may run no code unless they ship some.
             allow = tuple(a for a in raw.load.allow if a != "remote-code" or model.remote_code)
             own = replace(raw, load=replace(raw.load, allow=allow))
-            one = replace(one, label=model.name, settings=own, absent=model.absent)
-        audits.append(one)
+            planned = replace(planned, label=model.name, settings=own, absent=model.absent)
+        audits.append(planned)
     if settings.load.chat:
         audits += [
             replace(

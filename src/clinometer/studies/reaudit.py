@@ -34,16 +34,16 @@ HALVES = 100
 def plain_differences(table: ReplyTable) -> pd.DataFrame:
     """The mean absolute difference of each edit or group from the unedited text, as the authors
     take it: means of a cell's scores, one row per model, axis (or irrelevant edit) and context."""
-    found = []
+    differences = []
     for place, counts in table.counts.items():
         scores = {float(reply): n for reply, n in counts.items() if reply is not None}
         if scores:
             mean = sum(s * n for s, n in scores.items()) / sum(scores.values())
             axis = "placebo" if place.edit else "baseline" if place.baseline else place.axis
-            found.append(
+            differences.append(
                 (place.model, axis, place.edit or place.place.group, place.place.context, mean)
             )
-    frame = pd.DataFrame(found, columns=["model", "axis", "level", "context", "score"])
+    frame = pd.DataFrame(differences, columns=["model", "axis", "level", "context", "score"])
     base = frame[frame["axis"] == "baseline"].set_index(["model", "context"])["score"]
     if base.empty:
         raise SettingsError("study reaudit: expected rows of the unedited text, found none")
@@ -100,17 +100,17 @@ def _row(run: Run) -> dict[str, Any]:
         raise SettingsError(
             f"study reaudit: {run.model}: expected repeated replies in several contexts"
         )
-    found: dict[str, Any] = {"model": run.model, "axis": _axis(run)}
+    row: dict[str, Any] = {"model": run.model, "axis": _axis(run)}
     for name in ("lean", "swing", "dice"):
         e = getattr(split, name)
-        found |= {name: e.value, f"{name} low": e.low, f"{name} high": e.high}
+        row |= {name: e.value, f"{name} low": e.low, f"{name} high": e.high}
     for name, part in zip(("lean", "swing", "dice"), split.parts, strict=True):
-        found[f"{name} share"] = part / split.total if split.total > 0 else math.nan
-    found |= {"p": split.p, "another group": split.move}
+        row[f"{name} share"] = part / split.total if split.total > 0 else math.nan
+    row |= {"p": split.p, "another group": split.move}
     if placebo is not None:
         ends = {"ratio": placebo.ratio, "ratio low": placebo.low, "ratio high": placebo.high}
-        found |= {"irrelevant edit": placebo.edit, **ends}
-    return found
+        row |= {"irrelevant edit": placebo.edit, **ends}
+    return row
 
 
 def _named(clear: pd.DataFrame) -> str:
@@ -134,8 +134,8 @@ def _rankings(runs: Sequence[Run]) -> tuple[HalfSplit, float | None]:
     contexts = [run.preferences.contexts for run in runs]
     common = [c for c in contexts[0] if all(c in other for other in contexts)]
     chosen = [
-        one.only(np.array([names.index(c) for c in common]))
-        for one, names in zip(cells, contexts, strict=True)
+        moments.only(np.array([names.index(c) for c in common]))
+        for moments, names in zip(cells, contexts, strict=True)
     ]
     return half_split(chosen, halves=HALVES), generalisability(chosen)
 

@@ -101,12 +101,12 @@ def _weights(p: Preferences) -> Iterator[Choice]:
         even = replace(p, group_weights=np.ones(len(p.groups)))
         yield _row("group weights", "uniform", even)
     employed = builtin_factors()[WEIGHT].reindex(list(p.groups)).to_numpy(dtype=float)
-    known = np.isfinite(employed)
-    weights = np.where(known, employed, 0.0)
-    if known.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
+    has_figure = np.isfinite(employed)
+    weights = np.where(has_figure, employed, 0.0)
+    if has_figure.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
         weighted = replace(p, group_weights=weights)
-        lacking = f"; {(~known).sum()} of {len(p.groups)} groups have no figure"
-        note = SOURCES[WEIGHT] + ("" if known.all() else lacking)
+        lacking = f"; {(~has_figure).sum()} of {len(p.groups)} groups have no figure"
+        note = SOURCES[WEIGHT] + ("" if has_figure.all() else lacking)
         yield _row("group weights", "employment", weighted, note=note)
 
 
@@ -124,11 +124,11 @@ def _words(run: Run, *, seed: int) -> Iterator[Choice]:
         except ModelError as error:
             yield Choice("words", name, None, None, None, str(error).split(": ", 1)[-1])
     halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
-    found = recounted(run, [*counts, *halves])
-    for name, p in zip(names, found, strict=False):
+    measured = recounted(run, [*counts, *halves])
+    for name, p in zip(names, measured, strict=False):
         yield _row("words", name, p)
     ordered = sorted(
-        (_row("words", "", p) for p in found[len(names) :]),
+        (_row("words", "", p) for p in measured[len(names) :]),
         key=lambda row: row.R_volatility or 0.0,
     )
     for row, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
@@ -198,8 +198,8 @@ def _criteria(p: Preferences) -> Iterator[Choice]:
         option = "raw equations" if mine.normalize else "from 0 to 1"
         yield row("scale", option, raw, same=bool(np.allclose(scale(p.grid.reference), 1.0)))
     for norm in NORMS:
-        if (one := replace(paper, norm=norm, normalize=mine.normalize)) != mine:
-            yield row("criterion", f"k = {norm:g}", one, same=ratio)
+        if (other := replace(paper, norm=norm, normalize=mine.normalize)) != mine:
+            yield row("criterion", f"k = {norm:g}", other, same=ratio)
     if mine.name != "share":
         yield row("criterion", "share of answers", Criterion("share"), same=False)
     s = replace(paper, normalize=mine.normalize).stereotypes(p.values, p.grid.reference)
@@ -240,6 +240,6 @@ def _coverage(p: Preferences) -> Iterator[Choice]:
 
 
 def _corrected(p: Preferences) -> Choice:
-    found = p.estimate()
-    values = (found.R.value, found.R_bias.value, found.R_volatility.value)
+    corrected = p.estimate()
+    values = (corrected.R.value, corrected.R_bias.value, corrected.R_volatility.value)
     return Choice("estimator", "corrected for few contexts", *values)

@@ -134,12 +134,12 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
 
 def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
     x = np.log10([size for _, _, size in members])
-    found = joint([run for _, run, _ in members], seed=seed)
+    risks = joint([run for _, run, _ in members], seed=seed)
     rows = []
     for i, measure in enumerate(MEASURES):
-        value = float(slope(x, found.values[:, i]))
-        low, high = found.interval(value, slope(x, found.draws[:, :, i]), level=_LEVEL)
-        wide = over_models(x, found.values[:, i], level=_LEVEL)
+        value = float(slope(x, risks.values[:, i]))
+        low, high = risks.interval(value, slope(x, risks.draws[:, :, i]), level=_LEVEL)
+        wide = over_models(x, risks.values[:, i], level=_LEVEL)
         rows.append(
             {
                 "family": family,
@@ -150,7 +150,7 @@ def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> l
                 "over_models_low": wide[0] if wide else None,
                 "over_models_high": wide[1] if wide else None,
                 "models": len(members),
-                "n_eff": found.n_eff,
+                "n_eff": risks.n_eff,
             }
         )
     return rows

@@ -151,8 +151,8 @@ def _classifier(model: str, device: str) -> Callable[[Path, list[str]], list[flo
                 picture = image.convert("RGB")
         except OSError as error:
             raise ModelError(f"image {str(file)!r}: cannot be read: {error}") from error
-        found = pipe(picture, candidate_labels=texts, hypothesis_template="{}")
-        scores = {row["label"]: float(row["score"]) for row in found}
+        answers = pipe(picture, candidate_labels=texts, hypothesis_template="{}")
+        scores = {row["label"]: float(row["score"]) for row in answers}
         total = sum(scores.values())
         return [scores[t] / total for t in texts]
 
