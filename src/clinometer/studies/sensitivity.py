@@ -240,6 +240,6 @@ def _coverage(p: Preferences) -> Iterator[Choice]:
 
 
 def _corrected(p: Preferences) -> Choice:
-    corrected = p.estimate()
-    values = (corrected.R.value, corrected.R_bias.value, corrected.R_volatility.value)
-    return Choice("estimator", "corrected for few contexts", *values)
+    shown = p.estimate()
+    values = (shown.R.value, shown.R_bias.value, shown.R_volatility.value)
+    return Choice("estimator", "middle of the bracket, as shown", *values)
