@@ -27,8 +27,8 @@ from clinometer.reliability import (
     read_variants,
 )
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
-from clinometer.reliability.people import read_ratings
-from clinometer.reliability.people.truth import random_control, truth_test
+from clinometer.reliability.people import ScoreTable, read_ratings, validate
+from clinometer.reliability.people.validation import random_control
 from clinometer.reliability.variants import VariantSettings
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=160)
     parser.add_argument("--rest", action="store_true")
     parser.add_argument("--versions", type=int, default=40)
-    parser.add_argument("--filler", default=None)
+    parser.add_argument("--filler", default=VariantSettings.filler)
     parser.add_argument("--model", action="append")
     given = parser.parse_args()
     models = given.model or ["pocket:bert", "pocket:gpt2-l"]
@@ -59,7 +59,6 @@ def main() -> None:
     settings = BenchmarkSettings(
         variants=VariantSettings(n=given.versions, filler=given.filler),
         scoring=ReliabilitySettings(versions=given.versions),
-        fix=0,
     )
     theirs = read_variants(given.data / "variants_cobias.jsonl.gz")
     published = VariantSet({s.id: theirs.of(s) for s in statements}, "authors")
@@ -71,15 +70,14 @@ def main() -> None:
         )
         runs[name] = found.run
     controls = {name: random_control(run) for name, run in runs.items()}
-    found_truth = truth_test(
-        read_ratings(given.data / "validation_ratings.csv"), runs, controls=controls, high="missing"
-    )
-    print(f"{found_truth.statements} statements, {', '.join(models)}")
+    ratings = read_ratings(given.data / "validation_ratings.csv")
+    result = validate(ratings, ScoreTable.of_runs(runs, controls), high="enough")
+    print(f"{result.statements} statements, {', '.join(models)}")
     print("| | rho | given length | ours ahead by |\n|---|---|---|---|")
-    for row in found_truth.rows:
+    for row in result.rows:
         print(f"| {row.name} | {shown(row.rho)} | {shown(row.given_length)} | {shown(row.ahead)} |")
-    for note in found_truth.notes:
-        print(note)
+    for finding in result.findings:
+        print(finding.text)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from clinometer.models import open_model
 from clinometer.reliability import load_statements, read_variants
+from clinometer.reliability.check import FUNCTION_WORDS
 from clinometer.reliability.parsing import parse
 from clinometer.reliability.statement import Blanks, Refused
-from clinometer.reliability.variants.fillers import FUNCTION_WORDS
 from clinometer.reliability.variants.make import accept_version
 from clinometer.statistics.arrays import FloatArray
 

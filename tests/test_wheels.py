@@ -140,10 +140,10 @@ def test_without_extras_every_command_works_or_says_what_to_install(
          install_command("PIL")),
         (["reliability", "audit", "statements.csv", "--out", "audited"], mining),
         (["reliability", "audit", "statements.csv", "--out", "read", "--until", "statements"], ""),
-        (["reliability", "audit", "hf:some/dataset", "--out", "fetched"], models),
         (["reliability", "score", "statements.csv", *scored], models),
         (["reliability", "validate", "ratings.csv"], ""),
-        (["reliability", "validate", "ratings.csv", "scores.csv"], install_command("statsmodels")),
+        (["reliability", "validate", "ratings.csv", "scores.csv", "--high", "enough"],
+         install_command("statsmodels")),
     ]  # fmt: skip
     assert {_name(command) for command, _ in walk} == set(_commands())
     bare = environment()

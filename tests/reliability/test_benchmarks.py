@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.errors import InputError, SettingsError, TableError
-from clinometer.reliability import benchmarks as hub
+from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import load_statements, merge, read_variants
 
 PUBLISHED = [
@@ -160,41 +159,12 @@ def test_other_invalid_input_is_refused(tmp_path: Path) -> None:
     assert read_variants(versions).versions == {"1": ("a b", "")}
 
 
-def test_a_hub_dataset_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path
-) -> None:
-    """The folder that the hub's client would fetch, in the hub's own shape of StereoSet."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    original = json.loads((shared_data / "benchmarks/stereoset/dev_rebuilt.json").read_text())
-    labels = ("anti-stereotype", "stereotype", "unrelated")
-    for task, items in original["data"].items():
-        rows = [
-            {
-                **{k: item[k] for k in ("id", "target", "bias_type", "context")},
-                "sentences": {
-                    "sentence": [s["sentence"] for s in item["sentences"]],
-                    "gold_label": [labels.index(s["gold_label"]) for s in item["sentences"]],
-                },
-            }
-            for item in items[:20]
-        ]
-        folder = tmp_path / task
-        folder.mkdir()
-        pq.write_table(pa.Table.from_pylist(rows), folder / "validation.parquet")
-    monkeypatch.setattr(hub, "fetch_dataset", lambda name: tmp_path)
-    found = load_statements("hf:McGill-NLP/stereoset#intra")
-    expected = load_statements(shared_data / "benchmarks/stereoset/dev_rebuilt.json")[:20]
-    assert found == expected
-    with pytest.raises(TableError, match="#PART"):
-        load_statements("hf:McGill-NLP/stereoset")
-
-
-def test_an_unreachable_hub_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "hub_reachable", lambda: False)
-    with pytest.raises(InputError, match="not in the local cache"):
-        load_statements("hf:nobody/nothing")
+def test_a_column_of_ids_keeps_its_values_under_any_name(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("Item_ID,sentence\n007,Women sing.\nx9,Men sing.\n")
+    assert [s.id for s in load_statements(table)] == ["007", "x9"]
+    table.write_text("pair_id,set_id,sentence\n1,a,Women sing.\n1,b,Men sing.\n")
+    assert [s.id for s in load_statements(table)] == ["0", "1"]  # which one is not clear
 
 
 def test_ids_of_several_files_stay_apart(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 from tests.command import Clinometer
+from tests.present import present
 
 import clinometer as cm
 from clinometer.errors import SettingsError
@@ -17,7 +18,7 @@ from clinometer.reliability.score import cobias
 from clinometer.reliability.statement import Blanks
 
 SENTENCE = "The women at the office are arrogant."
-CHECK = ("reliability", "check", SENTENCE, "--set", "filler=pocket:bert")
+CHECK = ("reliability", "check", SENTENCE, "--set", "filler=phrases:pocket:gpt2-s")
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs/check.schema.json").read_text(encoding="utf-8")
 )
@@ -41,10 +42,11 @@ def test_the_example_sentence_is_checked(checked: cm.Check) -> None:
         "Arrogant on what occasion?",
     ]
     assert checked.questions == [b.question for b in checked.blanks]
-    assert "Not validated" in checked.standing
+    assert checked.standing.kind == "not validated"
     assert checked.cv is not None
-    assert checked.cobias == pytest.approx(float(cobias(checked.cv)))
-    assert checked.stability == pytest.approx(1 - float(cobias(checked.cv)))
+    score = present(checked.cobias)
+    assert score.value == pytest.approx(float(cobias(checked.cv)))
+    assert present(score.low) <= score.value <= present(score.high)
     assert len(checked.versions) == 5
 
 
@@ -76,7 +78,7 @@ def test_an_edit_is_shown_before_and_after(clinometer: Clinometer) -> None:
     assert done.status == 0, done.err
     found = json.loads(done.out)
     assert [found[one]["sentence"] for one in ("before", "after")] == [SENTENCE, edit]
-    assert found["change"] in ("clearly more stable", "clearly less stable", "no clear change")
+    assert found["change"] in ("clearly higher COBIAS", "clearly lower COBIAS", "no clear change")
     done = clinometer(*command)
     assert f"The edit: {found['change']}." in done.out
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from clinometer.reliability.score import (
     SamplingDistribution,
     cobias,
     context_variance,
+    highest_first,
     length_adjusted,
     mean_estimate,
     model_spread,
@@ -27,7 +29,9 @@ from clinometer.reliability.score import (
     split_half,
     stability,
 )
+from clinometer.statistics.agreement import cronbach_alpha
 from clinometer.statistics.arrays import FloatArray
+from clinometer.studies.cobias import TEMPERATURES
 
 
 def published(folder: Path, model: str) -> list[dict[str, Any]]:
@@ -44,6 +48,39 @@ def test_published_values_are_reproduced(shared_data: Path, model: str, n: int) 
     cv = context_variance(tau, versions)
     assert np.abs(cv - [r["context_variance"] for r in rows]).max() < 1e-9
     assert np.abs(cobias(cv) - [r["cobias"] for r in rows]).max() < 1e-9
+
+
+def test_the_scores_of_the_paper_are_reproduced(shared_data: Path) -> None:
+    """At temperature 1.2: three large models, forty versions, the code of February 2024."""
+    folder = shared_data / "cobias" / "paper"
+    with gzip.open(folder / "published_large_1.2.jsonl.gz", "rt") as stream:
+        rows = [json.loads(line) for line in stream]
+    table = pd.read_csv(folder / "temperatures.csv", dtype={"id": str})
+    published = table[table["temperature"] == 1.2].set_index("id")
+    tau = np.array([r["original"] for r in rows])  # [195, 3]
+    versions = np.array([r["variants"] for r in rows])  # [195, 40, 3]
+    assert (tau.shape, versions.shape) == ((195, 3), (195, 40, 3))
+    cv = context_variance(tau.mean(axis=1), versions.mean(axis=2))
+    theirs = published.loc[[r["id"] for r in rows]]
+    assert np.abs(cv - theirs["context_variance"]).max() < 1e-9
+    assert np.abs(cobias(cv) - theirs["cobias"]).max() < 1e-9
+
+
+def test_alpha_of_the_ten_published_temperatures(shared_data: Path) -> None:
+    """The paper's figure, 0.955 (0.945 to 0.965), over 1.10 to 1.40; four of ten give less."""
+    table = pd.read_csv(shared_data / "cobias" / "paper" / "temperatures.csv", dtype={"id": str})
+    scores = table.pivot(index="id", columns="temperature", values="cobias").dropna()
+    assert tuple(scores.columns) == TEMPERATURES
+    found = cronbach_alpha(scores.to_numpy())
+    shown = [round(present(x), 3) for x in (found.value, found.low, found.high)]
+    assert shown == [0.956, 0.945, 0.965]
+    four = cronbach_alpha(scores[[1.1, 1.2, 1.29, 1.38]].to_numpy())
+    assert round(four.value, 3) == 0.887
+
+
+def test_the_highest_score_is_first_at_equal_length() -> None:
+    assert highest_first(np.array([0.1, np.nan, 0.9])).tolist()[::2] == [2.0, 1.0]
+    assert np.isnan(highest_first(np.array([0.1, np.nan, 0.9]))[1])
 
 
 def test_by_hand() -> None:

@@ -145,13 +145,8 @@ def test_a_finished_run_loads_no_model(
     loaded = ReliabilityRun.load(run.path or "")
     assert loaded.statements.equals(run.statements)
     assert loaded.versions.equals(run.versions)
-    with pytest.raises(RunError, match="other settings: masking"):
-        cm.score_reliability(
-            STATEMENTS,
-            VERSIONS,
-            out=run.path,
-            settings=ReliabilitySettings(masking="original"),
-        )
+    with pytest.raises(RunError, match="other settings: "):
+        cm.score_reliability(STATEMENTS, VERSIONS, out=run.path, reading="released")
     with pytest.raises(RunError, match="scores of another set of statements"):
         cm.score_reliability(["Cats purr."], {"Cats purr.": ["Old cats purr."]}, out=run.path)
 
@@ -238,11 +233,10 @@ def test_choices_that_change_a_score() -> None:
     found = {}
     choices: dict[str, dict[str, Any]] = {
         "equation": {},
-        "original": {"masking": "original"},
         "token": {"normalise": "token"},
         "figure": {"reading": "figure"},
+        "paper": {"reading": "paper"},
         "released": {"reading": "released"},
-        "once": {"duplicates": "once"},
         "one": {"versions": 1},
     }
     for name, settings in choices.items():
@@ -251,20 +245,45 @@ def test_choices_that_change_a_score() -> None:
         found[name] = dict(table.iloc[0])
     tau = {name: row["tau"] for name, row in found.items()}
     # Which versions are asked leaves tau alone, up to the rounding of another batch.
-    assert [tau["once"], tau["one"]] == pytest.approx([tau["equation"]] * 2, rel=5e-6)
-    others = [tau[n] for n in ("equation", "original", "token", "figure", "released")]
+    assert tau["one"] == pytest.approx(tau["equation"], rel=5e-6)
+    others = [tau[n] for n in ("equation", "token", "figure", "paper", "released")]
     assert np.diff(sorted(others)).min() > 1e-3
-    assert abs(found["once"]["cv"] - found["equation"]["cv"]) > 1e-3
-    assert [found[n]["scored"] for n in ("equation", "once", "one")] == [3, 2, 1]
+    assert [found[n]["scored"] for n in ("equation", "one")] == [3, 1]
+
+
+@pytest.mark.parametrize("reading", ["figure", "paper"])
+def test_a_reading_is_the_loop_that_the_authors_describe(reading: str) -> None:
+    """One token hidden at a time. figure: target terms masked, summed (Figure 5). paper: their code
+    of February 2024, which leaves the target and the first and last context token out."""
+    import torch
+
+    bert: Any = open_model("pocket:bert")
+    text, target = "The women at the office are unfathomably arrogant.", "women"
+    tokenizer, network = bert.tokenizer, bert.model
+    ids = tokenizer(text)["input_ids"]
+    term = set(tokenizer(target, add_special_tokens=False)["input_ids"])
+    own = [i for i, t in enumerate(ids) if t not in {*tokenizer.all_special_ids, *term}]
+    places = own if reading == "figure" else own[1:-1]
+    total = 0.0
+    for place in places:
+        row = [
+            tokenizer.mask_token_id if i == place or (reading == "figure" and t in term) else t
+            for i, t in enumerate(ids)
+        ]
+        with torch.inference_mode():
+            logits = network(torch.tensor([row])).logits[0, place]
+        total += float(logits.log_softmax(-1)[ids[place]])
+    tau = abs(total) / (1 if reading == "figure" else len(places))
+    statement = Statement("1", text, (target,))
+    run = cm.score_reliability([statement], {"1": [text]}, reading=reading)
+    assert run.statements["tau"][0] == pytest.approx(tau, rel=1e-5)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"reading": "paper"},
-        {"masking": "all"},
+        {"reading": "theirs"},
         {"normalise": "letter"},
-        {"duplicates": "twice"},
         {"versions": 0},
         {"level": 1.0},
         {"seed": -1},

@@ -79,9 +79,11 @@ LEANS = pd.DataFrame(
 )
 SHARES = pd.concat([LEANS.assign(category=c, share=0.5) for c in TWO])
 SPREAD = pd.concat([LEANS.assign(number=i, ink="#111111", share=i / 3) for i in (1, 2)])
-STABLE = pd.DataFrame(
-    {"text": HOSTILE, "stability": rng.random(8), "low": [0.1, None] * 4, "high": [0.9, None] * 4}
-)
+ENDS = {"cobias_low": [0.1, None] * 4, "cobias_high": [0.9, None] * 4}
+LOWEST = pd.DataFrame({"text": HOSTILE, "cobias": rng.random(8), **ENDS})
+DIFFERING = pd.DataFrame({"annotator": HOSTILE, "majority": ["no", "yes"] * 4, "disagreements": 3})
+GROWING = pd.DataFrame({"n": [2, 3, 4], "dissimilarity": [0.1, 0.2, 0.2]})
+GROWING = GROWING.assign(dissimilarity_low=0.05, dissimilarity_high=0.3)
 PARTS = pd.DataFrame(
     [
         (name, panel, 0.4, low, 0.6, True, "0.40 points")
@@ -114,7 +116,9 @@ ALL: dict[str, Callable[[int], Any]] = {
         PARTS.assign(chance_low=0.2, chance_high=0.5, pale=True), panels=PANELS, width=w
     ),
     "risks": lambda w: charts.risks(RISKS, width=w),
-    "stability": lambda w: charts.stability(STABLE, width=w),
+    "cobias": lambda w: charts.cobias(LOWEST, width=w),
+    "disagreements": lambda w: charts.disagreements(DIFFERING, width=w),
+    "growing_dissimilarity": lambda w: charts.growing_dissimilarity(GROWING, width=w),
     "density": lambda w: charts.density(
         CURVES,
         categories=TWO,

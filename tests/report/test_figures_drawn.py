@@ -276,9 +276,14 @@ def test_a_lean_is_filled_where_it_is_clear_and_dice_have_their_own_axis() -> No
 
 def test_the_axis_of_statements_ends_where_they_end() -> None:
     table = pd.DataFrame(
-        {"text": ["a", "b"], "stability": [0.17, 0.29], "low": [0.15, 0.24], "high": [0.19, 0.35]}
+        {
+            "text": ["a", "b"],
+            "cobias": [0.17, 0.29],
+            "cobias_low": [0.15, 0.24],
+            "cobias_high": [0.19, 0.35],
+        }
     )
-    figure = Figure("x", "t", "c", "a", draw=lambda width: charts.stability(table, width=width))
+    figure = Figure("x", "t", "c", "a", draw=lambda width: charts.cobias(table, width=width))
     found = marks(figure)
     ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"\d\.\d", m.text)}
     assert (min(ticks.values()), max(ticks.values())) == (0.1, 0.4)

@@ -43,6 +43,7 @@ def test_repeated_variants_lower_the_curve() -> None:
         most=30,
     )
     curve, late = (table.frame for table in found.tables)
+    assert found.figures[0].svg().startswith("<svg")
     assert (late["statements"][0], late["left_out"][0]) == (4, 1)
     assert late["late_change_high"][0] < 0
     assert curve["n"].tolist() == list(range(2, 31))

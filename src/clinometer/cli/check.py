@@ -14,16 +14,18 @@ from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.cli.printing import sentence as sentence_of_results
 from clinometer.display.numbers import between, risk
 from clinometer.reliability.check import Check, check
-from clinometer.reliability.run import edit_verdict
+from clinometer.reliability.findings import edit_finding
 from clinometer.reliability.variants import VariantSettings
+from clinometer.statistics.estimate import Estimate
 
 #: What --set may change.
 KEYS = ("filler", "temperature", "seed", "device")
 #: Questions that one person can be asked at a time.
 _ASKED = 3
 _MEANING = (
-    "A low stability says that added context changes what the scoring models make of the sentence. "
-    "The COBIAS paper reads this as missing context; whether people agree is an open question."
+    "Higher COBIAS is more reliable: so the paper's Table 2 and people's judgements read it "
+    "(docs/reliability.md). Only large models, with versions by a large model, have been shown to "
+    "agree with people."
 )
 
 
@@ -42,19 +44,10 @@ def check_command(
     score_with: Annotated[
         list[str] | None, opt("A scoring model; may be repeated.", unset="pocket:bert")
     ] = None,
-    n: Annotated[
-        int | None,
-        opt(
-            "Number of versions.",
-            "-n",
-            "--versions",
-            allowed=ranges.COUNT,
-            unset="12, down to 4 for long sentences",
-        ),
-    ] = None,
+    n: Annotated[int, opt("Number of versions.", "-n", "--versions", allowed=ranges.COUNT)] = 12,
     values: Annotated[list[str] | None, set_option(VariantSettings, *KEYS)] = None,
     fail_below: Annotated[
-        float | None, opt("Exit with status 1 if the stability is lower.", allowed=ranges.SHARE)
+        float | None, opt("Exit with status 1 if COBIAS is lower.", allowed=ranges.SHARE)
     ] = None,
     json_output: Annotated[
         bool, opt("Print one JSON object (docs/check.schema.json).", "--json")
@@ -62,8 +55,7 @@ def check_command(
 ) -> None:
     """Does a sentence need more context, and where? Suggests clarifying questions.
 
-    stability = 1 - COBIAS: 1 if context changes nothing for the scoring models. --edit shows what
-    another wording changes.
+    COBIAS as printed: higher is more reliable. --edit shows what another wording changes.
     """
     settings = set_settings(VariantSettings(), values, KEYS)
     asked: dict[str, Any] = {
@@ -79,7 +71,7 @@ def check_command(
     if edit is not None:
         kept = [t for t in target or () if t.casefold() in edit.casefold()]
         before, found = found, check(edit, targets=kept, **asked)
-        verdict = edit_verdict(before.estimate, found.estimate)
+        verdict = edit_finding(before.cobias, found.cobias).text
     if json_output and edit is not None:
         shown = {"before": before.to_dict(), "after": found.to_dict(), "change": verdict}
         print_json(shown)
@@ -90,17 +82,20 @@ def check_command(
             _print_edit(before, found, verdict)
         _print(found)
     if fail_below is not None:
-        fail(below("stability", found.estimate, fail_below, "high"))
+        fail(below("COBIAS", found.cobias, fail_below, "high"))
 
 
 def _print_edit(before: Check, after: Check, verdict: str) -> None:
-    """Both wordings with their stability; then whether they differ."""
-    table = TerminalTable().add_text("").add_numbers("stability", "interval").add_text("sentence")
+    """Both wordings with their COBIAS; then whether they differ."""
+    table = TerminalTable().add_text("").add_numbers("COBIAS", "interval").add_text("sentence")
     for name, one in (("before", before), ("after", after)):
-        ends = between(one.stability_low, one.stability_high)
-        table.add_row(name, risk(one.stability), ends, one.sentence)
+        table.add_row(name, *_numbers(one.cobias), one.sentence)
     table.print(console())
     sentence_of_results(f"The edit: {verdict}.")
+
+
+def _numbers(score: Estimate | None) -> tuple[str, str]:
+    return ("–", "") if score is None else (risk(score.value), between(score.low, score.high))
 
 
 def _print(found: Check) -> None:
@@ -109,13 +104,14 @@ def _print(found: Check) -> None:
     for blank in found.blanks:
         such = ", ".join(blank.suggestions()) or "nothing suits"
         out(f"{blank.question}  such as: {such}", indent="  ")
-    if found.stability is not None:
-        ends = between(found.stability_low, found.stability_high, to=" to ")
+    score = found.cobias
+    if score is not None:
+        ends = between(score.low, score.high, to=" to ")
         interval = f" (95 % interval {ends})" if ends else ""
         out(
-            f"stability {risk(found.stability)}{interval}, COBIAS {risk(found.cobias)}, "
+            f"COBIAS {risk(score.value)}{interval}, stability {risk(1 - score.value)}, "
             f"context variance {found.cv:.2f} over {len(found.versions)} versions"
         )
     out("Ask: " + " ".join(found.questions[:_ASKED]))
     out(_MEANING)
-    out(found.standing)
+    out(found.standing.text)

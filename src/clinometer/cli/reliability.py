@@ -26,13 +26,9 @@ from clinometer.reliability import (
     score_reliability,
 )
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
+from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
-from clinometer.reliability.run import reading_notes
-from clinometer.reliability.validation_status import (
-    read_validation,
-    scoring_models,
-    validation_status,
-)
+from clinometer.reliability.validation_status import read_validation, scoring_models
 from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
 from clinometer.settings import with_settings
@@ -49,7 +45,7 @@ StatementsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="STATEMENTS...",
-        help="Benchmark files, a csv or jsonl file with a column sentence, or hf:DATASET.",
+        help="Benchmark files, or a csv or jsonl file with a column sentence.",
     ),
 ]
 VariantsOption = Annotated[
@@ -83,16 +79,16 @@ _VALIDATION = Annotated[
 ]
 _FRESH = Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")]
 _FAIL_BELOW = Annotated[
-    float | None, opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE)
+    float | None, opt("Exit with status 1 if the mean COBIAS is lower.", allowed=ranges.SHARE)
 ]
 
 
-#: Least stable statements that are printed.
+#: Statements with the lowest COBIAS that are printed.
 _SHOWN = 5
 #: What --set may change.
 SCORE_KEYS = (
-    *("reading", "masking", "normalise", "special_tokens", "duplicates", "versions"),
-    *("keep_changed", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
+    *("reading", "normalise", "versions", "dissimilarity", "max_dissimilarity"),
+    *("level", "seed", "device"),
 )
 AUDIT_KEYS = (
     *("as_in_paper", "attempts", "retry_temperature", "parser", "filler", "temperature", "rounds"),
@@ -138,8 +134,6 @@ def audit_command(
     and to redo what depends on an edited file: statements that have changed are scored again and
     shown before and after. Benchmarks contain offensive sentences.
     """
-    from clinometer.reliability.run import data_card
-    from clinometer.report.export import write_files
     from clinometer.report.reliability import write_reliability_report
 
     settings = set_settings(BenchmarkSettings(), values, AUDIT_KEYS)
@@ -150,7 +144,9 @@ def audit_command(
             raise SettingsError(
                 "as_in_paper: expected with --writer, without filler and temperature"
             )
-        versions = replace(versions, temperature=PAPER_TEMPERATURE, filler=NO_FILLER)
+        versions = replace(
+            versions, as_in_paper=True, temperature=PAPER_TEMPERATURE, filler=NO_FILLER
+        )
     settings = replace(settings, points=points, variants=versions)
     statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
     names = [] if until is not None else _scoring_models(models)
@@ -177,7 +173,6 @@ def audit_command(
         frames["changes"] = audit.changes
     for name, frame in frames.items():
         write_frame(frame, out / f"{name}.csv")
-    write_files({out / "card.md": data_card(audit.run).encode()})
     write_reliability_report([audit.run], out / "report.html")
     if json_output:
         content = _run_json(audit.run)
@@ -188,11 +183,11 @@ def audit_command(
         _print_run(audit.run)
         edit = "edit the statements and rerun the command to see before and after"
         console().print(
-            f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}, card.md. "
+            f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}. "
             f"Next: open {out / 'report.html'}; {edit}",
             soft_wrap=True,
         )
-    _check_stability(audit.run, fail_below)
+    _check_cobias(audit.run, fail_below)
 
 
 def score_command(
@@ -215,8 +210,7 @@ def score_command(
 ) -> None:
     """Score how much plausible context changes each statement.
 
-    stability = 1 - COBIAS: 1 if context changes nothing. Rerun the same command to resume an
-    interrupted run.
+    COBIAS as printed: higher is more reliable. Rerun the same command to resume an interrupted run.
     """
     settings = set_settings(ReliabilitySettings(), values, SCORE_KEYS)
     settings = with_settings(settings, load_values(load))
@@ -243,7 +237,7 @@ def score_command(
         if run.path is not None:
             line = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
             console().print(line, soft_wrap=True)
-    _check_stability(run, fail_below)
+    _check_cobias(run, fail_below)
 
 
 def read_statements(
@@ -288,30 +282,51 @@ def _run_json(run: ReliabilityRun) -> dict[str, Any]:
     names = ("models", "settings", "summary", "length", "agreement", "counts", "sureness")
     record = run.record.to_dict()
     return {name: record[name] for name in names} | {
-        "standing": validation_status(run.record).to_dict(),
+        "findings": [f.to_dict() for f in run.findings],
         "statements": plain_records(run.statements),
     }
 
 
 def _print_run(run: ReliabilityRun) -> None:
-    """The means, the least stable statements, and what a reader must know."""
+    """The headline, the means, the lowest statements, and what a reader must know."""
     frame = run.statements
-    names = ", ".join(m.id for m in run.record.models)
-    table = TerminalTable(f"{len(frame)} statements, {names}")
+    headline, *others = run.findings
+    console().print(headline.text, markup=False, soft_wrap=True)
+    table = TerminalTable(f"{len(frame)} statements; higher COBIAS is more reliable")
     table.add_text("").add_numbers("mean", "interval")
     for name, mean in run.summary.items():
         if mean is not None:
             table.add_row(name, f"{mean.value:.3f}", between(mean.low, mean.high))
     table.print(console())
-    worst = frame[frame["stability"].notna()].sort_values("stability").head(_SHOWN)
-    if len(worst):
-        rows = TerminalTable("Least stable").add_text("id").add_numbers("stability")
-        rows.add_text("statement")
-        for row in worst.to_dict(orient="records"):
-            rows.add_row(row["id"], f"{row['stability']:.3f}", row["text"])
+    lowest = frame[frame["cobias"].notna()].sort_values("cobias").head(_SHOWN)
+    if len(lowest):
+        rows = TerminalTable("Lowest COBIAS").add_text("id")
+        rows.add_numbers("COBIAS", "rank", "at equal length").add_text("statement")
+        for row in lowest.to_dict(orient="records"):
+            ranks = (f"{row[c]:.0f}" for c in ("rank", "rank_length_adjusted"))
+            rows.add_row(row["id"], f"{row['cobias']:.3f}", *ranks, row["text"])
         rows.print(console())
-    for line in reading_notes(run.record):
-        console().print(line, soft_wrap=True)
+    dissimilar = "dissimilarity_pairwise" in frame
+    if len(lowest) and (dissimilar or frame["source"].nunique() > 1):
+        _print_benchmarks(benchmark_tables(frame)[0])
+    for finding in others:
+        console().print(finding.text, markup=False, soft_wrap=True)
+
+
+def _print_benchmarks(benchmarks: pd.DataFrame) -> None:
+    """Table 2 of the paper: both readings of its dissimilarity, where they were measured."""
+    headings = {
+        "dissimilarity_pairwise": "pairs of versions",
+        "dissimilarity_to_statement": "to the statement",
+    }
+    shown = {name: heading for name, heading in headings.items() if name in benchmarks}
+    title = "Benchmarks; dissimilarity among versions, and" if shown else "Benchmarks"
+    table = TerminalTable(f"{title} to their statement" if shown else title)
+    table.add_text("benchmark").add_numbers("scored", "COBIAS", "interval", *shown.values())
+    for row in benchmarks.to_dict(orient="records"):
+        score = risk(row["cobias"]), between(row["cobias_low"], row["cobias_high"])
+        table.add_row(row["source"], row["scored"], *score, *(risk(row[name]) for name in shown))
+    table.print(console())
 
 
 def _print_changes(changes: pd.DataFrame) -> None:
@@ -319,23 +334,23 @@ def _print_changes(changes: pd.DataFrame) -> None:
     if changes.empty:
         return
     table = TerminalTable(f"{counted(len(changes), 'statement')} changed since the last audit")
-    table.add_text("").add_numbers("stability").add_text("statement", "change")
+    table.add_text("").add_numbers("COBIAS").add_text("statement", "change")
     for row in changes.to_dict("records"):
-        table.add_row("before", risk(row["stability_before"]), row["before"], "")
-        table.add_row("after", risk(row["stability_after"]), row["after"], row["change"])
+        table.add_row("before", risk(row["cobias_before"]), row["before"], "")
+        table.add_row("after", risk(row["cobias_after"]), row["after"], row["change"])
         table.add_section()
     table.print(console())
 
 
-def _check_stability(run: ReliabilityRun, fail_below: float | None) -> None:
-    stability = run.summary["stability"]
-    if stability is None:
+def _check_cobias(run: ReliabilityRun, fail_below: float | None) -> None:
+    cobias = run.summary["cobias"]
+    if cobias is None:
         raise SettingsError(
-            "stability: expected at least one statement with a score, found none; see the counts, "
+            "COBIAS: expected at least one statement with a score, found none; see the counts, "
             "and compare the ids of statements and versions"
         )
     if fail_below is not None:
-        fail(below("stability", stability, fail_below, "high"))
+        fail(below("COBIAS", cobias, fail_below, "high"))
 
 
 def _print_prepared(prepared: PreparedBenchmark, *, json_output: bool) -> None:

@@ -38,6 +38,7 @@ from clinometer.topics import load_topic
 
 if TYPE_CHECKING:
     from clinometer.display.table import Table
+    from clinometer.report.figure import Figure
     from clinometer.studies.framework import Findings, Plan, PlannedRun, Results
 
 MODELS = Annotated[
@@ -566,7 +567,7 @@ def versions_command(
         opt(
             "Make and score versions at this temperature; may be repeated.",
             allowed=ranges.TEMPERATURE,
-            unset="1.1, 1.2, 1.3, 1.4, without --variants",
+            unset="ten from 1.1 to 1.38, without --variants",
         ),
     ] = None,
     versions: Annotated[
@@ -581,7 +582,7 @@ def versions_command(
     ] = None,
     score_with: ModelsOption = None,
     writer: Annotated[
-        str | None, opt("A model that writes the versions.", unset="the filler alone")
+        str | None, opt("A model that writes the versions.", unset="built-in phrases")
     ] = None,
     limit: LimitOption = None,
     *,
@@ -601,11 +602,13 @@ def versions_command(
     seed, folder = settings.seed, output.folder("versions")
     asked = read_statements(statements, format=None, limit=limit, seed=seed)
     tables: list[Table] = []
+    figures: list[Figure] = []
     if variants is not None:
         embed = SentenceEncoder(device=settings.load.device).embed
         most = {} if versions is None else {"most": versions}
         counted = version_count_study(asked, read_variants(variants), embed, **most, seed=seed)
         tables += counted.tables
+        figures += counted.figures
     if variants is None or temperature:
         made = settings if versions is None else replace(settings, n=versions)
         start = "loading models"
@@ -620,4 +623,4 @@ def versions_command(
                 fresh=output.fresh,
                 progress=watch,
             ).tables
-    finish(Findings("versions", tables), output)
+    finish(Findings("versions", tables, figures), output)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +22,6 @@ from clinometer.settings import option
 if TYPE_CHECKING:
     from clinometer.measure import Estimate
     from clinometer.reliability.people import Agreement, Ratings, Rule, Validation
-    from clinometer.reliability.people.truth import TruthTest
 
 
 RatingsArgument = Annotated[
@@ -75,13 +73,17 @@ def validate_command(
     high: Annotated[
         str | None,
         opt(
-            "What a high rating says of a statement: enough context, or missing.",
+            "What a high judgement (of two words the last, as y of n and y) says of a statement: "
+            "enough context, or missing.",
             unset="as the ratings say",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        opt("Write a passed truth test to a file, for --validation of score and audit."),
+        opt(
+            "With SCORES: a passed truth test, for --validation of score and audit. Without: who "
+            "differs from the majority (Figure 4), as .svg or .png."
+        ),
     ] = None,
     annotators: Annotated[
         list[str] | None,
@@ -93,7 +95,10 @@ def validate_command(
     ] = None,
     dataset: Annotated[
         Path | None,
-        opt("The table that was judged; --accepted then contains its rows, joined by id."),
+        opt(
+            "The table that was judged, joined by id: --accepted takes its rows, and a table of "
+            "SCORES its sentences."
+        ),
     ] = None,
     stratified: Annotated[
         bool,
@@ -109,38 +114,41 @@ def validate_command(
     """Do the annotators agree, and does a score agree with them? The truth test of runs.
 
     Without SCORES: percent agreement, kappa and alpha with intervals, outlying annotators, and the
-    items that enough of them accept. Runs: rank correlation with the mean rating, also with length
-    held fixed, next to what is cheap (length, the bare statement's tau, random words). A table of
-    scores: rank correlation and regressions. Empty cells, "skip" and "na" are not judgements.
+    items that enough of them accept. With SCORES: rank correlation with the judgements, also with
+    length held fixed, next to what is cheap (length; of runs the bare statement's tau and random
+    words), and the paper's regression. Read the first sentence; the rest is for researchers. One
+    column of consensus labels will do. Empty cells, "skip" and "na" are not judgements.
     """
-    from clinometer.reliability.people import Rule, read_ratings, validate
+    from clinometer.reliability.people import Rule, ScoreTable, read_ratings, validate
     from clinometer.reliability.people.agreement import parse_share
 
     judged = read_ratings(ratings, columns=annotators)
     settings = set_settings(ValidateSettings(), values, KEYS)
     statistics: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
-    if scores and (accepted or dataset or stratified):
-        raise SettingsError("--accepted, --dataset, --stratified: expected without SCORES")
+    if scores and (accepted or stratified):
+        raise SettingsError("--accepted, --stratified: expected without SCORES")
     if not scores:
-        if out is not None:
-            raise SettingsError("--out: expected SCORES with it; --accepted writes accepted items")
         categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
         rule = Rule(categories, parse_share(settings.share), settings.judgements)
         always = settings.accept is not None or accepted is not None
         sample = judged.stratified(seed=settings.seed) if stratified else judged
-        _agreement(judged, sample, rule, accepted, dataset, always, json_output, statistics)
+        result = _agreement(
+            judged, sample, rule, accepted, dataset, always, json_output, statistics
+        )
+        if out is not None:
+            _draw_disagreements(result, out)
     elif any(path.is_dir() for path in scores):
-        statistics["high"] = high
-        _truth(judged, scores, random=random, out=out, json_output=json_output, **statistics)
+        _truth(judged, scores, random, out, json_output, high=high, **statistics)
     elif len(scores) > 1 or out is not None:
         raise SettingsError("SCORES: expected one table, or folders of runs (for --out too)")
     else:
-        by_id, texts = _read_scores(scores[0], column)
-        result = validate(judged, by_id, texts=texts, score=column, **statistics)
+        by_id, texts = _read_scores(scores[0], column, dataset)
+        table = ScoreTable.of_table(by_id, {**texts, **judged.texts}, name=column)
+        compared = validate(judged, table, high=high, **statistics)
         if json_output:
-            print_json(result.to_dict())
+            print_json({"summary": compared.to_dict()})
         else:
-            _print_validation(result)
+            _print_validation(compared)
 
 
 def _agreement(
@@ -152,7 +160,7 @@ def _agreement(
     always: bool,
     json_output: bool,
     statistics: dict[str, Any],
-) -> None:
+) -> Agreement:
     """Print the agreement on the sample; all items that are accepted are counted where `always`,
     or where a judgement can accept one."""
     from clinometer.reliability.people import accepted, agreement
@@ -169,7 +177,7 @@ def _agreement(
         content = result.to_dict()
         content["summary"]["accepted"] = None if ids is None else len(ids)
         print_json(content)
-        return
+        return result
     _print_agreement(result)
     if ids is not None:
         where = "" if out is None else f", written to {out}"
@@ -179,6 +187,39 @@ def _agreement(
             markup=False,
             soft_wrap=True,
         )
+    return result
+
+
+def _draw_disagreements(result: Agreement, out: Path) -> None:
+    """Figure 4 of the paper."""
+    import pandas as pd
+
+    from clinometer.display.table import Table
+    from clinometer.report import charts
+    from clinometer.report.export import write_as
+    from clinometer.report.figure import Figure
+
+    frame = pd.DataFrame(
+        [
+            {"annotator": row.annotator, "majority": category, "disagreements": n}
+            for row in result.annotators
+            for category, n in row.against.items()
+        ]
+    )
+    said = "; ".join(f"{r.annotator}, {r.majority}: {r.disagreements}" for r in frame.itertuples())
+    figure = Figure(
+        key="disagreements",
+        title="How often an annotator differs from the majority",
+        caption="Items by their majority.",
+        alt=f"Disagreements with a majority. {said}.",
+        draw=lambda width: charts.disagreements(frame, width=width),
+        table=frame,
+    )
+    table = Table("disagreements", figure.title, frame)
+    if out.suffix not in (".svg", ".png"):
+        raise SettingsError(f"--out: expected a name that ends in .svg or .png, found {out}")
+    for file in write_as(out, page=lambda: "", tables=lambda: [table], figures=lambda: [figure]):
+        say(f"Wrote {file}")
 
 
 def _write_accepted(
@@ -218,15 +259,11 @@ def _print_agreement(result: Agreement) -> None:
     table.add_row("agreement observed", *_numbers(result.observed))
     table.add_row("agreement by chance", f"{result.by_chance:.3f}", "")
     table.add_row("Fleiss' kappa", *_numbers(result.fleiss))
-    for name, alpha in result.alpha.items():
-        table.add_row(f"Krippendorff's alpha, {name}", *_numbers(alpha))
+    table.add_row("Krippendorff's alpha", *_numbers(result.alpha))
     table.add_row("Gwet's AC1", *_numbers(result.ac1))
-    table.add_row("Brennan-Prediger (PABAK)", *_numbers(result.brennan_prediger))
     for pair in result.cohen[:10]:
         label = f"Cohen's kappa, {pair.a} and {pair.b}"
         table.add_row(label, *_numbers(pair.kappa))
-        if pair.quadratic is not None:
-            table.add_row("  the same, squared weights", *_numbers(pair.quadratic))
     table.print(out)
     if len(result.cohen) > 10:
         out.print(f"{len(result.cohen) - 10} more pairs of annotators: --json has them")
@@ -256,7 +293,6 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
 def _truth(
     ratings: Ratings,
     folders: Sequence[Path],
-    *,
     random: bool,
     out: Path | None,
     json_output: bool,
@@ -264,7 +300,12 @@ def _truth(
 ) -> None:
     """Compare the runs in the folders with the ratings, and print the table."""
     from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.people.truth import random_control, truth_test
+    from clinometer.reliability.people.validation import (
+        BASELINE,
+        ScoreTable,
+        random_control,
+        validate,
+    )
     from clinometer.reliability.validation_status import write_validation
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
@@ -273,38 +314,64 @@ def _truth(
         with progress("random words", unit="texts", start="loading models") as watch:
             for name, run in runs.items():
                 controls[name] = random_control(run, seed=options["seed"], progress=watch)
-    result = truth_test(ratings, runs, controls=controls, **options)
+    result = validate(ratings, ScoreTable.of_runs(runs, controls), **options)
     if json_output:
         print_json({"summary": result.to_dict()})
     else:
-        _print_truth(result)
+        _print_validation(result)
     if out is None:
         return
     if not result.passed:
         say(f"{out} was not written: the first run did not pass")
         raise typer.Exit(1)
     row = result.rows[0]
-    passed = {
-        "rho": row.rho,
-        "given_length": row.given_length,
-        "compared": [one.name for one in result.rows[1:] if one.role == "baseline"],
-    }
+    compared = [other.name for other in result.rows[1:] if other.role == BASELINE]
+    passed = {"rho": row.rho, "given_length": row.given_length, "compared": compared}
     write_validation(runs[str(folders[0])].record, out, statements=result.statements, **passed)
     if not json_output:
         console().print(f"Wrote {out}: pass it to score or audit as --validation.")
 
 
-def _print_truth(result: TruthTest) -> None:
+def _print_validation(result: Validation) -> None:
+    """The result in a sentence, then the table, then what the paper measured."""
+    out = console()
+    first, *others = result.findings
+    out.print(first.text, markup=False, soft_wrap=True)
     table = TerminalTable(
-        f"Stability (1 - COBIAS) and the mean rating of {result.annotators} people, "
-        f"{result.statements} statements; higher: more reliable"
+        f"Rank correlation with the judgements on {result.statements} statements; higher: more "
+        "reliable"
     )
     table.add_text("").add_numbers("rho", "interval", "given length", "interval", "first ahead by")
     for row in result.rows:
         table.add_row(row.name, *_cells(row.rho), *_cells(row.given_length), _ahead(row.ahead))
-    table.print(console())
-    for note in result.notes:
-        console().print(note, soft_wrap=True)
+    table.print(out)
+    for finding in others:
+        out.print(finding.text, markup=False, soft_wrap=True)
+    if result.right_order is not None:
+        value, ends = _numbers(result.right_order)
+        out.print(
+            f"Probability that a statement with enough context scores higher than one without: "
+            f"{value} ({ends}); 0.5 is chance"
+        )
+    counts = ", ".join(f"{c}: {n}" for c, n in result.outcome.items())
+    out.print(f"Items by median judgement: {counts}", markup=False)
+    fit = result.regression
+    if fit is not None:
+        out.print(
+            f"Multinomial regression (4.4 of the paper): chi²({fit.df}) = {fit.chi2:.1f}, "
+            f"p = {p_value(fit.p)}, McFadden's R² = {fit.mcfadden:.3f}"
+        )
+        for odds in fit.odds:
+            ends = f"{_ratio(odds.low)} to {_ratio(odds.high)}"
+            out.print(
+                f"  odds of {odds.outcome} against {fit.base}: times {_ratio(odds.ratio)} ({ends}) "
+                "per standard deviation of the score",
+                markup=False,
+            )
+        if fit.problem:
+            out.print(f"Caution: {fit.problem}; do not use the numbers of the regression")
+    if result.unmatched:
+        out.print(f"{result.unmatched} ids have only a score or only a judgement and are left out")
 
 
 def _cells(rho: Estimate | None) -> tuple[str, str]:
@@ -320,7 +387,10 @@ def _ahead(difference: Estimate | None) -> str:
     return f"{value} ({ends})" if ends else value
 
 
-def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, str]]:
+def _read_scores(
+    path: Path, column: str, dataset: Path | None
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Scores by id, and sentences by id: those of the table itself, or of the dataset."""
     from clinometer.reliability.benchmarks import need_columns, need_unique_ids
     from clinometer.storage.rows import read_rows
 
@@ -329,7 +399,6 @@ def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, s
     ids = [str(row["id"]).strip() for row in rows]
     need_unique_ids(path, ids)
     values: dict[str, float] = {}
-    texts: dict[str, str] = {}
     for number, (item, row) in enumerate(zip(ids, rows, strict=True), start=2):
         try:
             values[item] = float(row[column])
@@ -337,63 +406,13 @@ def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, s
             raise TableError(
                 f"{path}: row {number}: expected a number in {column!r}, found {row[column]!r}"
             ) from error
-        if text := row.get("sentence") or row.get("text"):
-            texts[item] = str(text)
-    return values, texts
+    sentences = rows if dataset is None else list(read_rows(dataset))
+    if dataset is not None:
+        need_columns(dataset, sentences, ("id",))
+    texts = {str(r["id"]).strip(): r.get("sentence") or r.get("text") for r in sentences}
+    return values, {item: str(text) for item, text in texts.items() if text}
 
 
-def _print_validation(result: Validation) -> None:
-    out = console()
-    table = TerminalTable(
-        f"{result.score} and the judgements of {len(result.agreement.annotators)} people, "
-        f"{result.items} items"
-    )
-    table.add_text("statistic").add_numbers("value", "interval", "p")
-
-    for name, correlation in (
-        ("Spearman, score and mean judgement", result.correlation),
-        ("the same, controlling for number of words", result.given_length),
-        ("Spearman, score and number of words", result.with_length),
-    ):
-        if correlation is not None:
-            table.add_row(name, *_numbers(correlation.rho), f"{correlation.p:.1e}")
-    table.add_row("Fleiss' kappa of the annotators", *_numbers(result.agreement.fleiss), "")
-    for name, alpha in result.agreement.alpha.items():
-        table.add_row(f"Krippendorff's alpha, {name}", *_numbers(alpha), "")
-    table.print(out)
-
-    table = TerminalTable("Logistic regression of the median judgement on the score")
-    table.add_text("model").add_numbers("chi²", "df", "p", "McFadden R²")
-    fits = [f for f in (result.multinomial, result.ordinal) if f is not None]
-    for one in fits:
-        row = f"{one.chi2:.1f}", str(one.df), f"{one.p:.1e}", f"{one.mcfadden:.3f}"
-        table.add_row(one.kind, *row)
-    if result.length_added is not None:
-        chi2, df, p = result.length_added
-        table.add_row(
-            "ordinal, what the score adds to length", f"{chi2:.1f}", str(df), f"{p:.1e}", ""
-        )
-    table.print(out)
-
-    table = TerminalTable("Odds ratios for one standard deviation of the score")
-    table.add_text("model", "odds of").add_numbers("ratio", "interval", "p")
-    for one in fits:
-        for term in one.terms:
-            odds = f"{term.outcome} against {one.base}" if term.outcome else "a higher judgement"
-            between = f"{_exp(term.low)}–{_exp(term.high)}"
-            table.add_row(one.kind, odds, _exp(term.value), between, p_value(term.p))
-    table.print(out)
-    counts = ", ".join(f"{c}: {n}" for c, n in result.outcome.items())
-    out.print(f"items by median judgement: {counts}")
-    if result.unmatched:
-        out.print(f"{result.unmatched} ids have only a score or only a judgement and are left out")
-    for one in fits:
-        if one.problem:
-            out.print(f"Caution: {one.kind} regression: {one.problem}; do not use its numbers")
-    for note in result.agreement.notes:
-        out.print(note)
-
-
-def _exp(value: float) -> str:
+def _ratio(value: float) -> str:
     # A regression that cannot be fitted has ratios without end; the caution below it says so.
-    return f"{exp(value):.2f}" if abs(value) < 10 else f"{exp(min(value, 700)):.1e}"
+    return f"{value:.2f}" if 1e-4 < value < 1e4 else f"{value:.1e}"

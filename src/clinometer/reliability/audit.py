@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,12 +23,12 @@ from clinometer.errors import ClinometerError, RunError, SettingsError, TableErr
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
 from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
 from clinometer.reliability.dissimilarity import Embed
+from clinometer.reliability.findings import edit_finding, score_with_interval
 from clinometer.reliability.folder import ValidationRecord
-from clinometer.reliability.run import ReliabilityRun, edit_verdict
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import MadeVariants, VariantSettings, make_variants
-from clinometer.statistics.estimate import Estimate
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
 from clinometer.storage.spreadsheet import csv_text
@@ -159,17 +158,15 @@ def prepare_benchmark(
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
     stage: Stage = _silent,
-    embed: Embed | None = None,
 ) -> PreparedBenchmark:
     """The steps of `audit_benchmark` before scoring, up to and with `until`; the audit continues
-    from there. `embed` compares the meanings of versions."""
+    from there."""
     if until not in STEPS:
         raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
     folder = BenchmarkFolder(out)
     settings = settings or BenchmarkSettings()
-    embed = embed or settings.scoring.open_embed()
     with folder.opened(_identity(statements, given=False), fresh=fresh):
-        return _prepare(folder, statements, until, settings, fresh, stage, embed)
+        return _prepare(folder, statements, until, settings, fresh, stage)
 
 
 def audit_benchmark(
@@ -189,11 +186,10 @@ def audit_benchmark(
     with what they were. `variants` are used instead of new versions; `validation` and
     `embed` as in `score_reliability`."""
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
-    embed = embed or settings.scoring.open_embed()
     with folder.opened(_identity(statements, given=variants is not None), fresh=fresh):
         earlier = _earlier_scores(folder.path / "run")
         until = VERSIONS if variants is None else POINTS
-        prepared = _prepare(folder, statements, until, settings, fresh, stage, embed)
+        prepared = _prepare(folder, statements, until, settings, fresh, stage)
         made = prepared.versions
         variants = variants or VariantSet() if made is None else made.variants
         run = score_reliability(
@@ -231,38 +227,28 @@ def _earlier_scores(run: Path) -> pd.DataFrame | None:
 
 
 def changed_statements(before: pd.DataFrame | None, after: pd.DataFrame) -> pd.DataFrame:
-    """One row per statement whose text is another now: both texts with their stability, and
-    whether it clearly rose or fell."""
+    """One row per statement whose text is another now: both texts with their COBIAS, and whether
+    it clearly rose or fell."""
     import pandas as pd
 
-    columns = ["id", "before", "after", "stability_before", "stability_after", "change"]
+    columns = ["id", "before", "after", "cobias_before", "cobias_after", "change"]
     if before is None:
         return pd.DataFrame(columns=columns)
     pairs = before.merge(after, on="id", suffixes=("_before", "_after"))
     rows = []
     for row in pairs[pairs["text_before"] != pairs["text_after"]].to_dict("records"):
-        ends = [stability_of(row, suffix) for suffix in ("_before", "_after")]
+        ends = [score_with_interval(row, suffix) for suffix in ("_before", "_after")]
         rows.append(
             {
                 "id": row["id"],
                 "before": row["text_before"],
                 "after": row["text_after"],
-                "stability_before": row["stability_before"],
-                "stability_after": row["stability_after"],
-                "change": edit_verdict(*ends),
+                "cobias_before": row["cobias_before"],
+                "cobias_after": row["cobias_after"],
+                "change": edit_finding(*ends).text,
             }
         )
     return pd.DataFrame(rows, columns=columns)
-
-
-def stability_of(row: Mapping[Any, Any], suffix: str = "") -> Estimate | None:
-    """The stability of a row of statements with its interval; None if it has no score."""
-    value, low, high = (row.get(f"{c}{suffix}") for c in ("stability", "cobias_high", "cobias_low"))
-    if value is None or not math.isfinite(value):
-        return None
-    if low is None or high is None or not math.isfinite(low + high):
-        return Estimate(value)
-    return Estimate(value, min(1 - low, value), max(1 - high, value), 0.95, "versions")
 
 
 def _prepare(
@@ -272,7 +258,6 @@ def _prepare(
     settings: BenchmarkSettings,
     fresh: bool,
     stage: Stage,
-    embed: Embed | None,
 ) -> PreparedBenchmark:
     statements = folder.statements(sources)
     if until == STATEMENTS:
@@ -293,7 +278,6 @@ def _prepare(
         settings=settings.variants,
         out=folder.path / "versions.jsonl",
         fresh=fresh,
-        embed=embed,
         progress=partial(stage, "versions", "statements"),
     )
     return PreparedBenchmark(statements, points, versions)

@@ -62,15 +62,16 @@ def scored_alike(runs: Sequence[ReliabilityRun]) -> bool:
 
 
 def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """One row per benchmark (column `source`), and one per category of each, by stability.
+    """One row per benchmark (column `source`), and one per category of each, by COBIAS.
 
     With a column `run` (see `side_by_side`) a benchmark has one row for each run: what different
-    models or versions say of it is never pooled. The paper's Table 2 has the printed COBIAS, which
-    is 1 - stability. Benchmarks also have
+    models or versions say of it is never pooled. Of the paper's average dissimilarity both readings
+    are there: `dissimilarity_pairwise` among the versions, as its text says, and
+    `dissimilarity_to_statement`, as its code of February 2024 has it. Benchmarks also have
 
     like                      the others of the same run whose mean COBIAS cannot be told from this
                               one (Welch's test, Holm's correction over all pairs)
-    rank, rank_low, rank_high 1 for the one that context changes most; bootstrap over statements
+    rank, rank_low, rank_high 1 for the highest COBIAS; bootstrap over statements
     """
     import pandas as pd
 
@@ -80,7 +81,7 @@ def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
             scored = part[part["cobias"].notna()]
             if len(scored):
                 found.append(dict(zip(by, key, strict=True)) | _row(scored, len(part)))
-        return pd.DataFrame(found).sort_values("stability", ascending=False, ignore_index=True)
+        return pd.DataFrame(found).sort_values("cobias", ascending=False, ignore_index=True)
 
     if not statements["cobias"].notna().any():
         raise TableError("benchmarks: expected at least one statement with a score, found none")
@@ -113,7 +114,7 @@ def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
         **{f"cobias_q{100 * q:02.0f}": v for q, v in zip(QUANTILES, quantiles, strict=True)},
         **{
             name: float(scored[name].mean())
-            for name in ("dissimilarity", "distance_to_statement")
+            for name in ("dissimilarity_pairwise", "dissimilarity_to_statement")
             if name in scored
         },
     }

@@ -1,5 +1,5 @@
 """Statements of bias benchmarks: CrowS-Pairs, StereoSet, WinoBias, Winogender and RedditBias as
-published, your own tables, and datasets on the Hugging Face hub."""
+published, and your own tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clinometer.errors import InputError, SettingsError, TableError
-from clinometer.extras import require
-from clinometer.models.catalog.hub import hub_reachable
+from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.pair_merge import Merged, merge, target_term
 from clinometer.reliability.statement import Blanks, Statement
 from clinometer.storage.rows import Row, read_rows
@@ -21,11 +19,10 @@ from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json, read_p
 
 
 def load_statements(*sources: str | Path, format: str | None = None) -> list[Statement]:
-    """Statements from a benchmark's files, your own table, or a dataset on the hub.
+    """Statements from a benchmark's files or folders, or your own tables.
 
-    A source is a file or folder, or `hf:NAME` (`hf:NAME#PART` for one of several tables). Ids that
-    two sources share get the name of their source in front: `women:1`, `men:1` (or its number, if
-    two have the same name).
+    Ids that two sources share get the name of their source in front: `women:1`, `men:1` (or its
+    number, if two have the same name).
     """
     if not sources:
         raise SettingsError("statements: expected at least one file, found none")
@@ -45,15 +42,7 @@ def load_statements(*sources: str | Path, format: str | None = None) -> list[Sta
 def _load(source: str | Path, format: str | None) -> list[Statement]:
     if format is not None and format not in FORMATS:
         raise SettingsError(f"format: expected one of {', '.join(FORMATS)}; found {format!r}")
-    if isinstance(source, str) and source.startswith("hf:"):
-        name, _, part = source.removeprefix("hf:").partition("#")
-        folder = fetch_dataset(name)
-        known = format or (recognise(folder) if part == "" else None)
-        if known in _BY_FILES:
-            return FORMATS[known](folder)
-        path = table_in(folder, name, part or None)
-    else:
-        path = Path(source).expanduser()
+    path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
     try:
@@ -84,45 +73,6 @@ def recognise(path: Path) -> str | None:
     else:
         return None
     return next((name for name, own in _BY_COLUMNS.items() if own <= columns), "table")
-
-
-_PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
-
-
-def fetch_dataset(name: str) -> Path:
-    """The folder with a dataset's files; taken from the cache if the hub cannot be reached."""
-    require("fetching a dataset", "huggingface_hub")
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(
-            snapshot_download(
-                name,
-                repo_type="dataset",
-                allow_patterns=_PATTERNS,
-                local_files_only=not hub_reachable(),
-            )
-        )
-    except Exception as error:
-        raise InputError(
-            f"dataset {name!r}: not in the local cache, and downloading it from the hub failed: "
-            f"check the name and the connection ({' '.join(str(error).split())[:100]})"
-        ) from error
-
-
-def table_in(folder: Path, name: str, choice: str | None) -> Path:
-    """The only table of a downloaded dataset, or the one whose path contains `choice`."""
-    endings = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
-    files = sorted(f for f in folder.rglob("*") if f.suffix in endings)
-    chosen = [f for f in files if choice is None or choice in str(f.relative_to(folder))]
-    if len(chosen) != 1:
-        known = ", ".join(str(f.relative_to(folder)) for f in files[:8]) or "no table"
-        place = f" with {choice!r} in its path" if choice else ""
-        raise TableError(
-            f"dataset {name!r}: expected one table{place}, found {len(chosen)}: use "
-            f"hf:{name}#PART with a part of one of: {known}"
-        )
-    return chosen[0]
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
@@ -159,6 +109,9 @@ def read_table_of_statements(path: Path) -> list[Statement]:
         rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
     if not (rows and "text" in rows[0]):
         need_columns(path, rows, ("sentence",))
+    own_id = _own_id(rows[0])
+    if own_id is not None:
+        rows = [{"id": row[own_id], **row} for row in rows]
     name = path.name.split(".")[0]
     source = "cobias" if set(COBIAS_COLUMNS) <= set(rows[0]) else name
     statements = [_statement(i, row, source) for i, row in enumerate(rows)]
@@ -170,6 +123,18 @@ def read_table_of_statements(path: Path) -> list[Statement]:
             )
     need_unique_ids(path, [s.id for s in statements])
     return statements
+
+
+def _own_id(row: Row) -> str | None:
+    """The column of ids where none is called `id`: ID, uid, item_id; None if it is not clear.
+
+    >>> _own_id({"Item_ID": 7, "sentence": ""}), _own_id({"uid": 1, "pair_id": 2, "text": ""})
+    ('Item_ID', None)
+    """
+    if "id" in row:
+        return None
+    named = [c for c in row if c and re.fullmatch(r"(.*[ _-])?u?id", c, flags=re.IGNORECASE)]
+    return named[0] if len(named) == 1 else None
 
 
 def statement_row(statement: Statement) -> Row:
@@ -273,12 +238,11 @@ def read_redditbias(path: Path) -> list[Statement]:
 
 
 TASKS = ("intrasentence", "intersentence")
-_HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
 
 
 def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
-    """StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub. Items of the
-    given tasks; intrasentence by default, as in COBIAS."""
+    """StereoSet (Nadeem et al. 2021): dev.json. Items of the given tasks; intrasentence by default,
+    as in COBIAS."""
     statements: list[Statement] = []
     for task, items in _items(path).items():
         if task in tasks:
@@ -289,19 +253,11 @@ def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -
 
 
 def _items(path: Path) -> dict[str, list[dict[str, Any]]]:
-    if path.suffix == ".parquet":
-        return {TASKS["inter" in str(path)]: [_from_hub(row) for row in read_rows(path)]}
     try:
         data = read_json(path, most=MOST_TEXT)["data"]
         return {task: list(data[task]) for task in TASKS if task in data}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
-
-
-def _from_hub(row: dict[str, Any]) -> dict[str, Any]:
-    """The hub's columns of lists, converted to the original list of sentences."""
-    pairs = zip(row["sentences"]["sentence"], row["sentences"]["gold_label"], strict=True)
-    return {**row, "sentences": [{"sentence": s, "gold_label": _HUB_LABELS[g]} for s, g in pairs]}
 
 
 def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Statement:
@@ -417,7 +373,6 @@ _BY_FILES = {
 }
 _BY_COLUMNS = {
     "crows-pairs": {"sent_more", "sent_less"},
-    "stereoset": {"sentences", "bias_type", "context"},
     "winogender": {"sentid"},
     "redditbias": {"comments_processed"},
 }

@@ -3,18 +3,14 @@ retried, or by rules."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from clinometer.display.text import Plain, to_plain
+from clinometer.display.text import to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions
 from clinometer.models.open import open_writer
@@ -368,57 +364,3 @@ def _is_bare_subject(noun: Token) -> bool:
     if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
         return False
     return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
-
-
-# --- How well proposed blanks match verified ones: positions, pooled over all statements ----------
-
-
-@dataclass(frozen=True)
-class PointScore(Plain):
-    """Precision: share of proposed blanks that are verified; recall: share of verified ones met;
-    f1: their harmonic mean, 0 if nothing matched."""
-
-    proposed: int
-    verified: int
-    both: int
-    precision: float
-    recall: float
-    f1: float
-
-
-def positions(points: str, text: str) -> frozenset[int]:
-    """The position of each blank: the number of letters and digits before it.
-
-    Punctuation and spaces do not count: "office ___." and "office. ___" are the same position. If
-    the wording of the points differs from the text, letters are aligned first.
-
-    >>> sorted(positions("The ___ nurse is tired ___.", "The nurse is tired"))
-    [3, 15]
-    """
-    blanks = Blanks.parse(points)
-    own, letters = _letters(text), [_letters(part) for part in blanks.parts]
-    before = list(accumulate(len(part) for part in letters[:-1]))
-    theirs = "".join(letters)
-    if theirs == own:
-        return frozenset(before)
-    meets = {0: 0}
-    for a, b, size in SequenceMatcher(None, theirs, own, autojunk=False).get_matching_blocks():
-        meets |= {a + k: b + k for k in range(1, size + 1)}
-    return frozenset(meets[max(n for n in meets if n <= place)] for place in before)
-
-
-def point_score(
-    proposed: Iterable[str], verified: Iterable[str], texts: Sequence[str]
-) -> PointScore:
-    """Compare statement by statement; counts are summed, so long statements weigh more."""
-    counts = np.zeros(3, dtype=np.int64)
-    for mine, theirs, text in zip(proposed, verified, texts, strict=True):
-        a, b = positions(mine, text), positions(theirs, text)
-        counts += len(a), len(b), len(a & b)
-    n_a, n_b, n_both = counts.tolist()
-    shares = [(n_both, n_a), (n_both, n_b), (2 * n_both, n_a + n_b)]
-    return PointScore(n_a, n_b, n_both, *(part / n if n else math.nan for part, n in shares))
-
-
-def _letters(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())

@@ -5,21 +5,21 @@ Step 4 of Figure 2 of the COBIAS paper: instead of refusing, a system can ask fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import counted
-from clinometer.display.text import plain, plain_records
+from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.reliability.blanks import PointSettings, propose_points
+from clinometer.reliability.findings import ReliabilityFinding, score_with_interval, standing
 from clinometer.reliability.parsing import neighbouring_words, parse
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Blanks, Statement
-from clinometer.reliability.validation_status import NOT_VALIDATED
-from clinometer.reliability.variants.fillers import FUNCTION_WORDS
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 from clinometer.statistics.estimate import Estimate
 
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 SCHEMA_VERSION = 1
-SCORE = ("cv", "cobias", "stability", "stability_low", "stability_high")
-
-#: The cost of scoring a version grows with words². This budget sets the default number of versions,
-#: so that a check takes less than 20 seconds on two cores.
-_MOST, _LEAST, _BUDGET = 12, 4, 12_000
+#: Articles, prepositions, conjunctions, auxiliaries, pronouns: fills that differ in them alone say
+#: the same.
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those my your his her its our their and or but nor so yet if because
+    as than of in on at by for with from to into onto over under about after before between through
+    during without within against is are was were be been being am do does did has have had having
+    will would can could shall should may might must not no i you he she it we they me him us them
+    who whom whose which what when where why how there here very too also just""".split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,9 @@ class Check:
 
     points         the sentence with blanks, as placed by `proposer`
     versions       the sentence with context; `origins` says what filled in each one
-    cv, cobias, stability
-                   how much the versions differ from the sentence for the scoring models; stability
-                   is 1 when context changes nothing. None when no version could be scored
-    stability_low, stability_high
-                   its 95 % interval over further versions; None with fewer than two
+    cv, cobias     how much the versions differ from the sentence for the scoring models; a higher
+                   COBIAS is more reliable. It has a 95 % interval over further versions with two or
+                   more; None when no version could be scored
     blanks         in the order of the sentence
     """
 
@@ -82,10 +84,7 @@ class Check:
     versions: tuple[str, ...]
     origins: tuple[str, ...]
     cv: float | None
-    cobias: float | None
-    stability: float | None
-    stability_low: float | None
-    stability_high: float | None
+    cobias: Estimate | None
     blanks: tuple[CheckedBlank, ...]
     models: dict[str, Any]
 
@@ -99,24 +98,13 @@ class Check:
 
     @property
     def _outcome(self) -> str:
-        scored = "not scored" if self.stability is None else f"stability {self.stability:.3f}"
+        scored = "not scored" if self.cobias is None else f"COBIAS {self.cobias.value:.3f}"
         return f"{scored}, {counted(len(self.versions), 'version')}"
 
     @property
-    def estimate(self) -> Estimate | None:
-        """The stability with its interval; None if no version could be scored."""
-        if self.stability is None:
-            return None
-        if self.stability_low is None or self.stability_high is None:
-            return Estimate(self.stability)
-        low, high = sorted((self.stability_low, self.stability_high))
-        value = self.stability
-        return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
-
-    @property
-    def standing(self) -> str:
+    def standing(self) -> ReliabilityFinding:
         """What the score is worth."""
-        return NOT_VALIDATED
+        return standing(None)
 
     @property
     def questions(self) -> list[str]:
@@ -135,12 +123,24 @@ class Check:
                 {"text": text, "origin": origin}
                 for text, origin in zip(self.versions, self.origins, strict=True)
             ],
-            "score": {name: getattr(self, name) for name in SCORE},
+            "score": self._score,
             "blanks": plain(self.blanks),
             "questions": self.questions,
             "models": self.models,
-            "standing": {"validated": False, "why": self.standing},
+            "standing": {"validated": False, "why": self.standing.text},
         }
+
+    @property
+    def _score(self) -> dict[str, float | None]:
+        cobias = self.cobias or Estimate(math.nan)
+        numbers = {
+            "cv": self.cv,
+            "cobias": cobias.value,
+            "cobias_low": cobias.low,
+            "cobias_high": cobias.high,
+            "stability": 1.0 - cobias.value,
+        }
+        return {k: None if v is None or math.isnan(v) else v for k, v in numbers.items()}
 
 
 def check(
@@ -149,17 +149,16 @@ def check(
     targets: Sequence[str] = (),
     points: str | None = None,
     model: str | None = None,
-    filler: str | None = None,
+    filler: str = VariantSettings.filler,
     models: Sequence[str] = ("pocket:bert",),
-    n: int | None = None,
+    n: int = 12,
     temperature: float = 1.1,
     seed: int = 0,
     load: LoadOptions | None = None,
 ) -> Check:
     """Does a sentence need more context, and where?
 
-    `n` is the number of versions. By default 12, down to 4 for a long sentence with many blanks:
-    scoring time grows with the square of the length, and checks are interactive.
+    `n` is the number of versions; scoring time grows with it and with the square of the length.
 
     `model` proposes blanks and writes versions (any generating model; None uses only the rules and
     the filler, offline); `filler` writes the remaining versions; `models` score. Pass `points` to
@@ -179,7 +178,7 @@ def check(
     if lacking:
         raise SettingsError(f"target {lacking[0]!r}: expected a term of the sentence")
     how = VariantSettings(
-        n=n or _MOST, model=model, filler=filler, temperature=temperature, seed=seed, load=load
+        n=n, model=model, filler=filler, temperature=temperature, seed=seed, load=load
     )
     makers = Makers(how)
     proposer = "given"
@@ -191,15 +190,14 @@ def check(
     if " ".join(blanks.plain.split()) != text or not len(blanks):
         raise SettingsError(f"points: expected the sentence with blanks (___), found {points!r}")
     statement = replace(statement, points=points)
-    how = replace(how, n=n or affordable(blanks))
     made = make_variants([statement], settings=how, makers=makers)
     versions = made.variants.of(statement)
-    score: dict[str, Any] = {}
+    score: Mapping[Any, Any] = {}
     if versions:
         settings = ReliabilitySettings(versions=None, seed=seed, load=load)
         run = score_reliability([statement], made.variants, models=models, settings=settings)
-        (score,) = plain_records(run.statements)
-    low, high = score.get("cobias_low"), score.get("cobias_high")
+        score = run.statements.iloc[0].to_dict()
+    cobias = score_with_interval(score)
     return Check(
         sentence=text,
         target_terms=statement.targets,
@@ -207,11 +205,8 @@ def check(
         proposer=proposer,
         versions=versions,
         origins=tuple(made.rows[0]["origins"]),
-        cv=score.get("cv"),
-        cobias=score.get("cobias"),
-        stability=score.get("stability"),
-        stability_low=None if high is None else 1.0 - high,
-        stability_high=None if low is None else 1.0 - low,
+        cv=None if cobias is None else float(score["cv"]),
+        cobias=cobias,
         blanks=tuple(_checked_blanks(blanks, versions)),
         models={
             "points": model if proposer == "model" else None,
@@ -220,18 +215,6 @@ def check(
             "score": list(models),
         },
     )
-
-
-def affordable(blanks: Blanks) -> int:
-    """The number of versions that can be scored interactively.
-
-    >>> affordable(Blanks.parse("The ___ women at the ___ office are arrogant ___."))
-    12
-    >>> affordable(Blanks.parse("One ___ " + "more " * 60 + "___."))
-    4
-    """
-    words = len(blanks.plain.split())
-    return max(_LEAST, min(_MOST, _BUDGET // words**2))
 
 
 def _checked_blanks(blanks: Blanks, versions: Sequence[str]) -> list[CheckedBlank]:

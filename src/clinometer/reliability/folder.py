@@ -31,8 +31,10 @@ RANDOM_FOLDER = "random-words"
 
 
 class LengthRecord(RecordPart):
-    """COBIAS against the length of a statement; None where it is unknown."""
+    """COBIAS against the number of a statement's words; None where it is unknown. `rho` is their
+    rank correlation."""
 
+    rho: Estimate | None = None
     slope_per_doubling: float | None
     r_squared: float | None
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from clinometer import __version__
 from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import MISSING, between, counted, risk, show
-from clinometer.reliability.folder import ReliabilityFolder, ReliabilityRecord, SurenessRecord
-from clinometer.reliability.validation_status import validation_status
+from clinometer.display.numbers import MISSING, counted, show
+from clinometer.reliability.findings import ReliabilityFinding, run_findings
+from clinometer.reliability.folder import ReliabilityFolder, ReliabilityRecord
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -49,9 +48,9 @@ class ReliabilityRun:
         return f"ReliabilityRun({names}, {size}: {means or 'none scored'})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the means, then the statements that context changes most."""
+        """What a notebook shows: the means, then the statements with the lowest COBIAS."""
         means = [[name, MISSING if e is None else repr(e)] for name, e in self.summary.items()]
-        table = self.statements.dropna(subset=["cobias"]).sort_values("cobias", ascending=False)
+        table = self.statements.dropna(subset=["cobias"]).sort_values("cobias")
         rows = [
             [row["text"], show(row["cobias"], "risk"), show(row["stability"], "risk")]
             for row in table.to_dict("records")
@@ -89,112 +88,14 @@ class ReliabilityRun:
         return [used.get(i, []) for i in self.statements["id"]]
 
     @property
+    def findings(self) -> tuple[ReliabilityFinding, ...]:
+        """What the run says, the headline first."""
+        return run_findings(self.record, self.statements)
+
+    @property
     def summary(self) -> dict[str, Estimate | None]:
         return self.record.summary
 
     @property
     def counts(self) -> dict[str, int]:
         return self.record.counts.overall
-
-
-def edit_verdict(before: Estimate | None, after: Estimate | None) -> str:
-    """Whether an edit makes a statement more stable: clearly only if the intervals do not meet.
-
-    >>> edit_verdict(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.5, 0.4, 0.6, 0.95))
-    'clearly more stable'
-    >>> edit_verdict(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.25, 0.2, 0.4, 0.95))
-    'no clear change'
-    """
-    if before is None or after is None:
-        return "cannot tell: not scored"
-    ends = (before.low, before.high, after.low, after.high)
-    if any(end is None for end in ends):
-        return "cannot tell: no interval"
-    low, high, new_low, new_high = (float(end or 0.0) for end in ends)
-    if new_low > high:
-        return "clearly more stable"
-    return "clearly less stable" if new_high < low else "no clear change"
-
-
-def reading_notes(record: ReliabilityRecord) -> list[str]:
-    """Whether the run is validated, how far models agree, and everything that was counted."""
-    lines = [validation_status(record).why]
-    for pair in record.agreement:
-        if pair.rho is not None:
-            lines.append(
-                f"{pair.a} and {pair.b} rank the statements alike to rho = "
-                f"{pair.rho.value:.2f}: read a rank as that of these models."
-            )
-    if len(record.models) == 1:
-        lines.append(
-            "One scoring model: another may rank these statements in another order (--model twice "
-            "shows how far)."
-        )
-    lines += _precision_notes(record.sureness)
-    regular = {"statements", "versions", "flag_"}
-    counts = {k: n for k, n in record.counts.overall.items() if n and k not in regular}
-    shown = [f"{k.replace('_', ' ')} {n}" for k, n in counts.items()]
-    for model, by_model in record.counts.by_model.items():
-        shown += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in by_model.items() if n]
-    if shown:
-        lines.append("Counted: " + ", ".join(shown) + ".")
-    return lines
-
-
-def _precision_notes(sureness: SurenessRecord | None) -> list[str]:
-    """Whether single statements can be told apart."""
-    if sureness is None:
-        return []
-    lines = []
-    ranks, width, spread = sureness.rank_interval, sureness.interval_width, sureness.spread
-    if sureness.split_half is not None and ranks is not None and sureness.ranked > 2:
-        lines.append(
-            f"Other versions would rank these statements alike to rho = {sureness.split_half:.2f}; "
-            f"the median statement's rank is known to within {ranks:.0f} of "
-            f"{sureness.ranked} places."
-        )
-    if width is not None and spread is not None and sureness.ranked > 2 and width > 2 * spread:
-        lines.append(
-            f"Most statements cannot be told apart: the median interval is {width:.3f} wide, the "
-            f"scores have a standard deviation of {spread:.3f}."
-        )
-    return lines
-
-
-def data_card(run: ReliabilityRun) -> str:
-    """A page of Markdown to publish with the data: what was scored, by what, with what result, and
-    what it does not say."""
-    record, frame = run.record, run.statements
-    sources = frame["source"].replace("", "not named").value_counts()
-    lines = [
-        "# Contextual reliability",
-        "",
-        f"Clinometer {__version__}, {record.created[:10]}. COBIAS (Govil et al.) of "
-        f"{len(frame):,} statements; {int(frame['cobias'].notna().sum()):,} have a score.",
-        "",
-        "| | |",
-        "|---|---|",
-        f"| statements | {'; '.join(f'{_cell(str(k))}: {n:,}' for k, n in sources.items())} |",
-        f"| scoring models | {'; '.join(_cell(m.id) for m in record.models)} |",
-        f"| versions written by | {_cell(record.versions_by or 'not known')} |",
-        f"| versions scored | {int(frame['scored'].sum()):,} |",
-    ]
-    for name, mean in record.summary.items():
-        if mean is not None:
-            ends = between(mean.low, mean.high, to=" to ")
-            lines.append(f"| mean {name} | {risk(mean.value)}{f' ({ends})' if ends else ''} |")
-    lines += ["", "## How to read it", ""]
-    lines += [f"- {note}" for note in reading_notes(record)]
-    lines += [
-        "- COBIAS is how much added context changes what these models make of a statement; that a "
-        "change shows missing context is the method's premise. A score says nothing about whether "
-        "a statement is true, harmful or a stereotype.",
-        "- Statements are quoted as published and may be offensive.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """Text from elsewhere in a cell of a table."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,7 +46,9 @@ def context_variance(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
 def cobias(cv: ArrayLike) -> FloatArray:
     """COBIAS(x) = ln(1 + cv) / (ln(1 + cv) + 1), as printed: it *rises* with cv.
 
-    0: context changes nothing; towards 1: it changes everything. See `stability`.
+    Higher is more reliable: so desideratum 2 and Table 2 of the paper have it, and so do people's
+    judgements (docs/reliability.md), however little Eq. 3 suggests it. 0: context changes nothing;
+    towards 1: it changes everything.
 
     >>> float(cobias(0.0)), round(float(cobias(np.e - 1)), 3)
     (0.0, 0.5)
@@ -65,11 +68,8 @@ def exponential(cv: ArrayLike) -> FloatArray:
 
 
 def stability(cv: ArrayLike) -> FloatArray:
-    """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
-
-    The paper says that its score rises with reliability and prints one that rises with cv; which of
-    the two people's ratings support is an open question (docs/reliability.md).
-    """
+    """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything: the
+    reliability by the definition in 4.1 of the paper, which reads the other way."""
     return np.asarray(1.0 - cobias(cv))
 
 
@@ -120,10 +120,30 @@ def rank_agreement(
     pairs = []
     for a, b in combinations(scores, 2):
         both = np.isfinite(scores[a]) & np.isfinite(scores[b])
-        x, y = scores[a][both], scores[b][both]
-        rho = spearman(x, y, replicates=replicates, level=level, seed=seed, unit="statements")
-        pairs.append(RankAgreement(a, b, len(x), None if rho is None else rho.rho))
+        how = {"replicates": replicates, "level": level, "seed": seed}
+        rho = rank_correlation(scores[a], scores[b], **how)
+        pairs.append(RankAgreement(a, b, int(both.sum()), rho))
     return pairs
+
+
+def rank_correlation(a: ArrayLike, b: ArrayLike, **options: Any) -> Estimate | None:
+    """Spearman's rho over the statements that have both, with a bootstrap over them; None where it
+    is not defined."""
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    both = np.isfinite(x) & np.isfinite(y)
+    found = spearman(x[both], y[both], unit="statements", **({"replicates": 1000} | options))
+    return None if found is None else found.rho
+
+
+def highest_first(values: FloatArray) -> FloatArray:
+    """The rank of each value, 1 for the highest; NaN where there is none.
+
+    >>> highest_first(np.array([0.2, np.nan, 0.5, 0.5])).tolist()
+    [3.0, nan, 1.5, 1.5]
+    """
+    from scipy.stats import rankdata  # loads slowly
+
+    return np.asarray(rankdata(-values, nan_policy="omit"), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -289,7 +309,7 @@ class SamplingDistribution:
     def ranks(
         self, *, level: float, draws: int = 1000, seed: int = 0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Rank of each statement [S] (1: context changes it most), and the interval of the rank.
+        """Rank of each statement [S] (1: the highest COBIAS), and the interval of the rank.
 
         Context variances are sampled from their distributions, statement by statement.
         """

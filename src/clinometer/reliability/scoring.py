@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
+from clinometer.models.texts.types import MarkedText, TextOptions, TextScores
 from clinometer.reliability.dissimilarity import Embed, nearby, version_dissimilarity
 from clinometer.reliability.folder import (
     CountsRecord,
@@ -40,9 +40,11 @@ from clinometer.reliability.score import (
     cobias,
     context_variance,
     exponential,
+    highest_first,
     length_adjusted,
     mean_estimate,
     rank_agreement,
+    rank_correlation,
     split_half,
     stability,
 )
@@ -68,15 +70,17 @@ from clinometer.storage.resumable import (
     store_as_they_come,
 )
 
-NORMALISATIONS = ("word", "token")
-DUPLICATES = ("many", "once")
-
+NORMALISATIONS = ("word", "token", "text")
 #: equation (2): context words given visible target terms, a word's pieces hidden together;
-#: figure 5: the same with the target terms always masked; released: the authors' code, which scores
-#: every token, lower-cased, without special tokens, one token at a time, per token.
+#: figure 5: target terms always masked, one token at a time, log-likelihoods summed;
+#: paper: the authors' code when the paper was written (February 2024): special tokens, targets
+#: visible, one token at a time, without the first and last token of the context, per token;
+#: released: their code of June 2024, which scores every token, lower-cased, without special tokens,
+#: one token at a time, per token.
 READINGS: dict[str, tuple[TextOptions, str]] = {
     "equation": (TextOptions(), "word"),
-    "figure": (TextOptions(targets="masked"), "word"),
+    "figure": (TextOptions(masking="original", targets="masked"), "text"),
+    "paper": (TextOptions(masking="original", edges=False), "token"),
     "released": (
         TextOptions(masking="original", targets="scored", special_tokens=False, lower=True),
         "token",
@@ -94,23 +98,13 @@ class ReliabilitySettings:
 
     reading: str = _scoring(
         "equation",
-        help="Reading of the paper's Eq. 2: equation, figure or released.",
+        help="Reading of the paper's Eq. 2: equation, figure, paper or released.",
         choices=tuple(READINGS),
     )
-    masking: str | None = _detail(
-        None, help="within_word_l2r (corrected) or original.", choices=MASKING
-    )
     normalise: str | None = _detail(
-        None, help="Average log-probabilities per word or per token.", choices=NORMALISATIONS
-    )
-    special_tokens: bool | None = _detail(
-        None, help="Score with or without the tokenizer's special tokens."
-    )
-    duplicates: str = _scoring(
-        "many",
-        help="Count repeated versions each time (many, as published) or once.",
-        choices=DUPLICATES,
-        advanced=True,
+        None,
+        help="Divide log-probabilities by words, by tokens, or by nothing (text).",
+        choices=NORMALISATIONS,
     )
     versions: int | None = _scoring(
         40, help="Use at most this many versions of each statement.", allowed=COUNT
@@ -128,11 +122,6 @@ class ReliabilitySettings:
         "statement.",
         allowed=SHARE,
         unset="no limit",
-        advanced=True,
-    )
-    keep_changed: bool = _scoring(
-        False,
-        help="Keep versions in which the target term is gone, instead of dropping them.",
         advanced=True,
     )
     level: float = _statistics(
@@ -155,18 +144,16 @@ class ReliabilitySettings:
     @property
     def text_options(self) -> TextOptions:
         """The options for scoring texts."""
-        own: dict[str, Any] = {"masking": self.masking, "special_tokens": self.special_tokens}
-        changed = {name: value for name, value in own.items() if value is not None}
-        return replace(READINGS[self.reading][0], **changed)
+        return READINGS[self.reading][0]
 
     @property
-    def per_word(self) -> bool:
-        """Whether tau is a mean over words, not tokens."""
-        return (self.normalise or READINGS[self.reading][1]) == "word"
+    def per(self) -> str:
+        """What tau is divided by: one of `NORMALISATIONS`."""
+        return self.normalise or READINGS[self.reading][1]
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, and the values derived from them."""
-        options = asdict(self.text_options) | {"per": "word" if self.per_word else "token"}
+        options = asdict(self.text_options) | {"per": self.per}
         return asdict(self) | {"asked": options}
 
     def scoring(self) -> dict[str, Any]:
@@ -202,9 +189,9 @@ def score_reliability(
 
     `validation` is the passed truth test of the same models and versions; without one the result
     is labelled "not validated". `embed`, or the model that the setting `dissimilarity` names, adds
-    columns that say how far the versions move the meaning (Eq. 1): `dissimilarity` among them, and
-    `distance_to_statement`. Versions farther from their statement than `max_dissimilarity` are
-    left out and counted.
+    columns that say how far the versions move the meaning (Eq. 1): `dissimilarity_pairwise` among
+    them, and `dissimilarity_to_statement`. Versions farther from their statement than
+    `max_dissimilarity` are left out and counted.
 
     Settings are given by name (`level=0.9`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
@@ -280,7 +267,7 @@ def _require_shared_texts(
 #: The index of the statement itself among its versions.
 ORIGINAL = -1
 
-EMPTY, CHANGED, REPEATED = "empty", "target_changed", "repeated"
+EMPTY, CHANGED = "empty", "target_changed"
 
 
 @dataclass(frozen=True)
@@ -344,7 +331,6 @@ class TextsToScore:
             "versions": len(versions),
             "versions_empty": why[EMPTY],
             "versions_target_changed": why[CHANGED],
-            "versions_repeated_and_left_out": why[REPEATED],
             "versions_identical_to_statement": sum(t.identical for t in versions),
             "versions_repeated": len(versions) - len({(t.statement, t.marked) for t in versions}),
         }
@@ -373,13 +359,8 @@ def collect_texts(
     texts: list[TextToScore] = []
     for i, statement in enumerate(statements):
         texts.append(_text(statement, i, ORIGINAL, statement.text, settings))
-        seen: set[str] = set()
         for v, version in enumerate(variants.of(statement)[: settings.versions]):
-            text = _text(statement, i, v, version, settings)
-            if settings.duplicates == "once" and version in seen and not text.left_out:
-                text = replace(text, left_out=REPEATED)
-            seen.add(version)
-            texts.append(text)
+            texts.append(_text(statement, i, v, version, settings))
     missing = np.array([not s.has_its_targets for s in statements])
     return TextsToScore(tuple(statements), tuple(texts), missing)
 
@@ -394,7 +375,7 @@ def _text(
     left_out = ""
     if not text.strip():
         left_out = EMPTY
-    elif has_targets and not spans and not settings.keep_changed:
+    elif has_targets and not spans:
         left_out = CHANGED
     if settings.text_options.targets == "scored":
         spans = ()  # every word counts, and texts that differ in nothing else are the same
@@ -422,11 +403,11 @@ class ModelTaus:
     model: ModelRecord
     scores: TextScores
 
-    def taus(self, texts: TextsToScore, *, per_word: bool) -> FloatArray:
-        """tau of every text [T]; NaN where there is no score, or no word to divide by."""
-        words = np.array([t.words for t in texts.texts], dtype=np.float64)
-        per = words if per_word else self.scores.tokens.astype(np.float64)
-        return np.asarray(np.abs(self.scores.log_prob) / np.where(per > 0, per, np.nan))
+    def taus(self, texts: TextsToScore, *, per: str) -> FloatArray:
+        """tau of every text [T]; NaN where there is no score, or nothing to divide by."""
+        by = {"word": [t.words for t in texts.texts], "token": self.scores.tokens}
+        units = np.asarray(by.get(per, 1.0), dtype=np.float64)
+        return np.asarray(np.abs(self.scores.log_prob) / np.where(units > 0, units, np.nan))
 
     def counts(self) -> dict[str, int]:
         """Texts without a score by reason, and tokens unknown to the model."""
@@ -519,7 +500,7 @@ def _measure(
 ) -> dict[str, pa.Table]:
     """Write the results into the record; the tables of the run."""
     names = [answer.name for answer in answers]
-    taus = np.stack([answer.taus(texts, per_word=settings.per_word) for answer in answers])
+    taus = np.stack([answer.taus(texts, per=settings.per) for answer in answers])
     own, versions = _by_statement(texts, taus)
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
@@ -531,7 +512,10 @@ def _measure(
         name: mean_estimate(columns[name], **options) if scored else None
         for name in ("cobias", "stability", "cv")
     }
-    record.length = LengthRecord(slope_per_doubling=adjusted.slope, r_squared=adjusted.r_squared)
+    follows = rank_correlation(columns["cobias"], columns["words"], **options)
+    record.length = LengthRecord(
+        rho=follows, slope_per_doubling=adjusted.slope, r_squared=adjusted.r_squared
+    )
     record.agreement = rank_agreement(dict(zip(names, by_model["cobias"], strict=True)), **options)
     counts: dict[str, Any] = {
         **texts.counts(),
@@ -544,7 +528,9 @@ def _measure(
         meaning = version_dissimilarity(
             [s.text for s in texts.statements], texts.version_texts(), embed
         )
-        columns |= dict(zip(("dissimilarity", "distance_to_statement"), meaning, strict=True))
+        columns |= dict(
+            zip(("dissimilarity_pairwise", "dissimilarity_to_statement"), meaning, strict=True)
+        )
     n_versions = Counter(texts.texts[i].statement for i in texts.versions)
     ids = [s.id for s in texts.statements]
     return {
@@ -558,6 +544,7 @@ def _measure(
                 "versions": [n_versions[i] for i in range(len(ids))],
                 **{k: pa.array(v, from_pandas=True) for k, v in columns.items()},
                 "cobias_length_adjusted": pa.array(adjusted.values, from_pandas=True),
+                "rank_length_adjusted": pa.array(highest_first(adjusted.values), from_pandas=True),
             }
         ),
         "models": pa.table(

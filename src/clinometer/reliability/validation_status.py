@@ -4,12 +4,9 @@ with human judgements (`clinometer reliability validate`)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clinometer.display.numbers import between, risk
-from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.folder import ReliabilityRecord, ValidationRecord
 from clinometer.storage.atomic import replacing
@@ -25,32 +22,6 @@ SMALL_MODELS = (
     + ", ".join(LARGE)
     + " for results to rely on"
 )
-NOT_VALIDATED = (
-    "Not validated: it has not been shown that these models with these versions agree with people "
-    "('clinometer reliability validate' tests it; small models agree little)."
-)
-
-
-@dataclass(frozen=True)
-class ValidationStatus(Plain):
-    """Whether a result is validated, and a sentence that gives the reason."""
-
-    validated: bool
-    why: str
-
-
-def validation_status(record: ReliabilityRecord) -> ValidationStatus:
-    """The status of a run."""
-    validation = record.validation
-    if validation is None:
-        return ValidationStatus(False, NOT_VALIDATED)
-    ends = between(validation.given_length.low, validation.given_length.high, to=" to ")
-    return ValidationStatus(
-        True,
-        f"Validated: with these models and versions the stability follows people's ratings of "
-        f"{validation.statements} statements with rho = {risk(validation.given_length.value)} "
-        f"({ends}) beyond their length, compared with {', '.join(validation.compared)}.",
-    )
 
 
 def write_validation(record: ReliabilityRecord, path: Path, **result: Any) -> None:

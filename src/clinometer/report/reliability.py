@@ -15,9 +15,9 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, TableError
 from clinometer.measure import Estimate
 from clinometer.reliability.benchmark_table import benchmark_tables, side_by_side
+from clinometer.reliability.findings import score_with_interval
 from clinometer.reliability.folder import RANDOM_FOLDER, ReliabilityFolder
-from clinometer.reliability.run import ReliabilityRun, reading_notes
-from clinometer.reliability.validation_status import validation_status
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as
@@ -26,14 +26,11 @@ from clinometer.report.summary import Chip, Strip
 from clinometer.report.tables import settings_table
 from clinometer.storage.untrusted import read_json
 
-# --- The content of a reliability page: the least stable statements, and what changes them -------
+# --- The content of a reliability page: the lowest statements, and what changes them --------------
 
 
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
-
-#: Context changes a statement a lot where COBIAS is above this, its interval included.
-A_LOT = 0.5
 
 #: Why a statement has no score, or what is unusual about one that has; and what to do.
 FIXES = {
@@ -73,9 +70,7 @@ class StatementScore:
     category: str
     text: str
     tau: float
-    stability: float
-    low: float | None
-    high: float | None
+    cobias: Estimate
     flag: str
     versions: tuple[VersionScore, ...]
 
@@ -93,8 +88,9 @@ class ReliabilityStory:
     lede: str
     strips: tuple[Strip, ...]
     badge: str
+    length: tuple[str, ...]
     picture: Figure | None
-    worst: tuple[StatementScore, ...]
+    lowest: tuple[StatementScore, ...]
     listed: tuple[StatementScore, ...]
     notes: tuple[str, ...]
     statements: Table
@@ -106,76 +102,66 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
     """The page of one run, or of several that score the same benchmarks with other models."""
     frames = [run.statements.assign(run=i) for i, run in enumerate(runs)]
     frame = pd.concat(frames, ignore_index=True)
-    scored = frame[frame["stability"].notna()].sort_values("stability", kind="stable")
+    scored = frame[frame["cobias"].notna()].sort_values("cobias", kind="stable")
     names = ", ".join(dict.fromkeys(m.id for run in runs for m in run.record.models))
-    worst = [_statement(runs[int(row["run"])], row) for _, row in scored.head(_LISTED).iterrows()]
+    lowest = [_statement(runs[int(row["run"])], row) for _, row in scored.head(_LISTED).iterrows()]
     return ReliabilityStory(
-        title=_headline(runs, scored, worst),
+        title=_headline(runs),
         lede=(
-            "COBIAS is how much added context changes what a model makes of a statement, stability "
-            f"is 1 − COBIAS: 1, context changes nothing; a lot is a COBIAS above {A_LOT:g}. That a "
-            f"change shows missing context is the method's premise. Scored by {names}."
+            "COBIAS is how much added context changes what a model makes of a statement. Higher is "
+            "more reliable: so the paper's Table 2 reads it, and so do people's judgements. Its "
+            f"definition reads the other way; stability is 1 − COBIAS. Scored by {names}."
         ),
         strips=tuple(strip for run in runs if (strip := _strip(run, named=len(runs) > 1))),
         badge=_badge(runs, frame, scored),
+        length=tuple(f.text for run in runs for f in run.findings if f.kind == "length"),
         picture=_picture(scored) if len(scored) else None,
-        worst=tuple(worst[:3]),
-        listed=tuple(worst),
-        notes=tuple(dict.fromkeys(note for run in runs for note in reading_notes(run.record))),
+        lowest=tuple(lowest[:3]),
+        listed=tuple(lowest),
+        notes=tuple(dict.fromkeys(f.text for run in runs for f in run.findings)),
         statements=_statements_table(frame),
         benchmarks=tuple(_benchmarks(side_by_side(runs))),
         settings=tuple(settings_table(run.record.to_dict()) for run in runs),
     )
 
 
-def _headline(
-    runs: Sequence[ReliabilityRun], scored: pd.DataFrame, worst: Sequence[StatementScore]
-) -> str:
-    """How many statements context changes a lot, which most, and whether people were asked."""
-    if scored.empty:
-        return "No statement has a score."
-    least = scored["cobias_low"] if "cobias_low" in scored else scored["cobias"]
-    n, lot = len(scored), int((least.fillna(scored["cobias"]) > A_LOT).sum())
-    text = f"“{brief(worst[0].text, 70)}”"
-    if n == 1:
-        found = f"Context changes {text} {'a lot' if lot else 'little'}."
-    elif lot:
-        which = f"all {n:,}" if lot == n else f"{lot:,} of {n:,}"
-        found = f"Context changes {which} statements a lot, {text} most."
-    else:
-        found = f"Context changes none of {n:,} statements a lot; {text} changes most."
-    people = all(validation_status(run.record).validated for run in runs)
-    return found if people else f"{found} Not yet checked against people."
+def _headline(runs: Sequence[ReliabilityRun]) -> str:
+    """The first finding of the first run, and whether people were asked."""
+    people = all(run.record.validation is not None for run in runs)
+    text = runs[0].findings[0].text
+    return text if people else f"{text} Not yet checked against people."
 
 
 def _strip(run: ReliabilityRun, *, named: bool) -> Strip | None:
-    """The mean stability on its axis, before that of random words in the place of context, where
-    they were asked; None without a score."""
-    e, cobias = run.summary.get("stability"), run.summary.get("cobias")
-    if e is None or cobias is None:
+    """The mean COBIAS on its axis, before that of random words in the place of context, where they
+    were asked; None without a score."""
+    e, stability = run.summary.get("cobias"), run.summary.get("stability")
+    if e is None or stability is None:
         return None
-    about = f"1 − COBIAS, which is {risk(cobias.value)}: 1 if context changes nothing."
+    about = (
+        f"As printed: higher is more reliable. Stability, 1 − COBIAS, is {risk(stability.value)}."
+    )
     name = f"{', '.join(m.id for m in run.record.models)}: " if named else ""
-    key = [Chip(f"{name}mean stability", risk(e.value), between(e.low, e.high), "b", about)]
+    key = [Chip(f"{name}mean COBIAS", risk(e.value), between(e.low, e.high), "b", about)]
     chance = _random_words(run)
-    about = "Stability with random words in the place of context: what any words do."
+    about = "COBIAS with random words in the place of context: what any words do."
     given = "not asked" if chance is None else between(chance.low, chance.high)
     key.append(Chip("random words", given, "", "c", about))
     return Strip(
         (e.value, e.value),
         None if e.low is None or e.high is None else (e.low, e.high),
         None if chance is None or chance.low is None else (chance.low, chance.high or 1.0),
-        ("0: context changes everything", "1: context changes nothing"),
+        ("0: least reliable", "1: most reliable"),
         tuple(key),
     )
 
 
 def _random_words(run: ReliabilityRun) -> Estimate | None:
-    """The mean stability of the control that `reliability validate` keeps in the run's folder."""
+    """The mean COBIAS of the control that `reliability validate` keeps in the run's folder."""
     if run.path is None or not (run.path / RANDOM_FOLDER / "run.json").exists():
         return None
     try:
-        return ReliabilityRun.load(run.path / RANDOM_FOLDER).summary.get("stability")
+        return ReliabilityRun.load(run.path / RANDOM_FOLDER).summary.get("cobias")
     except ClinometerError:
         return None  # half written
 
@@ -186,8 +172,8 @@ def _badge(runs: Sequence[ReliabilityRun], frame: pd.DataFrame, scored: pd.DataF
         f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored, "
         f"{int(frame['scored'].sum()):,} versions"
     )
-    if all(validation_status(run.record).validated for run in runs):
-        return f"{rests_on} · next: edit the least stable statements and score them again"
+    if all(run.record.validation is not None for run in runs):
+        return f"{rests_on} · next: edit the lowest statements and score them again"
     return f"{rests_on} · next: ask people (reliability annotate)"
 
 
@@ -201,27 +187,23 @@ def _statement(run: ReliabilityRun, row: pd.Series) -> StatementScore:
     ]
     return StatementScore(
         str(row["id"]),
-        str(row["source"] or ""),
-        str(row["category"] or ""),
+        _written(row["source"]),
+        _written(row["category"]),
         str(row["text"]),
         own,
-        float(row["stability"]),
-        *_ends(row),
+        score_with_interval(row.to_dict()) or Estimate(float(row["cobias"])),
         str(row["flag"] or ""),
         tuple(sorted(found, key=lambda v: -abs(v.change))),
     )
 
 
-def _ends(row: pd.Series) -> tuple[float | None, float | None]:
-    """The interval of the stability: 1 minus that of COBIAS."""
-    low, high = row.get("cobias_high"), row.get("cobias_low")
-    if low is None or high is None or pd.isna(low) or pd.isna(high):
-        return None, None
-    return 1 - float(low), 1 - float(high)
+def _written(value: str | float | None) -> str:
+    """Text of a table; "" where there is none."""
+    return "" if value is None or pd.isna(value) else str(value)
 
 
 def _rank(row: pd.Series) -> str:
-    """The rank with its interval: 3 (1–12); 1 is the statement that context changes most."""
+    """The rank with its interval: 3 (1–12); 1 is the highest COBIAS."""
     rank, low, high = (row.get(name) for name in ("rank", "rank_low", "rank_high"))
     if rank is None or pd.isna(rank):
         return ""
@@ -235,33 +217,36 @@ def _fix(flag: str) -> str:
 
 
 def _statements_table(frame: pd.DataFrame) -> Table:
-    rows = frame.sort_values("stability", na_position="last", kind="stable")
+    rows = frame.sort_values("cobias", na_position="last", kind="stable")
     shown = pd.DataFrame(
         {
             "statement": rows["text"],
             "category": rows["category"],
-            "stability": rows["stability"],
-            "stability_low": [_ends(row)[0] for _, row in rows.iterrows()],
-            "stability_high": [_ends(row)[1] for _, row in rows.iterrows()],
             "cobias": rows["cobias"],
+            "cobias_low": rows["cobias_low"],
+            "cobias_high": rows["cobias_high"],
+            "stability": rows["stability"],
             "rank": [_rank(row) for _, row in rows.iterrows()],
+            "rank_at_equal_length": [
+                "" if pd.isna(rank) else f"{rank:.0f}" for rank in rows["rank_length_adjusted"]
+            ],
             "versions_scored": rows["scored"],
             "to_fix": [_fix(flag or "") for flag in rows["flag"]],
         }
     )
-    if shown["category"].isna().all():
-        shown = shown.drop(columns=["category"])
-    if not shown["to_fix"].any():
-        shown = shown.drop(columns=["to_fix"])
+    for column in ("category", "to_fix"):
+        shown[column] = shown[column].astype(object).where(shown[column].notna(), "")
+        if not shown[column].astype(bool).any():
+            shown = shown.drop(columns=[column])
     return Table("statements", "Every statement", shown.reset_index(drop=True))
 
 
 def reliability_tables(runs: Sequence[ReliabilityRun]) -> list[Table]:
     """Table 2 of the paper for these runs in full, its categories, and every statement by its
-    stability."""
+    COBIAS."""
     statements = side_by_side(runs)
     benchmarks, categories = benchmark_tables(statements)
-    rows = statements.sort_values("stability", na_position="last", kind="stable", ignore_index=True)
+    rows = statements.sort_values("cobias", na_position="last", kind="stable", ignore_index=True)
     return [
         Table("benchmarks", "Benchmarks", benchmarks),
         Table("categories", "Categories", categories),
@@ -274,8 +259,9 @@ def _benchmarks(frame: pd.DataFrame) -> list[Table]:
         benchmarks, categories = benchmark_tables(frame)
     except TableError:
         return []
-    columns = ["run", "source", "category", "statements", "scored", "stability", "cobias"]
-    columns += ["cobias_low", "cobias_high", "dissimilarity", "rank", "cannot_be_told_from"]
+    columns = ["run", "source", "category", "statements", "scored", "cobias", "cobias_low"]
+    columns += ["cobias_high", "stability", "dissimilarity_pairwise", "dissimilarity_to_statement"]
+    columns += ["rank", "cannot_be_told_from"]
     benchmarks = benchmarks.rename(columns={"like": "cannot_be_told_from"})
     benchmarks["rank"] = [_rank(row) for _, row in benchmarks.iterrows()]
     if len(benchmarks) == 1:
@@ -292,20 +278,18 @@ def _only(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 def _picture(scored: pd.DataFrame) -> Figure:
     rows = scored.head(_ROWS)
-    many = f"{len(rows)} of {len(scored):,} statements, the least stable first. "
+    many = f"{len(rows)} of {len(scored):,} statements, the lowest COBIAS first. "
     said = "; ".join(
         f"{brief(t, 60)}: {risk(float(v))}"
-        for t, v in zip(rows["text"], rows["stability"], strict=True)
+        for t, v in zip(rows["text"], rows["cobias"], strict=True)
     )
-    ends = pd.DataFrame([_ends(row) for _, row in rows.iterrows()], columns=["low", "high"])
-    shown = rows[["text", "stability"]].reset_index(drop=True).join(ends)
-    frame = scored[["id", "text", "stability", "cobias", "cobias_low", "cobias_high", "scored"]]
+    frame = scored[["id", "text", "cobias", "cobias_low", "cobias_high", "stability", "scored"]]
     return Figure(
         key="statements",
-        title="Which statements change with context",
-        caption=f"{many}Dot: stability. Thick: its interval.",
-        alt=f"Stability of the least stable statements. {said}.",
-        draw=lambda width: charts.stability(shown, width=width),
+        title="Which statements are least reliable",
+        caption=f"{many}Dot: COBIAS. Thick: its interval.",
+        alt=f"COBIAS of the lowest statements. {said}.",
+        draw=lambda width: charts.cobias(rows, width=width),
         table=frame,
     )
 

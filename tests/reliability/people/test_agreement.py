@@ -179,7 +179,10 @@ def test_the_command_writes_the_final_dataset(
     assert wrong.status == 2
     assert "expected one of no, yes" in wrong.err
     assert clinometer("reliability", "validate", tmp_path / "none.csv").status == 2
+    done = clinometer("reliability", "validate", ratings, "--out", tmp_path / "figure4.svg")
+    assert done.status == 0, done.err
+    assert list(tmp_path.glob("figure4*.svg"))
     wrong = clinometer("reliability", "validate", ratings, "--out", out)
-    assert "--accepted writes accepted items" in wrong.err
+    assert ".svg or .png" in wrong.err
     wrong = clinometer("reliability", "validate", ratings, ratings, "--accepted", out)
     assert "expected without SCORES" in wrong.err

@@ -1,4 +1,4 @@
-"""A score against people: the published data, statsmodels, and data made with a known answer."""
+"""Scores against people: the published judgements, scipy, statsmodels, and planted answers."""
 
 from __future__ import annotations
 
@@ -8,48 +8,129 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from scipy.stats import mannwhitneyu, rankdata, spearmanr
+from tests.present import present
 
+import clinometer as cm
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.people import Ratings, read_ratings, validate
-from clinometer.reliability.people.validation import beyond, fit
+from clinometer.reliability import ReliabilityRun, Statement, VariantSet
+from clinometer.reliability.folder import ReliabilityRecord
+from clinometer.reliability.people import Ratings, ScoreTable, read_ratings, validate
+from clinometer.reliability.people.ratings import sentence_key
+from clinometer.reliability.people.validation import (
+    ADDED,
+    LENGTH,
+    RANDOM,
+    TAU,
+    random_control,
+    random_words,
+    regression,
+    right_order,
+)
+from clinometer.reliability.validation_status import read_validation, write_validation
+from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.estimate import Estimate
+from clinometer.storage.record import ModelRecord
 
 
-def test_published_ratings_and_scores_are_reproduced(
-    shared_data: Path, clinometer: Callable[..., Any]
-) -> None:
+def validated(clinometer: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    done = clinometer("reliability", "validate", *arguments, "--json")
+    assert (done.status, done.err) == (0, "")
+    summary: dict[str, Any] = json.loads(done.out)["summary"]
+    return summary
+
+
+def test_the_500_published_ratings(shared_data: Path, clinometer: Callable[..., Any]) -> None:
+    """Rated 1 to 5; by the other judgements a high one means enough context: both go up."""
     folder = shared_data / "cobias"
     files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
-    done = clinometer("reliability", "validate", *files, "--json", "--replicates", 500)
-    found = json.loads(done.out)
-    summary = found["summary"]
-    assert summary["items"] == 500
-    assert summary["unmatched"] == 0
-    assert round(summary["spearman"]["rho"]["value"], 3) == 0.645
-    assert 2e-60 < summary["spearman"]["p"] < 5e-60
-    assert round(summary["fleiss_kappa"]["value"], 3) == 0.140
-    assert round(summary["krippendorff_alpha"]["interval"]["value"], 3) == 0.179
-    for name in ("multinomial", "ordinal"):
-        one = found[name]
-        assert one["problem"] == ""
-        assert one["p"] < 1e-20
-        assert 0.1 < one["mcfadden"] < 0.2
-    assert found["multinomial"]["df"] == 4
-    assert found["ordinal"]["terms"][0]["odds_ratio"] > 2
-    assert found["score_beyond_length"]["p"] < 1e-20
-    rho = summary["spearman_given_length"]["rho"]
-    assert rho["low"] < rho["value"] < summary["spearman"]["rho"]["value"]
-
-
-def test_what_the_command_prints(shared_data: Path, clinometer: Callable[..., Any]) -> None:
-    folder = shared_data / "cobias"
-    files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
-    done = clinometer("reliability", "validate", *files, "--replicates", 200)
-    for text in ("0.645", "3.4e-60", "0.140", "0.179", "McFadden", "a higher judgement"):
-        assert text in done.out
+    found = validated(clinometer, *files, "--high", "enough")
+    assert (found["statements"], found["unmatched"], found["annotators"]) == (500, 0, 3)
+    score, length = found["rows"]
+    assert round(score["rho"]["value"], 3) == 0.645
+    assert round(score["given_length"]["value"], 3) == 0.602
+    assert round(length["rho"]["value"], 3) == 0.292  # shorter ones are rated higher
+    assert found["regression"]["df"] == 4
+    assert round(found["regression"]["chi2"], 1) == 176.8
+    assert round(found["regression"]["mcfadden"], 3) == 0.153
+    first = found["findings"][0]
+    assert (first["kind"], first["sure"]) == ("agreement with people", "clear")
+    done = clinometer("reliability", "validate", *files)
+    assert done.status == 2
+    assert "add --high" in done.err
     wrong = clinometer("reliability", "validate", *files, "--column", "score")
-    assert wrong.status == 2
     assert "expected a column 'score', found id, cobias, sentence" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("model", "order"), [("bert-base-uncased", 0.65), ("albert-base-v2", 0.57)]
+)
+def test_the_190_judgements_of_the_paper(
+    shared_data: Path, clinometer: Callable[..., Any], model: str, order: float
+) -> None:
+    """One consensus label, no ids: found by their sentences. No more context needed: higher."""
+    folder = shared_data / "cobias"
+    found = validated(
+        clinometer,
+        folder / "paper" / "validation_190.csv",
+        folder / f"published_pll_{model}.jsonl.gz",
+        *("--dataset", folder / "statements.csv"),
+        *("--annotator", "is_context_required", "--high", "missing"),
+    )
+    assert found["annotators"] == 1
+    assert found["raters"] is None
+    assert found["statements"] > 180
+    assert found["outcome"]["n"] > 150
+    assert found["right_order"]["value"] == pytest.approx(order, abs=0.015)
+    assert found["rows"][0]["rho"]["value"] > 0
+    odds = found["regression"]["odds"][0]
+    assert (odds["outcome"], found["regression"]["base"]) == ("y", "n")
+    assert odds["ratio"] < 1
+
+
+def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(
+    shared_data: Path,
+) -> None:
+    """Three large models, February 2024: ids are those of the merged pairs, of which one side was
+    judged. Mean over the ten temperatures."""
+    folder = shared_data / "cobias"
+    labels = read_ratings(folder / "paper" / "validation_190.csv", columns=["is_context_required"])
+    pairs = pd.read_csv(folder / "merged_pairs.csv", dtype={"id": str}, encoding="utf-8-sig")
+    known = set(labels.items)
+    sides = pairs[["sentence_1", "sentence_2"]].astype(str).to_numpy()
+    judged = [a if sentence_key(a) in known else b for a, b in sides]
+    scores = pd.read_csv(folder / "paper" / "temperatures.csv", dtype={"id": str})
+    mean = scores.groupby("id")["cobias"].mean()
+    texts = dict(zip(pairs["id"], judged, strict=True))
+    table = ScoreTable.of_table(mean.to_dict(), texts, name="the paper's")
+    found = validate(labels, table, high="missing")
+    assert (found.statements, found.outcome) == (184, {"n": 154, "y": 30})
+    for number in (found.rows[0].rho, found.rows[0].given_length):
+        assert present(present(number).low) > 0
+    assert present(present(found.right_order).low) > 0.5
+    assert present(found.regression).odds[0].high < 1
+    assert present(found.regression).chi2 < 20  # printed: 71.02
+
+
+def test_the_overlap_says_what_a_high_rating_means(shared_data: Path) -> None:
+    """Statements that need no context were rated higher; only six of them need it."""
+    folder = shared_data / "cobias"
+    ratings = read_ratings(folder / "validation_ratings.csv")
+    labels = read_ratings(folder / "paper" / "validation_190.csv", columns=["is_context_required"])
+    sentences = {s.id: s.text for s in cm.load_statements(folder / "statements.csv")}
+    scores = dict(zip(ratings.items, ratings.means().tolist(), strict=True))
+    table = ScoreTable.of_table(scores, sentences, name="mean rating")
+    found = validate(labels, table, high="missing", replicates=0)
+    assert found.outcome["y"] == 6
+    assert 40 <= found.statements <= 43
+    assert present(found.right_order).value > 0.6
+    keyed = table.by_sentence().columns["mean rating"][1]
+    said = pd.Series(labels.most_frequent()).reindex(keyed.index)
+    assert keyed[said == "n"].mean() == pytest.approx(3.36, abs=0.02)
+    assert keyed[said == "y"].mean() == pytest.approx(2.83, abs=0.01)
 
 
 def test_ratios_without_end_are_printed(clinometer: Callable[..., Any], tmp_path: Path) -> None:
@@ -60,13 +141,13 @@ def test_ratios_without_end_are_printed(clinometer: Callable[..., Any], tmp_path
     rows = [f"{i},{a},{b}\n" for i, (a, b) in enumerate(said)]
     ratings.write_text("id,rater_1,rater_2\n" + "".join(rows))
     table.write_text("id,cobias\n" + "".join(f"{i},{s}\n" for i, s in enumerate(scores)))
-    done = clinometer("reliability", "validate", ratings, table, "--replicates", 0)
+    done = clinometer("reliability", "validate", ratings, table, "--high", "enough")
     assert (done.status, done.err) == (0, "")
-    assert "Caution: multinomial regression" in done.out
+    assert done.out.startswith("cobias ")
+    assert "Caution: " in done.out
 
 
 def test_two_categories_are_plain_logistic_regression() -> None:
-    """Multinomial and ordinal are then the same model: an independent check of each."""
     from statsmodels.discrete.discrete_model import Logit
 
     rng = np.random.default_rng(2)
@@ -74,65 +155,226 @@ def test_two_categories_are_plain_logistic_regression() -> None:
     y = (rng.random(300) < 1 / (1 + np.exp(-1.2 * x))).astype(int)
     z = (x - x.mean()) / x.std(ddof=1)
     theirs = Logit(y, np.column_stack([np.ones(300), z])).fit(disp=False)
-    for kind in ("multinomial", "ordinal"):
-        ours = fit(kind, y, {"x": x}, categories=("no", "yes"))
-        assert ours.chi2 == pytest.approx(theirs.llr, abs=1e-6)
-        assert ours.mcfadden == pytest.approx(theirs.prsquared, abs=1e-9)
-        assert ours.df == 1
-        sign = 1 if kind == "ordinal" or ours.base == "no" else -1
-        assert sign * ours.terms[0].value == pytest.approx(theirs.params[1], abs=1e-4)
-        assert ours.terms[0].se == pytest.approx(theirs.bse[1], abs=1e-4)
+    ours = regression(y, x, categories=("no", "yes"))
+    assert ours.chi2 == pytest.approx(theirs.llr, abs=1e-6)
+    assert ours.mcfadden == pytest.approx(theirs.prsquared, abs=1e-9)
+    assert ours.df == 1
+    sign = 1 if ours.base == "no" else -1
+    assert np.log(ours.odds[0].ratio) == pytest.approx(sign * theirs.params[1], abs=1e-6)
+    assert np.exp(1) ** np.log(ours.odds[0].low) <= ours.odds[0].ratio <= ours.odds[0].high
 
 
-def test_a_planted_ordinal_relation_is_recovered() -> None:
-    rng = np.random.default_rng(3)
-    x, noise = rng.normal(size=3000), rng.normal(size=3000)
-    latent = 0.8 * x + rng.logistic(size=3000)
-    y = np.digitize(latent, [-1.5, 0.0, 1.0])
-    both = fit("ordinal", y, {"x": x, "noise": noise}, categories="abcd")
-    assert both.terms[0].value == pytest.approx(0.8, abs=0.12)
-    assert both.terms[0].low < 0.8 * x.std() < both.terms[0].high
-    assert both.terms[1].p > 0.01
-    alone = fit("ordinal", y, {"noise": noise}, categories="abcd")
-    chi2, df, p = beyond(both, alone)
-    assert df == 1
-    assert chi2 > 100
-    assert p < 1e-20
-
-
-def test_a_model_that_cannot_be_fitted_gives_the_reason() -> None:
+def test_a_regression_that_cannot_be_fitted_gives_the_reason() -> None:
     x = np.arange(40.0)
     y = (x > 19).astype(int)
-    apart = fit("multinomial", y, {"x": x}, categories=("no", "yes"))
-    assert apart.problem
-    json.dumps(apart.to_dict(), allow_nan=False)
-    with pytest.raises(SettingsError, match="x: expected values that vary"):
-        fit("ordinal", y, {"x": np.ones(40)}, categories=("no", "yes"))
-    with pytest.raises(SettingsError, match="expected at least two categories, found no"):
-        fit("ordinal", y * 0, {"x": x}, categories=("no", "yes"))
+    assert regression(y, x, categories=("no", "yes")).problem
+    with pytest.raises(SettingsError, match="values that vary"):
+        regression(y, np.ones(40), categories=("no", "yes"))
+    with pytest.raises(SettingsError, match="two categories"):
+        regression(y * 0, x, categories=("no", "yes"))
 
 
-def test_words_can_stand_for_numbers(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    score = rng.random(120)
-    table = {}
-    for i, s in enumerate(score):
-        table[str(i)] = {a: "yes" if rng.random() < s else "no" for a in "abc"}
-    scores = {str(i): float(s) for i, s in enumerate(score)} | {"other": 0.5}
-    found = validate(Ratings.of(table), scores, replicates=100)
-    assert found.correlation is None
-    assert found.unmatched == 1
-    assert found.ordinal is not None
-    assert found.ordinal.chi2 == pytest.approx(found.multinomial.chi2, abs=1e-4)
-    assert found.ordinal.p < 1e-4
-    with pytest.raises(TableError, match="at least three ids that are also judged, found 0"):
-        validate(Ratings.of(table), {"x": 1.0})
+def test_the_right_order_is_that_of_mann_and_whitney() -> None:
+    rng = np.random.default_rng(5)
+    score, judged = rng.integers(0, 9, 60).astype(float), rng.integers(0, 2, 60)
+    found = right_order(score, judged, replicates=500)
+    upper, lower = score[judged == 1], score[judged == 0]
+    expected = mannwhitneyu(upper, lower).statistic / (len(upper) * len(lower))
+    assert found.value == pytest.approx(expected)
+    assert present(found.low) < 0.5 < present(found.high)
 
 
 def test_the_middle_judgement_is_the_lower_of_two(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     rows = ["1,1,4,", "2,2,2,5", "3,,,3", "4,5,1,4", "5,2,3,"]
     path.write_text("id,rater a,rater b,rater c\n" + "\n".join(rows) + "\n")
-    scores = {str(i): float(i * i % 7) for i in range(1, 6)}
-    found = validate(read_ratings(path), scores, replicates=0)
+    scores = ScoreTable.of_table({str(i): float(i * i % 7) for i in range(1, 6)}, {}, name="x")
+    found = validate(read_ratings(path), scores, high="enough", replicates=0)
     assert found.outcome == {"1": 1, "2": 2, "3": 1, "4": 1}
+
+
+def test_judgements_without_an_order_or_a_match_are_refused() -> None:
+    scores = ScoreTable.of_table({"1": 0.1, "2": 0.2}, {}, name="x")
+    words = Ratings.of({"1": {"a": "red"}, "2": {"a": "blue"}, "3": {"a": "green"}})
+    with pytest.raises(TableError, match="numbers"):
+        validate(words, scores, high="enough")
+    with pytest.raises(TableError, match="at least four"):
+        validate(Ratings.of({"1": {"a": "3"}, "2": {"a": "4"}}), scores, high="enough")
+
+
+N = 120
+RNG = np.random.default_rng(0)
+TRUTH = RNG.normal(size=N)
+TEXTS = ["word " * int(k) + "end." for k in RNG.integers(3, 20, N)]
+#: Two versions of every statement, which add n and n + 2 words; a third one was left out.
+MORE = np.random.default_rng(1).integers(1, 9, N)
+RATED = {
+    str(i): {
+        f"annotator_{k}": str(int(np.clip(np.round(3 + TRUTH[i] + RNG.normal()), 1, 5)))
+        for k in range(3)
+    }
+    for i in range(N)
+}
+
+
+def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun:
+    """A run with these scores, as if models had given them."""
+    ids = [str(i) for i in range(N)]
+    record = ReliabilityRecord(
+        models=[ModelRecord(id=m, kind="masked", revision="0") for m in models],
+        texts="",
+        scoring={},
+        settings={},
+    )
+    values = {"id": ids, "text": TEXTS, "tau": np.arange(N) + 1.0, "cobias": scores}
+    by_model = {"id": ids * len(models), "model": [m for m in models for _ in ids]}
+    versions = [
+        (i, "more " * (int(MORE[k]) + extra) + TEXTS[k], left_out)
+        for k, i in enumerate(ids)
+        for extra, left_out in ((0, ""), (2, ""), (50 * (k % 3), "changed"))
+    ]
+    tables = {
+        "statements": pa.table(values),
+        "versions": pa.table(
+            dict(zip(("id", "text", "left_out"), zip(*versions, strict=True), strict=True))
+        ),
+        "models": pa.table({**by_model, "cobias": np.tile(scores, len(models))}),
+    }
+    return ReliabilityRun(record, tables)
+
+
+#: These ratings rise with COBIAS: a high one says that there is enough context.
+ENOUGH: dict[str, Any] = {"replicates": 100, "high": "enough"}
+
+
+def test_rows_equal_scipy() -> None:
+    scores = TRUTH + RNG.normal(size=N)
+    table = ScoreTable.of_runs({"ours": made(scores, ("a", "b"))})
+    found = validate(Ratings.of(RATED), table, **ENOUGH)
+    rows = {row.name: row for row in found.rows}
+    assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU, ADDED]
+    mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
+    assert present(rows["ours"].rho).value == pytest.approx(spearmanr(scores, mean).statistic)
+    words = np.array([len(t.split()) for t in TEXTS])
+    assert present(rows[LENGTH].rho).value == pytest.approx(spearmanr(-words, mean).statistic)
+    assert rows[LENGTH].given_length is None
+    x, y, z = map(rankdata, (scores, mean, words))
+    left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
+    expected = np.corrcoef(left[0], left[1])[0, 1]
+    assert present(rows["ours"].given_length).value == pytest.approx(expected)
+    ahead = present(rows[TAU].ahead)
+    assert ahead.value == pytest.approx(
+        present(rows["ours"].given_length).value - present(rows[TAU].given_length).value
+    )
+    assert present(rows[ADDED].rho).value == pytest.approx(spearmanr(MORE + 1, mean).statistic)
+    assert present(found.ceiling) == pytest.approx(
+        np.sqrt(3 * present(found.raters) / (1 + 2 * present(found.raters)))
+    )
+
+
+@pytest.mark.parametrize("high", ["enough", "missing"])
+def test_a_planted_score_passes_in_either_direction_and_noise_does_not(high: str) -> None:
+    """People who say 5 for enough context, or 5 for missing context; the wrong direction does not
+    pass, and none is not guessed."""
+    good, noise, other = (made(x) for x in (TRUTH, RNG.normal(size=N), RNG.normal(size=N)))
+    turned = {k: {a: str(6 - int(v)) for a, v in row.items()} for k, row in RATED.items()}
+    table = RATED if high == "enough" else turned
+    ratings = Ratings.of(table, rows={k: {"high_means": high} for k in table})
+    trial = ScoreTable.of_runs({"good": good}, {"good": noise})
+    found = validate(ratings, trial, replicates=300)
+    assert found.passed
+    assert found.rows[-1].name == RANDOM
+    assert [f.kind for f in found.findings] == ["agreement with people", "ceiling", "passed"]
+    for some in ({"noise": noise}, {"noise": other}), ({"good": good}, {"good": good}):
+        assert not validate(ratings, ScoreTable.of_runs(*some), replicates=300).passed
+    alone = validate(ratings, ScoreTable.of_runs({"good": good}), replicates=300)
+    assert not alone.passed
+    assert alone.findings[-1].kind == "no control"
+    unsaid, wrong = Ratings.of(table), "enough" if high == "missing" else "missing"
+    assert validate(unsaid, trial, high=high, replicates=300).passed
+    against = validate(unsaid, trial, high=wrong, replicates=300)
+    assert against.findings[-1].kind == "not passed"
+    assert "runs against" in against.findings[0].text
+    with pytest.raises(SettingsError, match="add --high enough or --high missing"):
+        validate(unsaid, trial)
+    with pytest.raises(SettingsError, match=f"expected '{high}'"):
+        validate(ratings, trial, high=wrong)
+    rows = {k: {"high_means": "both" if k == "0" else "missing"} for k in table}
+    with pytest.raises(TableError, match="found both, missing"):
+        validate(Ratings.of(table, rows=rows), trial)
+
+
+def test_random_ratings_have_no_verdict_at_a_low_level() -> None:
+    """At a level of 0.01 an interval excludes 0 almost always: half of all noise would pass."""
+    noise, control = made(RNG.normal(size=N)), made(RNG.normal(size=N))
+    above = 0
+    for seed in range(20):
+        values = np.random.default_rng(seed).integers(1, 6, N)
+        rated = Ratings.of({f"{k}": {"1": str(v)} for k, v in enumerate(values)})
+        trial = ScoreTable.of_runs({"noise": noise}, {"noise": control})
+        found = validate(rated, trial, **ENOUGH, level=0.01)
+        above += present(present(found.rows[0].given_length).low) > 0
+        assert not found.passed
+        assert found.findings[-1].kind == "low level"
+    assert above >= 5, "what a verdict by these intervals alone would have let pass"
+
+
+def test_random_words_stand_where_the_context_stood() -> None:
+    texts = ["The nurse is tired."]
+    (made_,) = random_words(texts, [["The young nurse is tired at work."] * 5], seed=1)
+    assert len(set(made_)) > 1
+    for version in made_:
+        words = version.split()
+        assert (words[0], words[2:5], len(words)) == ("The", ["nurse", "is", "tired"], 7)
+        assert version.endswith(".")
+
+
+STATEMENTS = [
+    Statement(str(i), f"The {who} at the office {does}.", (who,))
+    for i, (who, does) in enumerate(
+        [("women", "sing"), ("men", "talk a lot"), ("nurses", "left early today"), ("boys", "lie")]
+    )
+]
+VERSIONS = VariantSet(
+    {s.id: (s.text.replace("office", "law office"), f"{s.text[:-1]} again.") for s in STATEMENTS},
+    "somebody",
+)
+
+
+def test_the_command_and_the_validation(tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+    run = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run")
+    assert run.record.versions_by == "somebody"
+    rated = "id,annotator_1,annotator_2,high_means\n0,1,2,enough\n1,3,3,\n2,5,4,enough\n3,2,1,\n"
+    (tmp_path / "ratings.csv").write_text(rated)
+    command = ["reliability", "validate", tmp_path / "ratings.csv", tmp_path / "run"]
+    done = clinometer(*command, "--out", tmp_path / "passed.json")
+    assert done.status == 1, done.err
+    assert "random words" in done.out
+    assert "was not written" in done.err  # four statements prove nothing
+    assert not (tmp_path / "passed.json").exists()
+    kept = ReliabilityRun.load(tmp_path / "run" / "random-words")
+    assert kept.record.versions_by == "random words"
+    again = random_control(ReliabilityRun.load(tmp_path / "run"))
+    assert again.statements.equals(kept.statements)
+    assert validated(clinometer, *command[2:], "--no-random-words")["passed"] is False
+
+
+def test_only_the_same_models_and_versions_are_validated(tmp_path: Path) -> None:
+    run = cm.score_reliability(STATEMENTS, VERSIONS)
+    kinds = {f.kind for f in run.findings}
+    assert "not validated" in kinds
+    sure = Estimate(0.3, 0.1, 0.5, 0.95, "bootstrap")
+    file = tmp_path / "passed.json"
+    how = {"rho": sure, "given_length": sure, "compared": ["random words"]}
+    write_validation(run.record, file, statements=160, **how)
+    read = read_validation(file)
+    again = cm.score_reliability(STATEMENTS, VERSIONS, validation=read)
+    (found,) = (f for f in again.findings if f.kind == "validated")
+    assert found.numbers["statements"].value == 160
+    assert found.words["compared"] == "random words"
+    other = VariantSet(VERSIONS.versions, "somebody else")
+    with pytest.raises(SettingsError, match="versions_by"):
+        cm.score_reliability(STATEMENTS, other, validation=read)
+    changed = present(read).model_copy(update={"revisions": ["another"]})
+    with pytest.raises(SettingsError, match="revisions"):
+        cm.score_reliability(STATEMENTS, VERSIONS, validation=changed)

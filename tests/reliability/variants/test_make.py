@@ -15,8 +15,8 @@ from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability import Statement, read_variants
 from clinometer.reliability.statement import Blanks, Refused
 from clinometer.reliability.variants import VariantSettings, accept_version, make_variants
-from clinometer.reliability.variants.fillers import open_filler
 from clinometer.reliability.variants.make import Makers
+from clinometer.reliability.variants.phrases import PhraseFiller
 
 STATEMENTS = [
     Statement(
@@ -45,7 +45,7 @@ class Scripted:
 def filler() -> Any:
     from clinometer.models import open_model
 
-    return open_filler(open_model("pocket:bert"))
+    return PhraseFiller(open_model("pocket:gpt2-s"))
 
 
 def makers(settings: VariantSettings, filler: Any, writer: Any = None) -> Makers:
@@ -60,12 +60,11 @@ def test_variants_are_valid_and_distinct(filler: Any) -> None:
     for statement, row in zip(STATEMENTS, found.rows, strict=True):
         blanks = statement.blanks
         for version in row["variants"]:
-            assert accept_version(present(blanks), version)[0] == version
+            assert accept_version(present(blanks), version) == version
         assert len(set(row["variants"])) == len(row["variants"]) == len(row["origins"])
-    assert [len(r["variants"]) for r in found.rows] == [12, 12, 0]
-    assert found.counts["statements_short_of_versions"] == 1
-    assert found.counts["versions_by_filler"] == 24
-    assert 0 < found.counts["distinct_words"] <= 1
+    assert [len(r["variants"]) for r in found.rows] == [12, 0, 0]  # nothing suits "Jamal runs ___."
+    assert found.counts["statements_short_of_versions"] == 2
+    assert found.counts["versions_by_filler"] == 12
 
 
 def test_model_answers_are_checked_and_completed(filler: Any) -> None:
@@ -90,7 +89,9 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     row = make_variants(STATEMENTS[:1], settings=alone, makers=makers(alone, None, writer)).rows[0]
     assert row["origins"] == ["model"]
     with pytest.raises(SettingsError, match="without a writing model"):
-        make_variants(STATEMENTS, settings=VariantSettings(filler="none"))
+        VariantSettings(filler="none")
+    with pytest.raises(SettingsError, match="phrases:MODEL"):
+        VariantSettings(filler="pocket:bert")
 
 
 def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) -> None:
@@ -111,27 +112,16 @@ def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) 
     )
 
 
-def test_a_causal_model_fills_both_sides(smollm2: Any) -> None:
-    settings = VariantSettings(n=4, model="smollm2")
-    found = make_variants(
-        STATEMENTS[:1],
-        settings=settings,
-        makers=makers(settings, open_filler(smollm2), Scripted("x")),
-    )
-    blanks = STATEMENTS[0].blanks
-    assert found.rows[0]["variants"]
-    for version in found.rows[0]["variants"]:
-        assert accept_version(present(blanks), version)[0] == version
-
-
-def test_variants_can_be_filtered_by_meaning() -> None:
-    from clinometer.models.texts.embeddings import SentenceEncoder
-
-    settings = VariantSettings(n=3)
-    found = make_variants(STATEMENTS[:1], settings=settings, embed=SentenceEncoder().embed)
-    means = found.counts["dissimilarity"]
-    assert 0 < means["pairwise"] < 1
-    assert 0 < means["to_statement"] < 1
+def test_as_in_the_paper_repeats_and_long_fillings_are_kept() -> None:
+    """Figure 7 has no check; one that changes the statement is still refused."""
+    long = "The women at the office are arrogant " + "so " * 16 + "much."
+    writer = Scripted(long, "The men at the office are arrogant today.")
+    how = {"n": 3, "model": "scripted", "rounds": 2, "filler": "none"}
+    for settings in VariantSettings(**how, as_in_paper=True), VariantSettings(**how):
+        made = makers(settings, None, writer)
+        row = make_variants(STATEMENTS[:1], settings=settings, makers=made).rows[0]
+        assert row["variants"] == ([long] * 3 if settings.as_in_paper else [])
+    assert row["answers"]["model"] == {"fill_too_long": 4, "text_changed": 2}
 
 
 def test_wrong_input_is_named() -> None:
@@ -160,7 +150,7 @@ BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
     ],
 )  # fmt: skip
 def test_valid_fillings_are_kept(version: str, kept: str) -> None:
-    assert accept_version(BLANKS, version)[0] == kept
+    assert accept_version(BLANKS, version) == kept
 
 
 @pytest.mark.parametrize(
@@ -189,7 +179,7 @@ def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
 def test_every_filling_can_be_recovered(fills: list[str]) -> None:
     text = BLANKS.fill(fills)
     if any(fills):
-        assert accept_version(BLANKS, text) == (text, tuple(fills))
+        assert accept_version(BLANKS, text) == text
     else:
         with pytest.raises(Refused, match="original"):
             accept_version(BLANKS, text)

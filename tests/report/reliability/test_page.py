@@ -38,20 +38,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
     return cm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=few)
 
 
-def test_the_least_stable_come_first_with_the_versions_that_change_them(
+def test_the_lowest_scores_come_first_with_the_versions_that_change_them(
     run: ReliabilityRun,
 ) -> None:
     story = reliability_story([run])
-    frame = run.statements.dropna(subset=["stability"]).sort_values("stability")
+    frame = run.statements.dropna(subset=["cobias"]).sort_values("cobias")
     assert [s.id for s in story.listed] == frame["id"].tolist()
     worst = story.listed[0]
-    assert worst.stability == pytest.approx(frame["stability"].iloc[0])
-    assert worst.low is not None
-    assert worst.high is not None
-    assert worst.low <= worst.stability <= worst.high
+    score = worst.cobias
+    assert score.value == pytest.approx(frame["cobias"].iloc[0])
+    assert present(score.low) <= score.value <= present(score.high)
     changes = [abs(v.change) for v in worst.versions]
     assert changes == sorted(changes, reverse=True)
-    summary = present(run.summary["stability"])
+    summary = present(run.summary["cobias"])
     assert f"“{worst.text}”" in story.title
     assert story.title.endswith("Not yet checked against people.")
     (strip,) = story.strips
@@ -76,6 +75,7 @@ def test_random_words_are_marked_where_they_were_asked(run: ReliabilityRun, tmp_
 
 def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:
     page = render_reliability([run])
+    assert ">nan<" not in page.lower()
     assert HOSTILE[0] not in page
     assert "Women talk a lot at work." in page
     assert not re.search(r"https?:", page)
@@ -98,7 +98,7 @@ def test_report_writes_it(
     table = pd.read_csv(tmp_path / "run-benchmarks.csv")
     assert table["scored"].tolist() == [3]
     assert table["cobias_q05"][0] <= table["cobias_q50"][0] <= table["cobias_q95"][0]
-    rows = pd.read_csv(tmp_path / "run-statements.csv")["stability"].dropna()
+    rows = pd.read_csv(tmp_path / "run-statements.csv")["cobias"].dropna()
     assert rows.is_monotonic_increasing
     done = clinometer("report", run.path, "--out", tmp_path / "page.md")
     assert "### Benchmarks" in (tmp_path / "page.md").read_text(encoding="utf-8")

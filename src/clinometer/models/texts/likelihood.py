@@ -141,9 +141,16 @@ class Copies:
 
 def scored_tokens(texts: EncodedTexts, options: TextOptions) -> IntArray:
     """Indices of the tokens whose log-probabilities are summed."""
-    if options.targets == "scored":
-        return np.flatnonzero(~texts.special)
-    return np.flatnonzero(~texts.special & ~texts.target)
+    scored = ~texts.special
+    if options.targets != "scored":
+        scored &= ~texts.target
+    if not options.edges:
+        places = np.flatnonzero(scored)
+        text_of = texts.text_of[places]
+        changes = text_of[1:] != text_of[:-1]
+        first, last = np.append(True, changes), np.append(changes, True)
+        scored[places[first | last]] = False
+    return np.flatnonzero(scored)
 
 
 def masked_copies(

@@ -38,12 +38,14 @@ class TextOptions:
                     scored, or `scored` like all others
     special_tokens  put the tokenizer's special tokens around the text (they are never scored)
     lower           lower-case the text first
+    edges           whether the first and last of the tokens that would be scored are
     """
 
     masking: str = "within_word_l2r"
     targets: str = "visible"
     special_tokens: bool = True
     lower: bool = False
+    edges: bool = True
 
     def __post_init__(self) -> None:
         for name, value, allowed in (

@@ -5,12 +5,13 @@ Importing this package loads no statsmodels; the regressions of `validate` do.
 
 from clinometer.reliability.people.agreement import Agreement, Rule, accepted, agreement
 from clinometer.reliability.people.ratings import Ratings, read_ratings
-from clinometer.reliability.people.validation import Validation, validate
+from clinometer.reliability.people.validation import ScoreTable, Validation, validate
 
 __all__ = [
     "Agreement",
     "Ratings",
     "Rule",
+    "ScoreTable",
     "Validation",
     "accepted",
     "agreement",

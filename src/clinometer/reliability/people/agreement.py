@@ -35,14 +35,12 @@ _Statistic = Callable[[chance_agreement.Sums, NDArray[np.int64]], FloatArray]
 
 @dataclass(frozen=True)
 class PairKappa:
-    """Cohen's kappa of two annotators over the n items both have judged; weighted by the square of
-    the distance for numbers, else None."""
+    """Cohen's kappa of two annotators over the n items both have judged."""
 
     a: str
     b: str
     n: int
     kappa: Estimate | None
-    quadratic: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,8 @@ class Agreement:
 
     levels       (category, its share of the judgements, items): Table 1; ties are NO_MAJORITY
     observed     share of pairs of judgements of an item that agree
-    fleiss, ac1, brennan_prediger, alpha (by level of measurement)
-                 agreement beyond chance; None where it is not defined
+    fleiss, ac1  agreement beyond chance; None where it is not defined
+    alpha        Krippendorff's, by interval for numbers, else nominal
     prevalence   share of each category, mean over items
     by_chance    expected agreement of two people who ignore the items (Fleiss)
     notes        sentences that explain how to read the numbers
@@ -82,8 +80,7 @@ class Agreement:
     observed: Estimate | None
     fleiss: Estimate | None
     ac1: Estimate | None
-    brennan_prediger: Estimate | None
-    alpha: Mapping[str, Estimate | None]
+    alpha: Estimate | None
     cohen: tuple[PairKappa, ...]
     prevalence: Mapping[str, float]
     by_chance: float
@@ -96,7 +93,6 @@ class Agreement:
                 "observed": plain(self.observed),
                 "fleiss_kappa": plain(self.fleiss),
                 "gwet_ac1": plain(self.ac1),
-                "brennan_prediger": plain(self.brennan_prediger),
                 "krippendorff_alpha": plain(self.alpha),
                 "by_chance": self.by_chance,
                 "items": self.items,
@@ -140,8 +136,7 @@ def agreement(
 
     shares = chance_agreement.category_shares(sums, sums.counts)
     prevalence = dict(zip(ratings.categories, shares.tolist(), strict=True))
-    levels: tuple[chance_agreement.Level, ...] = ("nominal", "ordinal", "interval")
-    levels = levels if ratings.numeric else levels[:1]
+    alpha_level: chance_agreement.Level = "interval" if ratings.numeric else "nominal"
     rows = tuple(_annotator(ratings, j) for j in range(len(ratings.annotators)))
     fleiss, ac1 = estimate(chance_agreement.fleiss_kappa), estimate(chance_agreement.gwet_ac1)
     observed = estimate(chance_agreement.observed_agreement)
@@ -155,8 +150,7 @@ def agreement(
         observed=observed,
         fleiss=fleiss,
         ac1=ac1,
-        brennan_prediger=estimate(chance_agreement.brennan_prediger),
-        alpha={x: estimate(partial(chance_agreement.krippendorff_alpha, level=x)) for x in levels},
+        alpha=estimate(partial(chance_agreement.krippendorff_alpha, level=alpha_level)),
         cohen=tuple(_pairs(ratings, estimate)),
         prevalence=prevalence,
         by_chance=by_chance,
@@ -192,8 +186,7 @@ def _pairs(ratings: Ratings, estimate: Callable[[_Statistic], Estimate | None]) 
         both = int((ratings.codes[:, [a, b]] >= 0).all(axis=1).sum())
         kappa = partial(chance_agreement.cohen_kappa, a=a, b=b)
         names = ratings.annotators[a], ratings.annotators[b]
-        weighted = estimate(partial(kappa, weights="quadratic")) if ratings.numeric else None
-        pairs.append(PairKappa(*names, both, estimate(kappa), weighted))
+        pairs.append(PairKappa(*names, both, estimate(kappa)))
     return pairs
 
 

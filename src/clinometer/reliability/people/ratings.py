@@ -29,6 +29,7 @@ class Ratings:
     """codes [n items, m annotators] are indices into `categories`; -1 for no judgement.
 
     numeric     whether every category is a number; categories are then sorted by value
+    by_sentence whether an item is known by the words of its sentence: the table had no ids
     texts       the sentence of each item by id, if the table has one
     rows        the other columns of each item by id
     """
@@ -40,6 +41,7 @@ class Ratings:
     numeric: bool
     texts: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, Row] = field(default_factory=dict)
+    by_sentence: bool = False
 
     @property
     def high(self) -> str:
@@ -68,8 +70,13 @@ class Ratings:
         return np.arange(len(self.categories), dtype=float)
 
     def means(self) -> NDArray[np.float64]:
-        """[n] mean judgement of each item; NaN for an item without any. Numeric categories only."""
-        self.need_numbers("mean judgements")
+        """[n] mean judgement of each item; NaN for an item without any. Of two words the first
+        in the alphabet is 0, the other 1; more words have no mean."""
+        if not self.numeric and len(self.categories) != 2:
+            shown = ", ".join(repr(c) for c in self.categories[:4])
+            raise TableError(
+                f"mean judgements: expected numbers, or two different words, found {shown}"
+            )
         counts = self.counts
         total = counts.sum(axis=1)
         return np.where(total > 0, counts @ self.values / np.maximum(total, 1), np.nan)
@@ -107,11 +114,6 @@ class Ratings:
         rng, n = np.random.default_rng(seed), min(map(len, strata), default=0)
         rows = sorted(i for s in strata for i in rng.choice(s, n, replace=False).tolist())
         return replace(self, items=tuple(self.items[i] for i in rows), codes=self.codes[rows])
-
-    def need_numbers(self, purpose: str) -> None:
-        if not self.numeric:
-            shown = ", ".join(repr(c) for c in self.categories[:4])
-            raise TableError(f"{purpose}: expected judgements that are numbers, found {shown}")
 
     @classmethod
     def of(
@@ -154,12 +156,15 @@ class Ratings:
 
 
 def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings:
-    """A table of judgements, wide or long.
+    """A table of judgements, wide or long. A wide one without `id` is known by its `sentence`s.
 
     Wide: one row per item, with `id` and one column per annotator: those named in `columns`,
     otherwise those whose names start with "annotator" or "rater". Long: `id`, `annotator`, `value`.
     """
     rows = list(read_rows(path))
+    by_sentence = bool(rows) and "id" not in rows[0] and "sentence" in rows[0] and columns
+    if by_sentence:
+        rows = [{"id": sentence_key(str(row["sentence"] or "")), **row} for row in rows]
     need_columns(path, rows, ("id",))
     ids = ["" if row["id"] is None else str(row["id"]).strip() for row in rows]
     if "" in ids:
@@ -178,7 +183,17 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
     by_id = dict(zip(ids, rows, strict=True))
     table = {id: {c: row[c] for c in columns} for id, row in by_id.items()}
     others = {id: {k: v for k, v in row.items() if k not in columns} for id, row in by_id.items()}
-    return Ratings.of(table, annotators=columns, rows=others)
+    ratings = Ratings.of(table, annotators=columns, rows=others)
+    return replace(ratings, by_sentence=bool(by_sentence))
+
+
+def sentence_key(text: str) -> str:
+    """What a sentence is known by where there is no id: its letters and digits, ignoring case.
+
+    >>> sentence_key("She's tired.") == sentence_key("she’s tired")
+    True
+    """
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def _long(path: Path, ids: Sequence[str], rows: Sequence[Row]) -> Ratings:

@@ -1,284 +1,360 @@
-"""Does a score agree with human judgement? (COBIAS, section 4.4)"""
+"""Does a score say what people say? (COBIAS, section 4.4)
+
+COBIAS as printed, higher meaning more reliable, in runs or in a table, against human judgements
+that are turned so that higher means enough context. A score has to beat what is cheap: the length
+of a statement, how many words its versions add, how surprising it is without any context (tau), and
+the same score with random words in the place of context.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from difflib import SequenceMatcher
+from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import chi2
 
-from clinometer.display.text import Plain, plain
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.extras import require
-from clinometer.reliability.people.agreement import Agreement, agreement
-from clinometer.reliability.people.ratings import Ratings
-from clinometer.reliability.statement import count_words
-from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.rank import RankCorrelation, spearman
+from clinometer.reliability.findings import ReliabilityFinding, Sure
+from clinometer.reliability.folder import RANDOM_FOLDER
+from clinometer.reliability.people.ratings import HIGH_MEANS, Ratings, sentence_key
+from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
+from clinometer.reliability.statement import Statement, VariantSet, count_words
+from clinometer.statistics.estimate import Estimate, central_interval
+from clinometer.statistics.rank import spearman, spearman_difference
+from clinometer.storage.resumable import Progress
 
-#: Logistic regressions of a judgement on scores; ordinal: proportional odds.
-Kind = Literal["multinomial", "ordinal"]
+LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
+ADDED = "more words added by the versions"
+#: What a row is: the score on trial or another, that of one of a run's models, or a baseline.
+SCORE, MODEL, BASELINE = "score", "model", "baseline"
+_JUDGED = "judged"
+#: The least level of intervals that a verdict may rest on: at a low one they exclude 0 by chance.
+LEAST_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Term:
-    """One coefficient: the change in log-odds per standard deviation of the factor.
+class ScoreRow(Plain):
+    """One score against the judgements of the same statements.
 
-    `odds_ratio` is its exponential. `outcome`: in a multinomial fit, the category whose odds
-    against the most frequent one it is; in an ordinal fit "" (the odds of a higher category, at
-    every threshold).
+    rho            Spearman's correlation; above 0, what is judged more reliable scores higher
+    given_length   the same with the number of words held fixed; None for length itself
+    ahead          how far the first score is ahead of this one: the difference of their
+                   correlations, given length where both have one; None for the first score
     """
 
-    factor: str
-    outcome: str
-    value: float
-    se: float
-    z: float
-    p: float
-    low: float
-    high: float
-    odds_ratio: float
+    name: str
+    role: str
+    rho: Estimate | None
+    given_length: Estimate | None
+    ahead: Estimate | None
 
 
 @dataclass(frozen=True)
-class RegressionFit(Plain):
-    """A fitted regression.
+class Odds:
+    """The odds of a category against the most frequent one, times `ratio` for each standard
+    deviation of the score."""
 
-    chi2, df, p   likelihood ratio against the intercept-only model
-    mcfadden      1 - log-likelihood / that of the intercept-only model: 0 nothing explained, 1 all
-    base          the reference category of the odds; "" for an ordinal fit
+    outcome: str
+    ratio: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Regression(Plain):
+    """A multinomial logistic regression of judgements on a score, as in 4.4.
+
+    chi2, df, p   likelihood ratio against a model without the score
+    mcfadden      1 - log-likelihood / that without the score: 0 nothing explained, 1 all
+    base          the reference category of the odds: the most frequent one
     problem       why the numbers must not be used, "" if the fit succeeded
     """
 
-    kind: Kind
     n: int
-    log_likelihood: float
-    log_likelihood_null: float
     chi2: float
     df: int
     p: float
     mcfadden: float
     base: str
-    terms: tuple[Term, ...]
+    odds: tuple[Odds, ...]
     problem: str = ""
 
 
-def fit(
-    kind: Kind,
-    outcome: Sequence[int] | NDArray[np.int64],
-    factors: Mapping[str, FloatArray],
-    *,
-    categories: Sequence[str],
-    level: float = 0.95,
-) -> RegressionFit:
-    """Fit categories (indices into `categories`) on factors, each scaled to standard deviation 1.
+@dataclass(frozen=True)
+class Validation(Plain):
+    """The rows, and what the judgements allow.
 
-    Categories that do not occur are dropped. Requires at least two others, and factors that vary.
+    statements     judged statements with every score
+    unmatched      judged statements and first scores without the other
+    raters         mean correlation of two raters; None with one
+    ceiling        the correlation that a perfect score would have with the mean of these ratings,
+                   by how little one rater says of another; None with one rater
+    right_order    of two categories: the probability that a statement judged to have enough context
+                   scores higher than one that lacks it; 0.5 is chance
+    outcome        statements by their median judgement (the lower of two middle ones; of words, the
+                   most frequent): the response of the regression
     """
-    codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
-    if kind == "multinomial":  # odds against a rare category are noisy
-        order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
-        codes, y = codes[order], np.argsort(order)[y]
-    names = [categories[int(k)] for k in codes]
-    if len(names) < 2:
-        raise SettingsError(f"outcome: expected at least two categories, found {', '.join(names)}")
-    for name, values in factors.items():
-        if not np.ptp(values) > 0:
-            raise SettingsError(f"{name}: expected values that vary, found one value only")
-    X = np.column_stack([(v - v.mean()) / v.std(ddof=1) for v in factors.values()])
-    result, problem = _fitted(kind, y, X)
-    shares = np.bincount(y) / len(y)
-    null = float(len(y) * (shares @ np.log(shares)))
-    reached = float(result.llf)
-    df = X.shape[1] * (len(names) - 1 if kind == "multinomial" else 1)
-    ratio = 2 * (reached - null)
-    if not reached < -1e-3:  # NaN, or perfect prediction: coefficients diverge
-        problem = "the factors separate the categories completely"
-    return RegressionFit(
-        kind=kind,
-        n=len(y),
-        log_likelihood=reached,
-        log_likelihood_null=null,
-        chi2=ratio,
-        df=df,
-        p=float(chi2.sf(ratio, df)),
-        mcfadden=1 - reached / null,
-        base=names[0] if kind == "multinomial" else "",
-        terms=tuple(_terms(kind, result, list(factors), names, level)),
-        problem=problem,
-    )
+
+    statements: int
+    unmatched: int
+    annotators: int
+    raters: float | None
+    ceiling: float | None
+    rows: tuple[ScoreRow, ...]
+    right_order: Estimate | None
+    outcome: Mapping[str, int]
+    regression: Regression | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the first score follows the judgements beyond length, and more than random words:
+        never without these, or by intervals of a low level."""
+        first = self.rows[0]
+        random = [row for row in self.rows if row.name.startswith(RANDOM)]
+        decisive = [first.given_length, *(row.ahead for row in random)]
+        return bool(random) and all(e is not None and _sure(e) and _sign(e) > 0 for e in decisive)
+
+    @property
+    def findings(self) -> list[ReliabilityFinding]:
+        """The result first, then what a reader must know in addition."""
+        first = self.rows[0]
+        best = first.given_length or first.rho
+        if best is None:
+            return [
+                ReliabilityFinding("no correlation", "cannot tell", words={"score": first.name})
+            ]
+        numbers = {"rho": best, "statements": Estimate(self.statements)}
+        numbers |= {"people": Estimate(self.annotators), "sign": Estimate(_sign(best))}
+        given = "with the number of words held fixed" if first.given_length else "of ranks"
+        words = {"score": first.name, "given": given}
+        sure: Sure = "clear" if _sign(best) else "unclear"
+        found = [ReliabilityFinding("agreement with people", sure, numbers=numbers, words=words)]
+        if self.ceiling is not None and self.raters is not None:
+            above = [r.name for r in self.rows if r.rho and r.rho.value > self.ceiling][:1]
+            numbers = {"raters": Estimate(self.raters), "ceiling": Estimate(self.ceiling)}
+            words = {"above": above[0]} if above else {}
+            found.append(ReliabilityFinding("ceiling", numbers=numbers, words=words))
+        if any(row.role == BASELINE and row.name not in (LENGTH,) for row in self.rows):
+            found.append(self._verdict(best))
+        return found
+
+    def _verdict(self, best: Estimate) -> ReliabilityFinding:
+        if not any(row.name.startswith(RANDOM) for row in self.rows):
+            return ReliabilityFinding("no control", "cannot tell")
+        if not _sure(best):
+            level = {"level": Estimate(LEAST_LEVEL)}
+            return ReliabilityFinding("low level", "cannot tell", numbers=level)
+        return ReliabilityFinding("passed" if self.passed else "not passed", "clear")
+
+    def to_dict(self) -> dict[str, Any]:
+        said = [f.to_dict() for f in self.findings]
+        return {**super().to_dict(), "passed": self.passed, "findings": said}
 
 
-def beyond(larger: RegressionFit, smaller: RegressionFit) -> tuple[float, int, float]:
-    """Likelihood-ratio test of two nested fits: chi-square, degrees of freedom and p."""
-    ratio = max(2 * (larger.log_likelihood - smaller.log_likelihood), 0.0)
-    df = larger.df - smaller.df
-    return ratio, df, float(chi2.sf(ratio, df))
+def _sure(found: Estimate) -> bool:
+    return found.level is not None and found.level >= LEAST_LEVEL
 
 
-def _fitted(kind: Kind, y: NDArray[np.int64], X: FloatArray) -> tuple[Any, str]:
-    require("a regression", "statsmodels")
-    from statsmodels.discrete.discrete_model import MNLogit
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-    from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
-
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        try:
-            if kind == "multinomial":
-                design = np.column_stack([np.ones(len(y)), X])
-                result = MNLogit(y, design).fit(method="newton", maxiter=200, disp=False)
-            else:
-                model = OrderedModel(y, X, distr="logit")
-                result = model.fit(method="bfgs", maxiter=500, gtol=1e-8, disp=False)
-        except np.linalg.LinAlgError as error:
-            raise SettingsError(
-                f"{kind} regression: the factors are collinear; leave one of them out"
-            ) from error
-    if any(issubclass(w.category, PerfectSeparationWarning) for w in raised):
-        return result, "the factors separate the categories completely"
-    converged = not any(issubclass(w.category, ConvergenceWarning) for w in raised)
-    return result, "" if converged else "the fit did not converge"
-
-
-def _terms(
-    kind: Kind, result: Any, factors: list[str], names: list[str], level: float
-) -> list[Term]:
-    """The coefficients of the factors; constants and thresholds are left out."""
-    width = float(ndtri((1 + level) / 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the standard errors of a failed fit; `problem` says so
-        values, errors = np.asarray(result.params), np.asarray(result.bse)
-    # Constants come first, thresholds last.
-    first, outcomes = (1, names[1:]) if kind == "multinomial" else (0, [""])
-    values, errors = (a.reshape(-1, len(outcomes))[first:] for a in (values, errors))
-    terms = []
-    for (j, factor), (k, outcome) in product(enumerate(factors), enumerate(outcomes)):
-        b, se = float(values[j, k]), float(errors[j, k])
-        z = b / se if se > 0 else float("nan")
-        p = float(chi2.sf(z * z, 1))
-        ends = b - width * se, b + width * se
-        terms.append(Term(factor, outcome, b, se, z, p, *ends, odds_ratio=float(np.exp(b))))
-    return terms
-
-
-LENGTH = "length"
+def _sign(found: Estimate) -> int:
+    """1 or -1 where the interval lies on one side of 0, else 0."""
+    if found.low is None or found.high is None:
+        return 0
+    return int(found.low > 0) - int(found.high < 0)
 
 
 @dataclass(frozen=True)
-class Validation:
-    """A score compared with human judgements.
+class ScoreTable:
+    """Scores and what they are compared with: role and value by id for each name, the first one on
+    trial; and the statements' texts by id."""
 
-    correlation     Spearman's correlation of the score and the mean judgement
-    given_length    the same, controlling for the number of words; None without texts
-    with_length     correlation of score and length
-    outcome         items by their median judgement (the lower of two middle ones; for words, the
-                    most frequent): the response of the regressions
-    multinomial, ordinal
-                    None if the judgements have no order or the score has nothing to explain
-    length_added    what the score adds to length in the ordinal regression: chi-square, df, p
-    unmatched       ids with only a score or only a judgement
-    """
+    columns: Mapping[str, tuple[str, pd.Series[float]]]
+    texts: pd.Series[str]
 
-    score: str
-    items: int
-    unmatched: int
-    agreement: Agreement
-    correlation: RankCorrelation | None
-    given_length: RankCorrelation | None
-    with_length: RankCorrelation | None
-    outcome: Mapping[str, int]
-    multinomial: RegressionFit
-    ordinal: RegressionFit | None
-    length_added: tuple[float, int, float] | None
+    @classmethod
+    def of_table(
+        cls, scores: Mapping[str, float], texts: Mapping[str, str], *, name: str
+    ) -> ScoreTable:
+        """One score by id, and the length of those with a text."""
+        score = pd.Series(dict(scores), dtype=float)
+        if not np.isfinite(score).all():
+            raise TableError(
+                f"scores: expected numbers, found {score[~np.isfinite(score)].iloc[0]}"
+            )
+        known = pd.Series({i: texts[i] for i in scores if i in texts}, dtype=object)
+        columns = {name: (SCORE, score)}
+        words = known.map(count_words).astype(float)
+        if len(known) == len(score) and words.nunique() > 1:
+            columns[LENGTH] = BASELINE, -words
+        return cls(columns, known)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        people = self.agreement.to_dict()["summary"]
-        added = self.length_added
-        return {
-            "summary": {
-                "score": self.score,
-                "items": self.items,
-                "unmatched": self.unmatched,
-                "spearman": plain(self.correlation),
-                "spearman_given_length": plain(self.given_length),
-                "spearman_score_length": plain(self.with_length),
-                "fleiss_kappa": people["fleiss_kappa"],
-                "krippendorff_alpha": people["krippendorff_alpha"],
-            },
-            "outcome": dict(self.outcome),
-            "multinomial": plain(self.multinomial),
-            "ordinal": plain(self.ordinal),
-            "score_beyond_length": None
-            if added is None
-            else {"chi2": added[0], "df": added[1], "p": added[2]},
-        }
+    @classmethod
+    def of_runs(
+        cls,
+        runs: Mapping[str, ReliabilityRun],
+        controls: Mapping[str, ReliabilityRun] | None = None,
+    ) -> ScoreTable:
+        """COBIAS of runs and of each of their models, and the baselines; `controls` are the same
+        runs with random words."""
+        if not runs:
+            raise TableError("runs: expected at least one, found none")
+
+        def named(baseline: str, run: str) -> str:
+            return baseline if len(runs) == 1 else f"{baseline} ({run})"
+
+        frames = {name: run.statements.set_index("id") for name, run in runs.items()}
+        columns: dict[str, tuple[str, pd.Series[float]]]
+        columns = {name: (SCORE, frame["cobias"]) for name, frame in frames.items()}
+        for name, run in runs.items():
+            if len(run.record.models) > 1:
+                for model, alone in run.models.set_index("id").groupby("model", sort=False):
+                    columns[f"{name}, {model} alone"] = MODEL, alone["cobias"]
+        first = next(iter(frames.values()))
+        columns[LENGTH] = BASELINE, -first["text"].map(count_words).astype(float)
+        columns[TAU] = BASELINE, first["tau"]
+        for name, run in runs.items():
+            columns[named(ADDED, name)] = BASELINE, _added(run)
+        for name, run in (controls or {}).items():
+            columns[named(RANDOM, name)] = BASELINE, run.statements.set_index("id")["cobias"]
+        return cls(columns, first["text"])
+
+    def by_sentence(self) -> ScoreTable:
+        """The same by the words of each statement; of statements with the same words the first."""
+        if self.texts.empty:
+            raise TableError(
+                "scores: the judgements have sentences and no ids, so the scores need "
+                "sentences too: add a column sentence, or --dataset with the table that has them"
+            )
+        keys = self.texts.map(sentence_key).drop_duplicates()
+
+        def keyed(values: pd.Series[Any]) -> pd.Series[Any]:
+            return values.reindex(keys.index).set_axis(keys.to_numpy())
+
+        columns = {name: (role, keyed(values)) for name, (role, values) in self.columns.items()}
+        return ScoreTable(columns, keyed(self.texts))
+
+
+def _added(run: ReliabilityRun) -> pd.Series[float]:
+    """Words that a version adds to its statement, on average."""
+    used = run.versions[run.versions["left_out"] == ""]
+    words = used["text"].map(count_words).groupby(used["id"]).mean()
+    return words - run.statements.set_index("id")["text"].map(count_words)
 
 
 def validate(
     ratings: Ratings,
-    scores: Mapping[str, float],
+    scores: ScoreTable,
     *,
-    texts: Mapping[str, str] | None = None,
-    score: str = "score",
+    high: str | None = None,
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Validation:
-    """Compare a score (id -> number) with judgements of the same ids; texts give the length.
+    """Compare scores with judgements of the same statements. Every row has the same statements, so
+    that rows can be compared.
 
-    Judgements that are words (yes, no) have no mean, so there is no correlation, and no ordinal
-    regression unless there are exactly two categories.
+    `high` says what a high judgement (of two words the last in the alphabet) means, "enough"
+    context or "missing" context; None where the ratings say so themselves.
     """
-    kept = [i for i, item in enumerate(ratings.items) if item in scores]
-    judged = [i for i in kept if (ratings.codes[i] >= 0).any()]
-    ids = [ratings.items[i] for i in judged]
-    if len(ids) < 3:
+    sign = 1.0 if _meaning(ratings, high) == HIGH_MEANS[0] else -1.0
+    scores = scores.by_sentence() if ratings.by_sentence else scores
+    judged = pd.Series(sign * ratings.means(), index=list(ratings.items))
+    values = {name: column for name, (_, column) in scores.columns.items()}
+    first = next(iter(values.values()))
+    # The order of the first score: the bootstrap samples by place.
+    table = pd.DataFrame(values | {_JUDGED: judged}).reindex(first.index)
+    table = table.loc[np.isfinite(table.to_numpy()).all(axis=1)]
+    if len(table) < 4:
         raise TableError(
-            f"scores: expected at least three ids that are also judged, found {len(ids)}"
+            f"validate: expected at least four statements with a judgement and every score, found "
+            f"{len(table)}; are the ids of both the same?"
         )
-    x = np.array([scores[item] for item in ids])
-    if not np.isfinite(x).all():
-        raise TableError(f"scores: expected numbers, found {x[~np.isfinite(x)][0]}")
-    known = {**(texts or {}), **ratings.texts}
-    words = None
-    if all(item in known for item in ids):
-        words = np.array([float(count_words(known[item])) for item in ids])
-        words = words if np.ptp(words) > 0 else None
-    outcome = _consensus(ratings, judged)
-    ordered = ratings.numeric or len(ratings.categories) == 2
-    draws: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
-    means = ratings.means()[judged] if ratings.numeric else None
-    factors = {score: x}
-    options: dict[str, Any] = {"categories": ratings.categories, "level": level}
-    ordinal = fit("ordinal", outcome, factors, **options) if ordered else None
-    added = None
-    if ordinal is not None and words is not None:
-        length = fit("ordinal", outcome, {LENGTH: words}, **options)
-        added = beyond(fit("ordinal", outcome, {LENGTH: words, **factors}, **options), length)
-    places, counts = np.unique(outcome, return_counts=True)
+    y = table[_JUDGED].to_numpy()
+    options: dict[str, Any] = {
+        "replicates": replicates,
+        "level": level,
+        "seed": seed,
+        "unit": "statements",
+    }
+    length = table[LENGTH].to_numpy() if LENGTH in table else None
+    trial = table.iloc[:, 0].to_numpy()
+    rows: list[ScoreRow] = []
+    for name, (role, _) in scores.columns.items():
+        x = table[name].to_numpy()
+        given = None if name == LENGTH else length
+        rho = spearman(x, y, **options)
+        partial = None if given is None else spearman(x, y, given=given, **options)
+        rows.append(
+            ScoreRow(
+                name,
+                role,
+                None if rho is None else rho.rho,
+                None if partial is None else partial.rho,
+                spearman_difference(trial, x, y, given=given, **options) if rows else None,
+            )
+        )
+    places = {item: i for i, item in enumerate(ratings.items)}
+    outcome = _consensus(ratings, [places[item] for item in table.index])
+    found, counts = np.unique(outcome, return_counts=True)
+    raters = _raters(ratings)
+    m = len(ratings.annotators)
+    ceiling = None
+    if raters is not None and raters > 0:
+        ceiling = float(np.sqrt(m * raters / (1 + (m - 1) * raters)))
     return Validation(
-        score=score,
-        items=len(ids),
-        unmatched=len(ratings.items) + len(scores) - 2 * len(kept),
-        agreement=agreement(ratings, **draws),
-        correlation=None if means is None else spearman(x, means, **draws),
-        given_length=None
-        if means is None or words is None
-        else spearman(x, means, given=words, **draws),
-        with_length=None if words is None else spearman(x, words, **draws),
-        outcome={ratings.categories[int(k)]: int(n) for k, n in zip(places, counts, strict=True)},
-        multinomial=fit("multinomial", outcome, factors, **options),
-        ordinal=ordinal,
-        length_added=added,
+        statements=len(table),
+        unmatched=len(ratings.items) + int(first.notna().sum()) - 2 * len(table),
+        annotators=m,
+        raters=raters,
+        ceiling=ceiling,
+        rows=tuple(rows),
+        right_order=right_order(
+            trial, sign * outcome, replicates=replicates, level=level, seed=seed
+        )
+        if len(found) == 2
+        else None,
+        outcome={ratings.categories[int(k)]: int(n) for k, n in zip(found, counts, strict=True)},
+        regression=regression(outcome, trial, categories=ratings.categories, level=level)
+        if len(found) > 1
+        else None,
     )
+
+
+def _meaning(ratings: Ratings, high: str | None) -> str:
+    if high is not None and high not in HIGH_MEANS:
+        raise SettingsError(f"high: expected {' or '.join(HIGH_MEANS)}, found {high!r}")
+    if high and ratings.high and high != ratings.high:
+        raise SettingsError(
+            f"high: expected {ratings.high!r}, as the ratings say of a high one, found {high!r}"
+        )
+    if not (meaning := high or ratings.high):
+        raise SettingsError(
+            "high: does a high judgement (or the last of two words, as y of n and y) mean that "
+            "a statement has enough context, or that context is missing? The ratings do not say: "
+            f"add --high {' or --high '.join(HIGH_MEANS)}"
+        )
+    return meaning
+
+
+def _raters(ratings: Ratings) -> float | None:
+    """Mean Spearman correlation of two annotators over the items both judged."""
+    values = np.where(ratings.codes >= 0, ratings.values[ratings.codes], np.nan)
+    correlations = []
+    for a, b in combinations(range(values.shape[1]), 2):
+        both = np.isfinite(values[:, a]) & np.isfinite(values[:, b])
+        rho = spearman(values[both, a], values[both, b], replicates=0)
+        if rho is not None:
+            correlations.append(rho.rho.value)
+    return float(np.mean(correlations)) if correlations else None
 
 
 def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
@@ -289,3 +365,144 @@ def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
     missing = (codes < 0).sum(axis=1)
     place = missing + (codes.shape[1] - missing - 1) // 2
     return np.asarray(np.take_along_axis(codes, place[:, None], axis=1)[:, 0])
+
+
+def right_order(
+    score: NDArray[np.float64],
+    judged: NDArray[Any],
+    *,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """The probability that one of the statements judged higher scores higher than one of the
+    others, ties counting half; the interval is a bootstrap over statements within both.
+
+    >>> right_order(np.array([1.0, 2.0, 3.0, 3.0]), np.array([0, 0, 1, 0]), replicates=0).value
+    0.8333333333333334
+    """
+    upper, lower = score[judged == judged.max()], score[judged == judged.min()]
+    wins = (upper[:, None] > lower) + 0.5 * (upper[:, None] == lower)
+    value = float(wins.mean())
+    if not replicates:
+        return Estimate(value)
+    rng = np.random.default_rng(seed)
+    of = [rng.multinomial(n, np.full(n, 1 / n), size=replicates) / n for n in wins.shape]
+    low, high = central_interval(np.einsum("bi,ij,bj->b", of[0], wins, of[1]), level).tolist()
+    return Estimate(value, min(low, value), max(high, value), level, "bootstrap over statements")
+
+
+def regression(
+    outcome: Sequence[int] | NDArray[np.int64],
+    score: NDArray[np.float64],
+    *,
+    categories: Sequence[str],
+    level: float = 0.95,
+) -> Regression:
+    """Fit categories (indices into `categories`) on a score, scaled to standard deviation 1.
+    Requires two categories that occur, and a score that varies."""
+    require("a regression", "statsmodels")
+    from statsmodels.discrete.discrete_model import MNLogit
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+
+    codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
+    order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
+    names = [categories[int(k)] for k in codes[order]]  # odds against a rare one are noisy
+    if len(names) < 2:
+        raise SettingsError(f"outcome: expected at least two categories, found {', '.join(names)}")
+    if not np.ptp(score) > 0:
+        raise SettingsError("score: expected values that vary, found one value only")
+    design = np.column_stack([np.ones(len(y)), (score - score.mean()) / score.std(ddof=1)])
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        fit = MNLogit(np.argsort(order)[y], design).fit(method="newton", maxiter=200, disp=False)
+        ends = np.asarray(fit.conf_int(1 - level)).reshape(len(names) - 1, 2, 2)[:, 1]
+        slopes, p = np.asarray(fit.params)[1], np.asarray(fit.pvalues)[1]
+    problem = ""
+    if any(issubclass(w.category, ConvergenceWarning) for w in raised):
+        problem = "the fit did not converge"
+    apart = any(issubclass(w.category, PerfectSeparationWarning) for w in raised)
+    if apart or not fit.llf < -1e-3:
+        problem = "the score separates the categories completely"
+    with np.errstate(over="ignore"):
+        ratios, ends = np.exp(slopes), np.exp(ends)
+    return Regression(
+        n=len(y),
+        chi2=float(fit.llr),
+        df=int(fit.df_model),
+        p=float(fit.llr_pvalue),
+        mcfadden=float(fit.prsquared),
+        base=names[0],
+        odds=tuple(
+            Odds(name, *map(float, numbers))
+            for name, *numbers in zip(names[1:], ratios, ends[:, 0], ends[:, 1], p, strict=True)
+        ),
+        problem=problem,
+    )
+
+
+_SIGNS = ".,;:!?\"'()[]“”’…-"
+
+
+def random_control(
+    run: ReliabilityRun, *, seed: int = 0, progress: Progress | None = None
+) -> ReliabilityRun:
+    """The baseline that context has to beat: the run again with random words for its context,
+    scored by the same models and kept in its folder, if it has one."""
+    frame = run.statements
+    versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
+    statements = [
+        Statement(row["id"], row["text"], tuple(t for t in (row["target"] or "").split("; ") if t))
+        for row in frame.to_dict(orient="records")
+    ]
+    return score_reliability(
+        statements,
+        VariantSet(dict(zip(frame["id"], versions, strict=True)), "random words"),
+        models=[m.id for m in run.record.models],
+        out=None if run.path is None else run.path / RANDOM_FOLDER,
+        settings=_settings(run),
+        renew=True,
+        progress=progress,
+    )
+
+
+def _settings(run: ReliabilityRun) -> ReliabilitySettings:
+    """Scored as the run was."""
+    kept = {f.name for f in fields(ReliabilitySettings)} - {"load"}
+    try:
+        return ReliabilitySettings(**{k: v for k, v in run.record.settings.items() if k in kept})
+    except (TypeError, SettingsError) as error:
+        raise SettingsError(f"{run.path}: its settings cannot be used again: {error}") from error
+
+
+def random_words(
+    texts: Sequence[str], versions: Sequence[Sequence[str]], *, seed: int = 0
+) -> list[tuple[str, ...]]:
+    """The versions with every word that they add to their statement replaced by a random word of
+    all these texts: as much added text, at the same positions, that means nothing.
+
+    >>> random_words(["Women sing."], [["Women often sing.", "Women sing today."]])
+    [('Women today sing.', 'Women sing sing.')]
+    """
+    rng = np.random.default_rng(seed)
+    every = (word for some in [texts, *versions] for text in some for word in text.split())
+    pool = sorted({bare for word in every if (bare := word.strip(_SIGNS)).isalpha()})
+    found = []
+    for text, some in zip(texts, versions, strict=True):
+        own = [_bare(word) for word in text.split()]
+        made = []
+        for version in some:
+            words = version.split()
+            matcher = SequenceMatcher(None, own, [_bare(w) for w in words], autojunk=False)
+            for op, _, _, start, stop in matcher.get_opcodes():
+                if op in ("insert", "replace"):
+                    for k in range(start, stop):
+                        bare, other = words[k].strip(_SIGNS), str(rng.choice(pool))
+                        words[k] = words[k].replace(bare, other, 1) if bare else words[k]
+            made.append(" ".join(words))
+        found.append(tuple(made))
+    return found
+
+
+def _bare(word: str) -> str:
+    return word.strip(_SIGNS).casefold()

@@ -1,7 +1,6 @@
 """Context-added versions: the blanks of a statement filled in many plausible ways.
 
 make      statements to versions, checked, counted and resumable
-fillers   blanks filled by masked and causal models
 phrases   blanks filled with built-in phrases that a model chooses, offline
 """
 

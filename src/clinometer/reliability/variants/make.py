@@ -1,4 +1,4 @@
-"""Versions of statements with context: a model's valid answers, then a filler for the rest.
+"""Versions of statements with context: a model's valid answers, then built-in phrases.
 
 A version is accepted if the statement's words survive in order and every addition is at a blank.
 """
@@ -13,18 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.local.generate import CausalWriter
 from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import need_columns
-from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.statement import Blanks, Refused, Statement, VariantSet
-from clinometer.reliability.variants.fillers import FUNCTION_WORDS, Filler, Fills, join, open_filler
 from clinometer.reliability.variants.phrases import PhraseFiller
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.storage.jsonl import Lines
@@ -34,7 +29,7 @@ from clinometer.storage.untrusted import read_json
 
 #: The built-in phrases, and the model that chooses among them.
 PHRASES, CHOOSER = "phrases", "pocket:gpt2-l"
-DEFAULT_FILLER, NO_FILLER = PHRASES, "none"
+NO_FILLER = "none"
 #: Origins of versions.
 MODEL, FILLER = "model", "filler"
 #: Answers requested per batch: enough to keep a machine busy, few enough to stop early.
@@ -47,12 +42,12 @@ class VariantSettings:
 
     n: int = option(40, "-n", "--versions", help="Versions of each statement.", allowed=COUNT)
     model: str | None = None
-    filler: str | None = option(
-        None,
+    filler: str = option(
+        PHRASES,
         help="Fills the blanks that the writing model leaves open: phrases (built-in ones, chosen "
-        f"by {CHOOSER}), phrases:MODEL, a masked or causal model, or none.",
-        unset=f"the writing model if it is local, else {DEFAULT_FILLER}",
+        f"by {CHOOSER}), phrases:MODEL, or none.",
     )
+    as_in_paper: bool = False
     temperature: float = option(
         1.1, help="Sampling temperature of the versions.", allowed=TEMPERATURE, advanced=True
     )
@@ -67,17 +62,23 @@ class VariantSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.filler.partition(":")[0] not in (PHRASES, NO_FILLER):
+            raise SettingsError(
+                f"filler: expected {PHRASES}, {PHRASES}:MODEL or {NO_FILLER}, found {self.filler!r}"
+            )
+        if self.model is None and self.filler == NO_FILLER:
+            raise SettingsError("filler: expected one without a writing model, found none")
 
     @property
     def maker(self) -> str:
         """What writes the versions, in words.
 
-        >>> VariantSettings().maker, VariantSettings(model="smollm2", filler="pocket:bert").maker
-        ('filler phrases', 'smollm2, filler pocket:bert')
+        >>> VariantSettings().maker, VariantSettings(model="smollm2").maker
+        ('filler phrases', 'smollm2, filler phrases')
         """
-        if self.model is None:
-            return f"filler {self.filler or DEFAULT_FILLER}"
-        return self.model if self.filler is None else f"{self.model}, filler {self.filler}"
+        return (
+            f"filler {self.filler}" if self.model is None else f"{self.model}, filler {self.filler}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that affect the versions."""
@@ -86,8 +87,7 @@ class VariantSettings:
 
 @dataclass(frozen=True)
 class MadeVariants:
-    """Rows as written (id, variants, origins, answers), versions by id, counts, and, if meanings
-    were compared, how different the versions are."""
+    """Rows as written (id, variants, origins, answers), versions by id, and counts."""
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
@@ -110,13 +110,8 @@ class Makers:
         return None if model is None else open_writer(model, load=self.settings.load)
 
     @cached_property
-    def filler(self) -> Filler:
-        if self.settings.filler is None and isinstance(self.writer, CausalWriter):
-            return open_filler(self.writer.scorer)
-        name = self.settings.filler or DEFAULT_FILLER
-        kind, _, chooser = name.partition(":")
-        if kind != PHRASES:
-            return open_filler(open_model(name, load=self.settings.load))
+    def filler(self) -> PhraseFiller:
+        chooser = self.settings.filler.partition(":")[2]
         return PhraseFiller(open_model(chooser or CHOOSER, load=self.settings.load))
 
 
@@ -126,14 +121,12 @@ def make_variants(
     settings: VariantSettings | None = None,
     out: str | Path | None = None,
     fresh: bool = False,
-    embed: Embed | None = None,
     progress: Progress | None = None,
     makers: Makers | None = None,
 ) -> MadeVariants:
     """Make versions of every statement that has blanks. With `out` (a .jsonl file that `score`
     reads) rows are written as they are made, and the same call resumes; those whose blanks have
-    changed since are made again. `embed` compares meanings.
-    """
+    changed since are made again."""
     settings = settings or VariantSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
@@ -142,15 +135,13 @@ def make_variants(
             "statements: expected context_points with blanks (___), found none; "
             "'clinometer reliability audit --until points' proposes them"
         )
-    if settings.model is None and settings.filler == NO_FILLER:
-        raise SettingsError("filler: expected one without a writing model, found none")
     makers = makers or Makers(settings)
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
         by_id = {s.id: s for s in statements if s.id in lines.rows}
         lines.forget(i for i, s in by_id.items() if lines.rows[i]["points"] != s.points)
         new = (_Row(s, settings, makers).made() for s in statements if s.id not in lines.rows)
         rows = lines.take(new, [s.id for s in statements], progress)
-        counts = _counts(rows, settings) | _meaning(statements, rows, embed)
+        counts = _counts(rows, settings)
         lines.finish(counts)
     return MadeVariants(rows, counts, settings.maker)
 
@@ -160,7 +151,7 @@ class _Row:
 
     def __init__(self, statement: Statement, settings: VariantSettings, makers: Makers) -> None:
         self.statement, self.settings, self.makers = statement, settings, makers
-        self.versions: dict[str, Fills] = {}
+        self.versions: list[str] = []
         self.origins: list[str] = []
         self.answers: dict[str, Counter[str]] = {MODEL: Counter(), FILLER: Counter()}
 
@@ -169,15 +160,12 @@ class _Row:
         if blanks:
             self._ask(blanks)
             self._fill(blanks)
-        near_copies, distinct = word_diversity(list(self.versions.values()))
         return {
             "id": self.statement.id,
             "points": self.statement.points,
-            "variants": list(self.versions),
+            "variants": self.versions,
             "origins": self.origins,
             "answers": {who: dict(sorted(n.items())) for who, n in self.answers.items()},
-            "near_copies": near_copies,
-            "distinct": distinct,
         }
 
     @property
@@ -217,16 +205,16 @@ class _Row:
     def _take(self, blanks: Blanks, text: str, origin: str) -> None:
         """Keep a version if it is valid and new; count the outcome either way."""
         try:
-            made, fills = accept_version(blanks, text)
+            made = accept_version(blanks, text, as_in_paper=self.settings.as_in_paper)
             if self.statement.target_spans() and not self.statement.target_spans(made):
                 raise Refused(CHANGED)  # the target was not known when the blanks were placed
-            if made in self.versions:
+            if made in self.versions and not self.settings.as_in_paper:
                 raise Refused(REPEATED)
         except Refused as error:
             self.answers[origin][error.reason] += 1
             return
         self.answers[origin]["accepted"] += 1
-        self.versions[made] = fills
+        self.versions.append(made)
         self.origins.append(origin)
 
 
@@ -236,35 +224,19 @@ def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[s
     for row in rows:
         for who, counted in row["answers"].items():
             answers[who].update(counted)
-    distinct = [row["distinct"] for row in rows if row["distinct"] is not None]
     return {
         "statements": len(rows),
         "versions": origins.total(),
         "versions_by_model": origins[MODEL],
         "versions_by_filler": origins[FILLER],
         "statements_short_of_versions": sum(len(r["variants"]) < settings.n for r in rows),
-        "near_copies": sum(row["near_copies"] for row in rows),
         "originals": sum(n[ORIGINAL] for n in answers.values()),
         "repeated": sum(n[REPEATED] for n in answers.values()),
         "acceptance": {
             who: n["accepted"] / n.total() if n.total() else None for who, n in answers.items()
         },
         "answers": {who: dict(sorted(n.items())) for who, n in answers.items()},
-        "distinct_words": sum(distinct) / len(distinct) if distinct else None,
     }
-
-
-def _meaning(
-    statements: Sequence[Statement], rows: Sequence[dict[str, Any]], embed: Embed | None
-) -> dict[str, Any]:
-    """Mean dissimilarity among versions and to their statement; None if not requested."""
-    if embed is None:
-        return {"dissimilarity": None}
-    measures = version_dissimilarity(
-        [s.text for s in statements], [row["variants"] for row in rows], embed
-    )
-    means = [float(v[np.isfinite(v)].mean()) if np.isfinite(v).any() else None for v in measures]
-    return {"dissimilarity": dict(zip(("pairwise", "to_statement"), means, strict=True))}
 
 
 def read_variants(path: str | Path) -> VariantSet:
@@ -312,22 +284,25 @@ LONGEST_FILL = 15
 _PHRASE = re.compile(r",? ?[\w$€£#&][\w\s$€£%&'’,/#-]*[\w%'’,]|[\w$€£#&]")
 
 
-def accept_version(blanks: Blanks, version: str) -> tuple[str, tuple[str, ...]]:
-    """The statement with the version's fills, and the fills; raises Refused.
+def accept_version(blanks: Blanks, version: str, *, as_in_paper: bool = False) -> str:
+    """The statement with the version's fills; raises Refused. `as_in_paper` keeps fills of any kind
+    and length, and the statement itself.
 
     The text returned is built from the statement and the fills, so the statement's own text never
     changes.
 
     >>> b = Blanks.parse("The ___ nurse is tired ___.")
     >>> accept_version(b, "the young nurse is tired , again.")
-    ('The young nurse is tired, again.', ('young', ', again'))
+    'The young nurse is tired, again.'
     """
     fills = blanks.fills_of(version)
     if fills is None:
         raise Refused(CHANGED)
-    made = join(blanks, fills)
+    made = re.sub(r"\s+,", ",", blanks.fill(fills))
     if _spaced(made) != _spaced(version):  # "Therapist" is not "The ___" filled
         raise Refused(CHANGED)
+    if as_in_paper:
+        return made
     for fill in filter(None, fills):
         if not _PHRASE.fullmatch(fill) or "_" in fill:
             raise Refused(BAD_FILL)
@@ -335,25 +310,9 @@ def accept_version(blanks: Blanks, version: str) -> tuple[str, tuple[str, ...]]:
             raise Refused(LONG_FILL)
     if not any(fills):
         raise Refused(ORIGINAL)
-    return made, fills
+    return made
 
 
 def _spaced(text: str) -> str:
     """Normalised white space: one space between words, none before punctuation."""
     return re.sub(r"\s+([.,;:!?…])", r"\1", " ".join(text.split())).casefold()
-
-
-def word_diversity(fills: Sequence[Fills]) -> tuple[int, float | None]:
-    """Versions that add the same content words as an earlier one, or none at all; and the share of
-    distinct words among the content words added (1: no word twice), None if there are none.
-
-    >>> word_diversity([("young", ""), ("the young", ""), ("old", "today")])
-    (1, 0.75)
-    """
-    added = [
-        [w for w in re.findall(r"[\w'’-]+", " ".join(some).casefold()) if w not in FUNCTION_WORDS]
-        for some in fills
-    ]
-    distinct = {frozenset(words) for words in added} - {frozenset()}
-    words = [word for some in added for word in some]
-    return len(added) - len(distinct), len(set(words)) / len(words) if words else None

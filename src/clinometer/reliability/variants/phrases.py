@@ -26,12 +26,13 @@ import numpy as np
 from clinometer.models import Scorer
 from clinometer.reliability.parsing import neighbouring_words, parse
 from clinometer.reliability.statement import Blanks
-from clinometer.reliability.variants.fillers import Fills, neighbours
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
+
+Fills = tuple[str, ...]
 
 MODIFIER, AFTER_NOUN, ADVERB, ADJUNCT = "modifier", "after_noun", "adverb", "adjunct"
 
@@ -133,6 +134,16 @@ class PhraseFiller:
             floor = np.where(np.isfinite(found), found, -25.0).mean(axis=0)
             self._usual[kind] = dict(zip(every, floor.tolist(), strict=True))
         return np.array([self._usual[kind][w] for w in words])
+
+
+def neighbours(parts: Sequence[str], number: int) -> frozenset[str]:
+    """The words on both sides of a blank, which a fill must not repeat ("the the").
+
+    >>> sorted(neighbours(["The ", " nurse is"], 0))
+    ['nurse', 'the']
+    """
+    sides = parts[number].split()[-1:] + parts[number + 1].split()[:1]
+    return frozenset("".join(c for c in w if c.isalnum()).casefold() for w in sides)
 
 
 def _repeats(phrase: str, known: set[str]) -> bool:

@@ -8,13 +8,14 @@ from clinometer.report.charts.one_model import (
     MOST_GROUPS,
     MOST_ON_A_PHONE,
     answers,
+    cobias,
     density,
     departures,
     leans,
     regression,
     shares,
-    stability,
 )
+from clinometer.report.charts.reliability import disagreements, growing_dissimilarity
 from clinometer.report.charts.several_models import (
     Panel,
     differences,
@@ -34,9 +35,12 @@ __all__ = [
     "Panel",
     "Spec",
     "answers",
+    "cobias",
     "density",
     "departures",
     "differences",
+    "disagreements",
+    "growing_dissimilarity",
     "leans",
     "measures",
     "plane",
@@ -44,6 +48,5 @@ __all__ = [
     "risks",
     "shares",
     "spread",
-    "stability",
     "trend",
 ]

@@ -145,24 +145,23 @@ def departures(
     return several_views(views, width)
 
 
-def stability(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
-    """One row per statement: a dot at its stability, a thick line for its interval; the axis is as
-    long as they need.
+def cobias(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
+    """One row per statement: a dot at its COBIAS, a thick line for its interval; the axis is as long
+    as they need.
 
-    table: text, stability, low, high (NaN without an interval), in display order.
+    table: text, cobias, cobias_low, cobias_high (NaN without an interval), in display order.
     """
-    frame = table.rename(columns={"text": "group", "stability": "share"})
-    frame = frame.rename(columns={"low": "mean_low", "high": "mean_high"}).assign(
-        favoured="", clear=True
-    )
+    names = {"text": "group", "cobias": "share"}
+    names |= {"cobias_low": "mean_low", "cobias_high": "mean_high"}
+    frame = table[list(names)].rename(columns=names).assign(favoured="", clear=True)
     frame["about"] = [
-        f"{brief(text, 90)} Stability {value:.3f}"
+        f"{brief(text, 90)} COBIAS {value:.3f}"
         for text, value in zip(frame["group"], frame["share"], strict=True)
     ]
     ends = frame[["mean_low", "mean_high", "share"]].to_numpy(dtype=float)
     first = max(0.0, np.floor(10 * np.nanmin(ends) - 1e-9) / 10)
     last = min(1.0, np.ceil(10 * np.nanmax(ends) + 1e-9) / 10)
-    title = wrapped("← context changes more  ·  stability  ·  less →", int(0.6 * width))
+    title = wrapped("← less reliable  ·  COBIAS  ·  more →", int(0.6 * width))
     axis = {"orient": "top", "format": ".1f", "tickMinStep": 0.1, "tickCount": 5}
     scale = {"domain": [first, last], "clamp": True, "nice": False, "zero": False}
     x = {"title": title, "axis": axis, "scale": scale}

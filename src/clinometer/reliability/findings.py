@@ -1,0 +1,307 @@
+"""What a reliability run, an edit or a comparison with people says: findings, and a sentence for
+each kind.
+
+A finding is data; the terminal, pages and JSON read the same objects, and nothing but the templates
+below makes English of them. COBIAS is as printed: higher is more reliable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from clinometer.display.numbers import between, counted, risk
+from clinometer.display.text import brief
+from clinometer.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clinometer.reliability.folder import ReliabilityRecord
+
+Sure = Literal["clear", "unclear", "cannot tell", "described"]
+
+
+@dataclass(frozen=True)
+class ReliabilityFinding:
+    """One statement.
+
+    kind     what it is about: a key of `TEMPLATES`
+    sure     clear, unclear, cannot tell, or described (no inference)
+    who      the models that it is about
+    numbers  with their intervals, by name
+    words    what the sentence calls things
+    """
+
+    kind: str
+    sure: Sure = "described"
+    who: tuple[str, ...] = ()
+    numbers: Mapping[str, Estimate] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return TEMPLATES[self.kind](self)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and the sentence as plain values, ready for JSON."""
+        numbers = {name: number.to_dict() for name, number in self.numbers.items()}
+        return {**vars(self), "text": self.text, "who": list(self.who), "numbers": numbers}
+
+
+def run_findings(
+    record: ReliabilityRecord, statements: pd.DataFrame
+) -> tuple[ReliabilityFinding, ...]:
+    """What a run says, the headline first."""
+    scored = statements[statements["cobias"].notna()]
+    who = tuple(m.id for m in record.models)
+    mean, stability = record.summary.get("cobias"), record.summary.get("stability")
+    if mean is None or stability is None or scored.empty:
+        return (ReliabilityFinding("nothing", "cannot tell", who), *_counts(record))
+    lowest = scored.sort_values("cobias", kind="stable").iloc[0]
+    numbers = {
+        "cobias": mean,
+        "stability": stability,
+        "scored": Estimate(len(scored)),
+        "lowest": Estimate(float(lowest["cobias"])),
+    }
+    words = {"lowest": str(lowest["text"])}
+    findings = [ReliabilityFinding("mean", "described", who, numbers, words)]
+    length = record.length
+    if length is not None and length.rho is not None:
+        sure: Sure = "clear" if _excludes_zero(length.rho) else "unclear"
+        findings.append(ReliabilityFinding("length", sure, who, {"rho": length.rho}))
+    without = record.counts.overall.get("statements_without_target", 0)
+    if without:
+        total = Estimate(len(statements))
+        numbers = {"without": Estimate(without), "statements": total}
+        findings.append(ReliabilityFinding("no target", numbers=numbers))
+    findings.append(standing(record))
+    findings += [
+        ReliabilityFinding("two models", "described", (pair.a, pair.b), {"rho": pair.rho})
+        for pair in record.agreement
+        if pair.rho is not None
+    ]
+    if len(who) == 1:
+        findings.append(ReliabilityFinding("one model", "cannot tell", who))
+    return (*findings, *_precision(record), *_counts(record))
+
+
+def standing(record: ReliabilityRecord | None) -> ReliabilityFinding:
+    """Whether models and versions have been compared with people, as `validate` does."""
+    validation = None if record is None else record.validation
+    if validation is None:
+        return ReliabilityFinding("not validated", "cannot tell")
+    numbers = {"rho": validation.given_length, "statements": Estimate(validation.statements)}
+    words = {"compared": ", ".join(validation.compared)}
+    return ReliabilityFinding("validated", "clear", tuple(validation.models), numbers, words)
+
+
+def _precision(record: ReliabilityRecord) -> list[ReliabilityFinding]:
+    """Whether single statements can be told apart."""
+    sure = record.sureness
+    if sure is None or sure.ranked <= 2:
+        return []
+    findings = []
+    if sure.split_half is not None and sure.rank_interval is not None:
+        numbers = {"rho": sure.split_half, "places": sure.rank_interval, "ranked": sure.ranked}
+        findings.append(("other versions", "described", numbers))
+    width, spread = sure.interval_width, sure.spread
+    if width is not None and spread is not None and width > 2 * spread:
+        findings.append(("too close", "unclear", {"width": width, "spread": spread}))
+    return [
+        ReliabilityFinding(kind, how, numbers={k: Estimate(v) for k, v in numbers.items()})  # type: ignore[arg-type]
+        for kind, how, numbers in findings
+    ]
+
+
+def _counts(record: ReliabilityRecord) -> list[ReliabilityFinding]:
+    """Everything that was counted, by its name and, of a model, its model."""
+    regular = {"statements", "versions", "flag_", "statements_without_target"}
+    counts = {k: n for k, n in record.counts.overall.items() if n and k not in regular}
+    for model, by_model in record.counts.by_model.items():
+        counts |= {f"{model}: {k}": n for k, n in by_model.items() if n}
+    numbers = {name.replace("_", " "): Estimate(n) for name, n in counts.items()}
+    return [ReliabilityFinding("counts", numbers=numbers)] if numbers else []
+
+
+def edit_finding(before: Estimate | None, after: Estimate | None) -> ReliabilityFinding:
+    """Whether an edit moves COBIAS: clearly only if the intervals do not meet.
+
+    >>> edit_finding(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.5, 0.4, 0.6, 0.95)).text
+    'clearly higher COBIAS'
+    >>> edit_finding(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.25, 0.2, 0.4, 0.95)).text
+    'no clear change'
+    """
+    if before is None or after is None:
+        return ReliabilityFinding("edit", "cannot tell", words={"verdict": "not scored"})
+    numbers = {"before": before, "after": after}
+    if before.low is None or before.high is None or after.low is None or after.high is None:
+        return ReliabilityFinding("edit", "cannot tell", (), numbers, {"verdict": "no interval"})
+    rises, falls = after.low > before.high, after.high < before.low
+    return ReliabilityFinding("edit", "clear" if rises or falls else "unclear", (), numbers)
+
+
+def score_with_interval(row: Mapping[Any, Any], suffix: str = "") -> Estimate | None:
+    """COBIAS of a row of statements with its interval; None if it has no score."""
+    value, low, high = (row.get(f"cobias{end}{suffix}") for end in ("", "_low", "_high"))
+    if value is None or not math.isfinite(value):
+        return None
+    if low is None or high is None or not math.isfinite(low + high):
+        return Estimate(float(value))
+    return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
+
+
+def _excludes_zero(found: Estimate) -> bool:
+    return found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
+
+
+# --- One template a kind --------------------------------------------------------------------------
+
+
+def _shown(number: Estimate, write: Callable[[float], str] = risk) -> str:
+    """0.712 (0.690 to 0.733)"""
+    ends = between(number.low, number.high, to=" to ")
+    return f"{write(number.value)} ({ends})" if ends else write(number.value)
+
+
+def _rho(number: Estimate) -> str:
+    if number.low is None or number.high is None:
+        return f"rho = {number.value:+.2f}"
+    return f"rho = {number.value:+.2f} ({number.low:+.2f} to {number.high:+.2f})"
+
+
+def _mean(f: ReliabilityFinding) -> str:
+    n = int(f.numbers["scored"].value)
+    text = f"“{brief(f.words['lowest'], 70)}”"
+    if n == 1:
+        return f"COBIAS of {text} is {_shown(f.numbers['cobias'])}."
+    return (
+        f"Mean COBIAS of {n:,} statements: {_shown(f.numbers['cobias'])}; lowest, so least "
+        f"reliable: {text} ({risk(f.numbers['lowest'].value)})."
+    )
+
+
+def _length(f: ReliabilityFinding) -> str:
+    rho = f.numbers["rho"]
+    if f.sure != "clear":
+        return f"No sign that the ranking follows length: {_rho(rho)} with the number of words."
+    longer = "higher" if rho.value > 0 else "lower"
+    return (
+        f"Longer statements score {longer}: COBIAS follows the number of words with {_rho(rho)}. "
+        "Compare statements of like length, or by their rank at equal length."
+    )
+
+
+def _no_target(f: ReliabilityFinding) -> str:
+    n, every = int(f.numbers["without"].value), int(f.numbers["statements"].value)
+    which = "No statement has" if n == every else f"{n:,} of {every:,} statements have no"
+    term = " a target term" if n == every else " target term"
+    return (
+        f"{which}{term}, so all their words count as context, as COBIAS treats Winogender and "
+        "RedditBias. If they are about a group, name it in a column target_term and rerun."
+    )
+
+
+def _validated(f: ReliabilityFinding) -> str:
+    return (
+        f"Validated: with these models and versions COBIAS follows people's ratings of "
+        f"{f.numbers['statements'].value:.0f} statements with {_rho(f.numbers['rho'])} beyond "
+        f"their length, compared with {f.words['compared']}."
+    )
+
+
+def _other_versions(f: ReliabilityFinding) -> str:
+    return (
+        f"Other versions would rank these statements alike to rho = {f.numbers['rho'].value:.2f}; "
+        f"the median statement's rank is known to within {f.numbers['places'].value:.0f} of "
+        f"{f.numbers['ranked'].value:.0f} places."
+    )
+
+
+def _edit(f: ReliabilityFinding) -> str:
+    if f.sure == "cannot tell":
+        return f"cannot tell: {f.words['verdict']}"
+    if f.sure == "unclear":
+        return "no clear change"
+    rises = f.numbers["after"].value > f.numbers["before"].value
+    return f"clearly {'higher' if rises else 'lower'} COBIAS"
+
+
+def _with_people(f: ReliabilityFinding) -> str:
+    rho = f.numbers["rho"]
+    sign = f.numbers["sign"].value
+    does = "follows" if sign > 0 else "runs against" if sign < 0 else "does not clearly follow"
+    people = counted(int(f.numbers["people"].value), "annotator")
+    return (
+        f"{f.words['score']} {does} the judgements of {people} on "
+        f"{f.numbers['statements'].value:.0f} statements: {_rho(rho)}, {f.words['given']}; above "
+        "0, what people find specified enough scores higher."
+    )
+
+
+def _ceiling(f: ReliabilityFinding) -> str:
+    text = (
+        f"Two of these people agree to rho = {f.numbers['raters'].value:.2f}, so a perfect score "
+        f"would reach about {f.numbers['ceiling'].value:.2f} with their mean."
+    )
+    above = f.words.get("above")
+    return (
+        f"{text} {above} lies above that: these ratings may not be independent of it."
+        if above
+        else text
+    )
+
+
+TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
+    "nothing": lambda f: "No statement has a score.",
+    "mean": _mean,
+    "length": _length,
+    "no target": _no_target,
+    "validated": _validated,
+    "not validated": lambda f: (
+        "Not validated: it has not been shown that these models with these versions agree with "
+        "people ('clinometer reliability validate' tests it; small models agree little)."
+    ),
+    "two models": lambda f: (
+        f"{f.who[0]} and {f.who[1]} rank the statements alike to rho = "
+        f"{f.numbers['rho'].value:.2f}: read a rank as that of these models."
+    ),
+    "one model": lambda f: (
+        "One scoring model: another may rank these statements in another order (--model twice "
+        "shows how far)."
+    ),
+    "other versions": _other_versions,
+    "too close": lambda f: (
+        f"Most statements cannot be told apart: the median interval is "
+        f"{f.numbers['width'].value:.3f} wide, the scores have a standard deviation of "
+        f"{f.numbers['spread'].value:.3f}."
+    ),
+    "counts": lambda f: (
+        "Counted: " + ", ".join(f"{name} {n.value:.0f}" for name, n in f.numbers.items()) + "."
+    ),
+    "edit": _edit,
+    "agreement with people": _with_people,
+    "no correlation": lambda f: (
+        f"{f.words['score']} cannot be compared with the judgements: one of the two does not vary."
+    ),
+    "ceiling": _ceiling,
+    "no control": lambda f: "No verdict: the score was not compared with random words.",
+    "low level": lambda f: (
+        f"No verdict: it takes intervals of {f.numbers['level'].value:.0%} or more."
+    ),
+    "passed": lambda f: (
+        "The first score passes: it follows the judgements beyond length, and more than random "
+        "words do."
+    ),
+    "not passed": lambda f: (
+        "The first score does not pass: its correlation given length is not above 0, or not above "
+        "that of random words."
+    ),
+}
