@@ -146,8 +146,8 @@ def departures(
 
 
 def cobias(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
-    """One row per statement: a dot at its COBIAS, a thick line for its interval; the axis is as long
-    as they need.
+    """One row per statement: a dot at its COBIAS, a thick line for its interval; the axis is as
+    long as they need.
 
     table: text, cobias, cobias_low, cobias_high (NaN without an interval), in display order.
     """

@@ -29,7 +29,7 @@ def disagreements(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     """
     frame = table.assign(
         about=[
-            f"{row.annotator} differs from a majority of {row.majority} on {row.disagreements} items"
+            f"{row.annotator} differs from the majority {row.majority}: {row.disagreements} items"
             for row in table.itertuples()
         ]
     )
