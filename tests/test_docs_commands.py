@@ -38,9 +38,9 @@ FEWER = {
 }
 
 
-def commands() -> list[list[str]]:
+def commands(page: str = "commands.md") -> list[list[str]]:
     """The lines of the block, without comments; `;` ends a command."""
-    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     block = text.split("```sh\n")[1].split("```")[0]
     lines = [re.sub(r"\s#.*", "", line) for line in block.splitlines()]
     return [shlex.split(part) for line in lines for part in line.split(" ; ")]
@@ -109,3 +109,21 @@ def test_every_command_of_the_page_runs(
         assert result.out, words
     assert (tmp_path / "report.html").is_file()
     assert (tmp_path / "contexts.csv").is_file()
+
+
+@pytest.mark.parametrize("page", ["auditors-day"])
+def test_a_day_leads_to_its_sentence_in_five_commands(
+    page: str, clinometer: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From an empty folder; what the page quotes is what a command says."""
+    monkeypatch.chdir(tmp_path)
+    steps, said = commands(f"tutorials/{page}.md"), ""
+    assert len(steps) <= 5
+    for words in steps:
+        result = clinometer(*words[1:])
+        assert result.status in (0, 1, 3), (words, result.err)
+        said += result.out
+    text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")
+    quoted = [line.removeprefix("> ") for line in text.splitlines() if line.startswith("> ")]
+    assert quoted
+    assert all("".join(line.split()) in "".join(said.split()) for line in quoted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -94,6 +95,13 @@ def test_no_name_of_a_table_leaves_the_folder(tmp_path: Path) -> None:
     assert all(present(r.path).resolve().parent.parent == out.resolve() for r in runs)
     assert not list(tmp_path.glob("*.json"))
     assert not list((tmp_path / "out").glob("*.json"))
+
+
+def test_a_file_name_that_is_no_text_is_shown_and_stored(tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", [{**row, "model": ""} for row in rows()])
+    strange = table.rename(tmp_path / os.fsdecode(b"a\xff.csv"))
+    (run,) = imported(strange, out=tmp_path / "run")
+    assert Run.load(tmp_path / "run").model == run.model == "a[U+DCFF]"
 
 
 def test_replies_are_a_sample_of_any_population(tmp_path: Path) -> None:

@@ -198,6 +198,9 @@ def test_clear_removes_everything(cache: Cache) -> None:
 def test_the_limit_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1.5GB")
     assert cache_limit() == 1_500_000_000
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1e400")
+    with pytest.raises(SettingsError, match="1e400"):
+        cache_limit()
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "much")
     with pytest.raises(SettingsError, match="much"):
         cache_limit()

@@ -21,9 +21,9 @@ from scipy.special import stdtrit
 
 from clinometer.bridges.imported import file_digest
 from clinometer.bridges.replies import MOST_BYTES, Row
-from clinometer.display.numbers import between
+from clinometer.display.numbers import between, p_relation
 from clinometer.display.table import Table
-from clinometer.display.text import Plain
+from clinometer.display.text import Plain, visible
 from clinometer.errors import SettingsError, TableError, closest
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
@@ -200,7 +200,7 @@ def import_decisions(
         median=median,
         breakdowns=tuple(made),
         people=len(rows),
-        file=file.name,
+        file=visible(file.name),
         sha256=file_digest(file),
         date=datetime.now(UTC).date().isoformat(),
         level=level,
@@ -365,7 +365,7 @@ def _sentence(one: Breakdown) -> str:
         return f"By {by}: fewer than two groups that can be compared."
     low = min(rest, key=lambda g: g.rate.value if g.rate else 0.0)
     how = "no difference is clear" if one.p is None or one.p >= 0.05 else "the groups differ"
-    p = "" if one.p is None else f" (p {'< 0.001' if one.p < 0.001 else f'= {one.p:.3f}'})"
+    p = "" if one.p is None else f" (p {p_relation(one.p)})"
     said = [f"{low.group} {_value(low)} of {low.n:,}, {top.group} {_value(top)} of {top.n:,}"]
     if low.ratio is not None and low.mean is None:
         said += [f"ratio {low.ratio.value:.3f} ({between(low.ratio.low, low.ratio.high)})"]

@@ -26,6 +26,7 @@ from clinometer.bridges.imported import (
 )
 from clinometer.bridges.mapping import SampleMapping, load_mapping
 from clinometer.contexts import ContextSet
+from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.measure import RiskReport
@@ -238,7 +239,7 @@ def import_inspect(
         tool=TOOL,
         version=str(header.eval.packages.get("inspect_ai", "")),
         task=header.eval.task,
-        file=path.name,
+        file=visible(path.name),
         sha256=digest,
     )
     own = (header.eval.metadata or {}).get(KEY)

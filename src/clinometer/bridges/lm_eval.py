@@ -28,6 +28,7 @@ from clinometer.bridges.imported import (
 from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.display.numbers import MEASURES
+from clinometer.display.text import visible
 from clinometer.errors import (
     ClinometerError,
     ContextError,
@@ -86,7 +87,7 @@ def import_lm_eval(
         tool=TOOL,
         version=results.version,
         task=results.task,
-        file=path.name,
+        file=visible(path.name),
         sha256=file_digest(path),
     )
     if task is not None:

@@ -19,6 +19,7 @@ from typing import Any
 from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
 from clinometer.contexts.context_set import context_ids
+from clinometer.display.text import visible
 from clinometer.errors import TableError
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
@@ -357,7 +358,7 @@ def import_replies(
     for name, axis in keys:
         if axis not in axes:
             continue
-        shown = name or model or path.name.partition(".")[0]
+        shown = visible(name or model or path.name.partition(".")[0])
         folder = out
         if out is not None and several:
             below = [*([axis] if len(axes) > 1 else []), *([name] if len(models) > 1 else [])]
@@ -387,7 +388,11 @@ def import_replies(
                 cells,
                 ModelInfo(name=shown, kind=KIND, revision="as published"),
                 ImportRecord(
-                    tool="replies", task=axis, file=path.name, sha256=digest, samples=table.rows
+                    tool="replies",
+                    task=axis,
+                    file=visible(path.name),
+                    sha256=digest,
+                    samples=table.rows,
                 ),
                 settings,
                 out=folder,

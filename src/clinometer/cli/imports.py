@@ -12,7 +12,8 @@ from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_ne
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import LEVEL, grouped
-from clinometer.cli.printing import TerminalTable, console, print_json, risk_table, sentence
+from clinometer.cli.printing import TerminalTable, console, number, print_json, risk_table, sentence
+from clinometer.display.numbers import p_value
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure.population import in_words
@@ -348,9 +349,9 @@ def labels_command(
     ],
     column: Annotated[str, opt("The column of REPLIES with the judge's category.")] = "judge",
     group: Annotated[
-        str | None,
-        opt("A column of REPLIES: test whether the judge errs alike about all its groups."),
-    ] = None,
+        str,
+        opt("The column of REPLIES with the groups: whether the judge errs alike about all."),
+    ] = "group",
     json_output: JSON = False,
 ) -> None:
     """Correct the risks of a run for the errors of its judge, using people's labels.
@@ -361,21 +362,23 @@ def labels_command(
     """
     from clinometer.reliability.benchmarks import need_columns
     from clinometer.reliability.people.ratings import read_ratings
-    from clinometer.runs.calibration import calibrate, labelled
+    from clinometer.runs.calibration import calibrate, errors_by_group, labelled
     from clinometer.runs.findings import judged
     from clinometer.storage.rows import read_rows
 
     opened = Run.load(run)
     rows = list(read_rows(replies))
-    need_columns(replies, rows, ("id", column, *([] if group is None else [group])))
+    need_columns(replies, rows, ("id", column))
     judge = {str(row["id"]).strip(): str(row[column] or "") for row in rows}
-    groups = None if group is None else {str(r["id"]).strip(): str(r[group]) for r in rows}
-    confusion, alike = labelled(
-        read_ratings(labels).most_frequent(), judge, opened.preferences.categories, groups=groups
-    )
+    groups = {str(row["id"]).strip(): str(row[group]) for row in rows if group in row}
+    people = read_ratings(labels).most_frequent()
+    confusion, alike = labelled(people, judge, opened.preferences.categories, groups=groups)
+    errors = errors_by_group(people, judge, groups)
     record = calibrate(opened, confusion, groups_alike=alike).record.calibration
     if json_output:
-        print_json({"model": opened.model, "calibration": opened.record.to_dict()["calibration"]})
+        calibration = opened.record.to_dict()["calibration"]
+        by_group = [one.to_dict() for one in errors]
+        print_json({"model": opened.model, "calibration": calibration, "groups": by_group})
         return
     title = "Replies by people's category (rows) and the judge's"
     table = TerminalTable(title).add_text("").add_numbers(*confusion.categories)
@@ -384,5 +387,17 @@ def labels_command(
     table.print(console())
     if confusion.left_out:
         console().print(f"{confusion.left_out} labelled replies are in no category")
+    if errors:
+        table = (
+            TerminalTable("Errors of the judge").add_text("group").add_numbers("n", "errors", "p")
+        )
+        for one in errors:
+            table.add_row(one.group, one.n, number(one.errors), p_value(one.p))
+        table.print(console())
+    if apart := [one.group for one in errors if one.p < 0.05]:
+        sentence(
+            f"The judge errs differently about {', '.join(apart)} than about the others: one "
+            "correction for all groups is not enough."
+        )
     if record is not None and (said := judged(opened.record)) is not None:
         console().print(f"{opened.model}: {said.text}", soft_wrap=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from clinometer.display.text import Plain
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import RiskReport
 from clinometer.measure.judge import Confusion, calibrated_risks, unlike
@@ -20,6 +22,8 @@ from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import stored_cells
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.proportion import share
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 from clinometer.storage.untrusted import NOTHING, Allowed
@@ -59,6 +63,37 @@ def labelled(
     except SettingsError:
         return confusion, None
     return confusion, unlike(parts) if len(parts) > 1 else None
+
+
+@dataclass(frozen=True)
+class GroupErrors(Plain):
+    """How often the judge errs about a group: its share of labelled replies, and the p-value of as
+    many errors about all others, times the number of groups."""
+
+    group: str
+    n: int
+    errors: Estimate
+    p: float
+
+
+def errors_by_group(
+    people: Mapping[str, str], judge: Mapping[str, str], groups: Mapping[str, str]
+) -> list[GroupErrors]:
+    """The errors about each group of labelled replies, the most frequent first: one correction for
+    all is wrong where a judge errs about a single one."""
+    from scipy.stats import fisher_exact  # loads slowly
+
+    by_group: dict[str, Counter[bool]] = defaultdict(Counter)
+    for key, said in people.items():
+        if key in judge and key in groups:
+            by_group[groups[key]][said.strip().casefold() != judge[key].strip().casefold()] += 1
+    total = sum(by_group.values(), Counter[bool]())
+    made = []
+    for group, counts in by_group.items():
+        table = [[c[True], c[False]] for c in (counts, total - counts)]
+        p = min(1.0, float(fisher_exact(table).pvalue) * len(by_group))
+        made.append(GroupErrors(group, counts.total(), share(counts[True], counts.total()), p))
+    return sorted(made, key=lambda one: -one.errors.value)
 
 
 def calibrate(run: Run, confusion: Confusion, *, groups_alike: float | None = None) -> Run:

@@ -16,6 +16,7 @@ SAMPLES: Mapping[str, str] = {
     "statements.csv": "12 statements with their group and blanks for context",
     "versions.jsonl": "14 versions of each statement, with its blanks filled",
     "judgements.csv": "what 3 invented annotators say of the blanks",
+    "decisions.csv": "decisions about 400 invented people, with sex and race",
 }
 
 

@@ -81,7 +81,7 @@ def parse_size(text: str) -> int:
     unit = text.strip().upper()[len(number) :]
     try:
         return int(float(number) * _UNITS[unit])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         raise SettingsError(
             f"CLINOMETER_CACHE_LIMIT: expected a size such as 500MB or 2GB, found {text!r}"
         ) from None
