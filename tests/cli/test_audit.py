@@ -307,3 +307,21 @@ def test_a_sample_of_replies_is_written_for_people(
     before = Path("replies.csv").read_text(encoding="utf-8")
     assert "exists already" in clinometer("export", "labels", "run").err
     assert Path("replies.csv").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_shards_are_together_the_audit_of_several_models(
+    clinometer: Clinometer, here: Path
+) -> None:
+    names = ("reference:unbiased", "reference:random", "reference:stereotyped")
+    done = [
+        clinometer("audit", *names, *FEW, "--out", "runs", "--shard", f"{i}/2") for i in (0, 1)
+    ]
+    assert [shard.status for shard in done] == [0, 0]
+    assert "reference-random" not in done[0].out
+    assert {path.parent.name for path in here.glob("runs/*/run.json")} == {
+        name.replace(":", "-") for name in names
+    }
+    wrong = clinometer("audit", *names, "--shard", "2/2")
+    assert wrong.status == 2
+    assert "such as 0/8" in wrong.err
