@@ -314,9 +314,7 @@ def test_shards_are_together_the_audit_of_several_models(
     clinometer: Clinometer, here: Path
 ) -> None:
     names = ("reference:unbiased", "reference:random", "reference:stereotyped")
-    done = [
-        clinometer("audit", *names, *FEW, "--out", "runs", "--shard", f"{i}/2") for i in (0, 1)
-    ]
+    done = [clinometer("audit", *names, *FEW, "--out", "runs", "--shard", f"{i}/2") for i in (0, 1)]
     assert [shard.status for shard in done] == [0, 0]
     assert "reference-random" not in done[0].out
     assert {path.parent.name for path in here.glob("runs/*/run.json")} == {
