@@ -177,7 +177,7 @@ def server() -> Iterator[tuple[str, list[Any]]]:
     thread.join()
 
 
-def described(address: str, key: str = "{SCREEN_VALUE}") -> str:
+def described(address: str, key: str = "{CLINOMETER_APP_KEY}") -> str:
     return (
         f'address = "{address}/score"\nreply = "answers.0.text"\n[headers]\nX-Key = "{key}"\n'
         '[body]\nmodel = "v2"\nconversation = "{messages}"\nlast = ["<{prompt}>"]\n'
@@ -192,7 +192,7 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
 ) -> None:
     address, seen = server
     (folder / "screen.toml").write_text(described(address))
-    monkeypatch.setenv("SCREEN_VALUE", SECRET)
+    monkeypatch.setenv("CLINOMETER_APP_KEY", SECRET)
     run = cm.audit("http:screen.toml", topic=asked(), replies=2, out=folder / "run")
     assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
     assert len(seen) == 48
@@ -205,7 +205,7 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
     assert len(written) > 5
     for file in written:
         assert SECRET.encode() not in file.read_bytes(), file
-    monkeypatch.setenv("SCREEN_VALUE", "wrong" + SECRET)
+    monkeypatch.setenv("CLINOMETER_APP_KEY", "wrong" + SECRET)
     with pytest.raises(ModelError, match=r"\(status 401\); check the environment") as caught:
         cm.audit("http:screen.toml", topic=asked(), replies=2)
     assert SECRET not in str(caught.value)
@@ -225,9 +225,17 @@ def test_a_query_and_a_plain_text_answer(server: tuple[str, list[Any]], folder: 
         ('address = "https://h/x"\ncode = "os:system"', "code: unknown"),
         ('address = "https://h/x"\nmethod = "EXEC"', "method"),
         (f'address = "https://h/x"\n[headers]\nX-Api-Key = "{SECRET}"', "an environment variable"),
-        ('address = "http://h/x"\n[headers]\nA = "{SCREEN_VALUE}"', "over https only"),
-        ('address = "https://h/x"\n[headers]\nA = "{NOT_SET_HERE}"', "has no NOT_SET_HERE"),
-        ('address = "https://h/x"\n[headers]\nA = "{OPENAI_API_KEY}"', "a key for someone else"),
+        ('address = "http://h/x"\n[headers]\nA = "{CLINOMETER_APP_KEY}"', "over https only"),
+        (
+            'address = "https://h/x"\n[headers]\nA = "{CLINOMETER_APP_NOT_SET}"',
+            "has no CLINOMETER_APP_NOT_SET",
+        ),
+        (
+            'address = "https://h/x"\n[headers]\nA = "{OPENAI_API_KEY}"',
+            "--allow env:OPENAI_API_KEY",
+        ),
+        ('address = "https://h/x"\n[headers]\nA = "{DATABASE_URL}"', "--allow env:DATABASE_URL"),
+        ('address = "https://h:99999/x"', "expected http or https"),
         ('address = "http://[::1/x"', "expected http or https"),
         ('address = "https://h:x/"', "expected http or https"),
         ('address = "https://h/x\\r\\nHost: y"', "expected http or https"),
@@ -238,7 +246,10 @@ def test_a_query_and_a_plain_text_answer(server: tuple[str, list[Any]], folder: 
         ('address = "https://h/x"\n[headers]\n"A\\n" = "b"', "expected ASCII signs"),
         ('address = "https://h/x"\n[headers]\nContent-Length = "5"', "no length or encoding"),
         (f'address = "https://h/x"\n[body]\na = {"[" * 99}{"]" * 99}', "at most 64 levels"),
-        ('address = "https://h/x"\n[body]\na = "{SCREEN_VALUE}"', "found {SCREEN_VALUE}"),
+        (
+            'address = "https://h/x"\n[body]\na = "{CLINOMETER_APP_KEY}"',
+            "found {CLINOMETER_APP_KEY}",
+        ),
         ('address = "https://h/x"\n[body]\na = inf', "expected finite numbers"),
         (f'address = "https://h/x?{"y" * 65_500}"\nmethod = "GET"', 'write method = "POST"'),
         ("address = 3", "address"),
@@ -248,7 +259,7 @@ def test_a_query_and_a_plain_text_answer(server: tuple[str, list[Any]], folder: 
 def test_a_wrong_file_is_one_line_without_its_secrets(
     text: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SCREEN_VALUE", SECRET)
+    monkeypatch.setenv("CLINOMETER_APP_KEY", SECRET)
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     (folder / "screen.toml").write_text(text)
     with pytest.raises(ClinometerError) as caught:
@@ -283,6 +294,135 @@ def test_a_plan_cannot_name_a_function(clinometer: Clinometer, folder: Path) -> 
     found = clinometer("audit", "--protocol", "plan.toml")
     assert found.status == 2
     assert "names a function to run, which no file can" in found.err
+
+
+@pytest.mark.parametrize("name", ["openai:http://127.0.0.1:9#m", "http:screen.toml"])
+def test_a_plan_can_have_no_address_asked(
+    name: str,
+    server: tuple[str, list[Any]],
+    clinometer: Clinometer,
+    folder: Path,
+    connected: list[str],
+) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    (folder / "screen.toml").write_text(f'address = "{server[0]}/score"\n')
+    plan = ["plan", "--topic", "./topic.toml", "--protocol", "plan.toml", "--model", name]
+    assert clinometer(*plan).status == 0
+    refused = clinometer("audit", "--protocol", "plan.toml")
+    assert refused.status == 2
+    assert f"--allow model:{name}" in refused.err
+    assert not connected
+
+
+def test_a_variable_that_the_user_names_is_sent(
+    server: tuple[str, list[Any]], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "screen.toml").write_text(described(server[0], "{SCREEN_VALUE}"))
+    monkeypatch.setenv("SCREEN_VALUE", SECRET)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # not for this machine
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    run = cm.audit("http:screen.toml", topic=asked(), replies=2, allow=("env:SCREEN_VALUE",))
+    assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
+
+
+MODULES = {
+    "function": "def score(m):\n    return {'score': 4}\n",
+    "bound method": (
+        "class Screen:\n    def ask(self, m):\n        return {'score': 4}\nscore = Screen().ask\n"
+    ),
+    "partial": (
+        "import functools\ndef ask(n, m):\n    return {'score': n}\n"
+        "score = functools.partial(ask, 4)\n"
+    ),
+    "lambda": "score = lambda m: {'score': 4}\n",
+    "imported": "from own_parts.points import N\ndef score(m):\n    return {'score': N}\n",
+}
+
+
+@pytest.mark.parametrize("kind", MODULES)
+def test_a_finished_run_of_a_changed_function_is_refused(
+    kind: str, folder: Path, clinometer: Clinometer
+) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    module = f"own_{kind.replace(' ', '_')}"
+    changed = folder / f"{module}.py"
+    changed.write_text(MODULES[kind])
+    if kind == "imported":
+        changed = folder / "own_parts" / "points.py"
+        changed.parent.mkdir()
+        changed.write_text("N = 4\n")
+    command = ("audit", f"app:{module}:score", "--topic", "./topic.toml", "--replies", "2")
+    assert clinometer(*command).status == 0
+    assert clinometer(*command).status == 0  # unchanged: measured again
+    changed.write_text(changed.read_text().replace("4", "1"))
+    refused = clinometer(*command)
+    assert refused.status == 2
+    assert "--fresh" in refused.err
+    assert "--out" in refused.err
+
+
+def test_a_finished_run_of_a_changed_file_is_refused(
+    server: tuple[str, list[Any]], folder: Path
+) -> None:
+    file = folder / "plain.toml"
+    file.write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
+    how: dict[str, Any] = {"topic": asked(messages=False), "replies": 2, "out": folder / "run"}
+    cm.audit("http:plain.toml", **how)
+    cm.audit("http:plain.toml", **how)
+    file.write_text(file.read_text().replace("/plain", "/plain?v=2"))
+    with pytest.raises(ClinometerError, match="--fresh"):
+        cm.audit("http:plain.toml", **how)
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "asyncio.CancelledError"])
+@pytest.mark.parametrize("how", ["async def", "def"])
+def test_what_would_end_a_program_is_a_failure_of_the_application(
+    raised: str, how: str, folder: Path, clinometer: Clinometer
+) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    module = f"own_exit_{raised[0]}_{how[0]}".lower()
+    (folder / f"{module}.py").write_text(f"import asyncio\n{how} score(m):\n    raise {raised}\n")
+    ended = clinometer("audit", f"app:{module}:score", "--topic", "./topic.toml", "--replies", "2")
+    assert ended.status == 3
+    assert f"raised {raised.partition('(')[0].rpartition('.')[2]}" in ended.err
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "ValueError"])
+def test_a_module_that_exits_or_raises_on_import_is_named(
+    raised: str, folder: Path, clinometer: Clinometer
+) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    module = f"own_import_{raised[0].lower()}"
+    (folder / f"{module}.py").write_text(f"raise {raised}\n")
+    ended = clinometer("audit", f"app:{module}:score", "--topic", "./topic.toml", "--replies", "2")
+    assert ended.status == 2
+    assert f"importing {module} raised" in ended.err
+
+
+def test_what_an_application_prints_and_where_it_goes_changes_nothing(
+    folder: Path, clinometer: Clinometer
+) -> None:
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+    (folder / "own_loud.py").write_text(
+        "import os, tempfile, time\nprint('imported')\n"
+        "async def score(m):\n"
+        "    print('called')\n    os.chdir(tempfile.gettempdir())\n    time.sleep(0.001)\n"
+        "    return {'score': 4}\n"
+    )
+    command = ("audit", "app:own_loud:score", "--topic", "./topic.toml", "--replies", "2", "--json")
+    said = clinometer(*command, "--out", "run")
+    assert said.status == 0
+    assert len(json.loads(said.out)["runs"]) == 1
+    assert (folder / "run" / "run.json").exists()
+    assert Path.cwd() == folder
+
+
+def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -> None:
+    (folder / "own_block.py").write_text(
+        "import time\nasync def score(m):\n    time.sleep(1)\n    return {'score': 4}\n"
+    )
+    with pytest.raises(ModelError, match="timeout"):
+        cm.audit("app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1)
 
 
 def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clinometer) -> None:

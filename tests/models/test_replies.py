@@ -162,7 +162,7 @@ class Parrot(SampledScorer):
 
     def __init__(self, *replies: str) -> None:
         options = SampleOptions(replies=len(replies))
-        super().__init__(self, ModelInfo("parrot", "causal", "1"), options)
+        super().__init__(ModelInfo("parrot", "causal", "1"), options)
         self.texts = replies
 
     def draw(self, texts: Sequence[str]) -> list[list[str]]:

@@ -29,7 +29,7 @@ from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.folder.recover import open_run
 from clinometer.runs.protocol import ProtocolFile
-from clinometer.storage.untrusted import MOST_TEXT, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_TEXT, NOTHING, parse_toml, read_bytes
 from clinometer.studies.factors import read_factors
 from clinometer.studies.knowledge import read_facts
 from clinometer.studies.toxicity import read_texts
@@ -69,7 +69,7 @@ READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "topic": (load_topic, (".toml",)),
     "contexts": (load_contexts, (".csv", ".csv.gz")),
     "cases": (cases, (".csv", ".jsonl")),
-    "application": (lambda path: HttpFile.read(path)[0].secret_headers("f"), (".toml",)),
+    "application": (lambda path: HttpFile.read(path).secret_headers("f", NOTHING), (".toml",)),
     "preferences": (read_table, (".csv", ".csv.gz", ".parquet")),
     "benchmark": (load_statements, (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".csv.gz")),
     "corpus": (corpus, (".txt", ".jsonl", ".jsonl.gz", ".parquet", ".zip")),

@@ -23,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from clinometer import __version__
 from clinometer.cli.help import listed, paragraphs
 from clinometer.cli.printing import say
-from clinometer.display.text import visible
+from clinometer.display.text import visible, without_keys
 from clinometer.errors import ClinometerError, InputError
 
 #: A bug: EX_SOFTWARE of sysexits.h.
@@ -58,7 +58,7 @@ _SOURCE = Path(__file__).resolve().parent.parent
 def report_failure(error: BaseException, *, debug: bool) -> int:
     """Print the error on stderr; returns the exit status."""
     if debug:
-        sys.stderr.write(visible("".join(traceback.format_exception(error))))
+        sys.stderr.write(_told(error))
     if isinstance(error, BrokenPipeError):
         # Discard the rest of stdout: Python would otherwise complain on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,6 +77,10 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = _unexpected(error), UNEXPECTED
     say(line)
     return status
+
+
+def _told(error: BaseException) -> str:
+    return visible(without_keys("".join(traceback.format_exception(error))))
 
 
 def _unexpected(error: BaseException) -> str:
@@ -109,7 +113,7 @@ def _write_log(error: BaseException) -> Path | None:
     log = folder / f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}.log"
     about = f"clinometer {__version__}, Python {platform.python_version()}, {platform.platform()}"
     text = f"{now.isoformat(timespec='seconds')} {about}\n"
-    text += visible("".join(traceback.format_exception(error)))
+    text += _told(error)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(log) as beside:

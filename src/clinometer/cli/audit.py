@@ -24,7 +24,7 @@ from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
 from clinometer.settings import with_settings
 from clinometer.shards import Shard
-from clinometer.storage.untrusted import folder_name
+from clinometer.storage.untrusted import Allowed, folder_name
 
 #: In front of a file name given as --topic.
 BBQ = "bbq:"
@@ -107,12 +107,7 @@ def audit_command(
     typed = typed_names(context)
     plan = None if protocol is None else ProtocolFile.read(protocol).protocol
     if plan is not None:
-        if not models and any(name.startswith("app:") for name in plan.models):
-            raise SettingsError(
-                "--protocol: the file names a function to run, which no file can; give the "
-                "application on the command line too"
-            )
-        models = models or plan.models
+        models = models or plan.named_models(Allowed.parse(given.get("allow", ())))
         topic = topic if "topic" in typed else plan.topic
         groups = groups if groups is not None or topic != plan.topic else plan.groups
         contexts = contexts or plan.contexts

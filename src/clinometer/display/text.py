@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -110,3 +111,15 @@ def one_line(text: object) -> str:
     'a b'
     """
     return " ".join(visible(text).split())
+
+
+#: Variables of the environment whose values are secrets, by their names.
+_OF_SECRETS = re.compile(r"(?i)CLINOMETER_APP_\w+|\w*(KEY|TOKEN|SECRET|PASS)\w*")
+
+
+def without_keys(text: str) -> str:
+    """A text that may repeat a secret of the environment, such as a traceback."""
+    secrets = {v for name, v in os.environ.items() if _OF_SECRETS.fullmatch(name)}
+    for secret in sorted(filter(lambda value: len(value) > 3, secrets), key=len, reverse=True):
+        text = text.replace(secret, "[key]")
+    return text

@@ -5,14 +5,16 @@ returns a text. `http:FILE.toml` is sent a request made from a template. Both ar
 client of servers, a function through a transport that calls it: retries, timeouts, limits and what
 a kill costs are those of any server.
 
+A function runs in threads of its own: whatever it raises, prints or waits for stays there.
+
 The file describes an address and never code. Secrets stand in it by the names of environment
-variables; they are sent in headers, and are in no file, error or log.
+variables, those that begin with CLINOMETER_APP_ or that the user named; they are sent in headers,
+and are in no file, error or log.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib
 import inspect
 import json
@@ -21,8 +23,10 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, chdir, redirect_stdout
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -31,10 +35,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clinometer.errors import ModelError, ModelNotFound, SettingsError, first_problem
 from clinometer.extras import require
+from clinometer.models.background import EventLoop
 from clinometer.models.catalog.spec import APPLICATION, ModelSource, ModelSpec
+from clinometer.models.catalog.weights import revision_of
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
-from clinometer.models.providers import is_loopback
+from clinometer.models.providers import is_loopback, parts_of_address
 from clinometer.models.sampled import AskingSampler
 from clinometer.models.server.client import (
     NO_ACCESS,
@@ -43,7 +49,13 @@ from clinometer.models.server.client import (
     Key,
     RequestRefused,
 )
-from clinometer.storage.untrusted import MOST_RECORD, parse_json, parse_toml, read_bytes
+from clinometer.storage.untrusted import (
+    MOST_RECORD,
+    Allowed,
+    parse_json,
+    parse_toml,
+    read_bytes,
+)
 from clinometer.topics.conversation import messages_of, record_of
 
 _VARIABLE = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
@@ -53,11 +65,8 @@ _LONGEST_URL = 65_536
 #: Headers that carry a secret: their values name a variable.
 _SECRET = re.compile(r"(?i)(proxy-)?authorization|cookie|.*(api-?key|token|secret|password).*")
 _HEADER = re.compile(r"(?i)(?!(content-length|transfer-encoding)$)[\w!#$%&'*+.^`|~-]+", re.ASCII)
-#: Keys that belong to someone else than the application.
-_OF_OTHERS = re.compile(
-    r"CLINOMETER_API_KEY|(OPENAI|ANTHROPIC|AZURE\w*|MISTRAL|GEMINI|GOOGLE|HF|HUGGING\w*|GITHUB|AWS)"
-    r"_\w+"
-)
+#: How the variables begin that any file may name.
+_OWN_VARIABLE = "CLINOMETER_APP_"
 
 
 def open_application(spec: ModelSpec, *, load: LoadOptions) -> ApplicationSampler:
@@ -87,17 +96,23 @@ class ApplicationSampler(AskingSampler):
         super().__init__(client, info, options)
         notes = (f"{options.replies} replies a prompt, asked in random order", *info.notes)
         self.info = replace(self.info, notes=notes)
-        self.client, self._request, self._read, self._raised = client, request, read, raised
+        self.server, self._request, self._read, self._raised = client, request, read, raised
+        #: what is put back when it is closed
+        self.around = ExitStack()
+
+    def close(self) -> None:
+        super().close()
+        self.around.close()
 
     async def ask(self, text: str, number: int, n: int) -> list[str]:
         method, url, body = self._request(text)
         try:
-            return [await self.client.send(method, url, body, self._read)]
+            return [await self.server.send(method, url, body, self._read)]
         except RequestRefused as error:
             if error.status not in NO_ACCESS:
                 raise
             raise ModelError(
-                f"{self.client.place}: refused the request (status {error.status}); check the "
+                f"{self.server.place}: refused the request (status {error.status}); check the "
                 "environment variables that its [headers] name"
             ) from None
         except ModelError as error:
@@ -120,24 +135,32 @@ def _open_function(
     spec: ModelSpec, load: LoadOptions, options: SampleOptions
 ) -> ApplicationSampler:
     require("asking an application", "httpx", "tenacity")
-    function = _function(spec)
-    transport = _calling(function)
-    client = Client(Address("http://application", None), load.server, transport=transport)
-    client.place = f"application {spec.name}"
-    info = ModelInfo(
-        name=spec.name,
-        kind="server",
-        revision=_revision(function),
-        dtype="served",
-        device=APPLICATION,
-        notes=("a function, called in this process",),
-    )
+    with ExitStack() as around:
+        # It may print and change folders, when it is imported and later; our output and our files
+        # are where they were.
+        around.enter_context(redirect_stdout(sys.stderr))
+        around.enter_context(chdir(Path.cwd()))
+        loop = EventLoop()
+        around.callback(loop.stop)
+        transport = _calling(_function(spec), loop)
+        client = Client(Address("http://application", None), load.server, transport=transport)
+        client.place = f"application {spec.name}"
+        info = ModelInfo(
+            name=spec.name,
+            kind="server",
+            revision=revision_of(spec, load) or "as called",
+            dtype="served",
+            device=APPLICATION,
+            notes=("a function, called in this process",),
+        )
 
-    def request(text: str) -> tuple[str, str, Any]:
-        record = record_of(text)
-        return "POST", client.address.base, messages_of(text) if record is None else record
+        def request(text: str) -> tuple[str, str, Any]:
+            record = record_of(text)
+            return "POST", client.address.base, messages_of(text) if record is None else record
 
-    return ApplicationSampler(client, info, options, request, _as_text, transport.why)
+        sampler = ApplicationSampler(client, info, options, request, _as_text, transport.why)
+        sampler.around = around.pop_all()
+        return sampler
 
 
 def _function(spec: ModelSpec) -> Callable[[Any], Any]:
@@ -146,55 +169,36 @@ def _function(spec: ModelSpec) -> Callable[[Any], Any]:
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     try:
-        found = importlib.import_module(module)
-        function = getattr(found, name)
+        function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ModelNotFound(
             f"model {spec.name!r}: expected app:package.module:function; {error}; run the command "
             "in the folder of the module, or put it on PYTHONPATH"
         ) from error
-    except Exception as error:  # importing runs the user's code
+    except BaseException as error:  # importing runs the user's code, which may also exit
         raise ModelNotFound(
             f"model {spec.name!r}: importing {module} raised {_where(error)}; correct the module"
         ) from error
     if not callable(function):
         raise ModelNotFound(f"model {spec.name!r}: expected a function, found {name!r}")
-    made: Callable[[Any], Any] = function
-    return made
+    return function
 
 
-def _revision(function: Callable[[Any], Any]) -> str:
-    """A digest of the file that defines it: a run is not resumed with another version."""
-    try:
-        source = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_bytes()
-    except (OSError, TypeError):
-        return "as called"
-    return f"source-{hashlib.sha256(source).hexdigest()[:16]}"
-
-
-def _calling(function: Callable[[Any], Any]) -> Any:
+def _calling(function: Callable[[Any], Any], loop: EventLoop) -> Any:
     """A transport of httpx that calls the function instead of an address."""
     import httpx
 
     class ApplicationRaised(httpx.TransportError):
         """No sign that the application is busy: it is asked as fast as before."""
 
-        def __init__(self) -> None:
-            super().__init__("")
-
     class FunctionTransport(httpx.AsyncBaseTransport):
         error: BaseException | None = None
 
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            asked = json.loads(request.content)
-            try:
-                said = await _called(function, asked)
-                content = json.dumps(_as_text(said)).encode()
-            except Exception as error:  # any failure of the application is temporary, or repeats
-                self.error = error
-                raise ApplicationRaised from None
-            self.error = None
-            return httpx.Response(200, stream=httpx.ByteStream(content))
+            said, self.error = await _called(function, json.loads(request.content), loop)
+            if self.error is not None:  # any failure of the application is temporary, or repeats
+                raise ApplicationRaised("")
+            return httpx.Response(200, stream=httpx.ByteStream(json.dumps(said).encode()))
 
         def why(self) -> str:
             return "" if self.error is None else f"the application raised {_where(self.error)}"
@@ -202,31 +206,43 @@ def _calling(function: Callable[[Any], Any]) -> Any:
     return FunctionTransport()
 
 
-async def _called(function: Callable[[Any], Any], asked: Any) -> Any:
-    """The result of a function, awaited if it is asynchronous. One that is not has a thread, which
-    does not keep the program from ending."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    ):
-        return await function(asked)
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
+#: What a function says, or what it raises, which may be what would end a program.
+Outcome = tuple[Any, BaseException | None]
 
-    def work() -> None:
+
+async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoop) -> Outcome:
+    """The outcome of a function, as text. It has a thread, which does not keep the program from
+    ending; what it awaits runs in a loop of its own, which may stand still."""
+    loop = asyncio.get_running_loop()
+    returned: asyncio.Future[Outcome] = loop.create_future()
+
+    def call() -> None:
+        outcome: Outcome
         try:
-            result, error = function(asked), None
-        except Exception as raised:
-            result, error = None, raised
+            result = function(asked)
+            outcome = (result if inspect.isawaitable(result) else _as_text(result), None)
+        except BaseException as error:
+            outcome = (None, error)
 
         def tell() -> None:
-            if not done.done():
-                done.set_result(result) if error is None else done.set_exception(error)
+            if not returned.done():
+                returned.set_result(outcome)
 
         loop.call_soon_threadsafe(tell)
 
-    threading.Thread(target=work, daemon=True).start()
-    result = await done
-    return await result if inspect.isawaitable(result) else result
+    async def awaited(work: Awaitable[Any]) -> Outcome:
+        try:
+            return _as_text(await work), None
+        except BaseException as error:
+            return None, error
+
+    threading.Thread(target=call, daemon=True).start()
+    result, error = await returned
+    if not inspect.isawaitable(result):
+        return result, error
+    return await asyncio.wrap_future(
+        asyncio.run_coroutine_threadsafe(awaited(result), its_loop.loop)
+    )
 
 
 def _where(error: BaseException) -> str:
@@ -260,11 +276,11 @@ class HttpFile(BaseModel):
     reply: str = ""
 
     @classmethod
-    def read(cls, path: Path) -> tuple[HttpFile, str]:
-        """The file and its digest; what is wrong with it is one line."""
+    def read(cls, path: Path) -> HttpFile:
+        """The file; what is wrong with it is one line."""
         try:
             content = read_bytes(path, most=MOST_RECORD)
-            return cls.model_validate(parse_toml(content.decode())), _digest(content)
+            return cls.model_validate(parse_toml(content.decode()))
         except OSError as error:
             raise ModelNotFound(f"model 'http:{path}': cannot be read: {error.strerror}") from error
         except ValidationError as error:
@@ -273,27 +289,21 @@ class HttpFile(BaseModel):
         except ValueError as error:
             raise SettingsError(f"{path}: expected TOML: {error}") from None
 
-    def secret_headers(self, where: str) -> dict[str, str]:
+    def secret_headers(self, where: str, allowed: Allowed) -> dict[str, str]:
         """The headers with what the environment has in place of the variables."""
-        require("asking an application", "httpx", "tenacity")
-        import httpx
-
-        try:
-            parts = httpx.URL(self.address)
-        except httpx.InvalidURL:
-            parts = httpx.URL("")
-        if parts.scheme not in ("http", "https") or not parts.host:
+        parts = parts_of_address(self.address)
+        if parts is None or not self.address.isprintable() or len(self.address) > _LONGEST_URL:
             raise SettingsError(f"{where}: address: expected http or https, found another address")
-        if parts.userinfo:
+        if parts.username or parts.password:
             raise SettingsError(
                 f"{where}: address: expected no user and password; put them into [headers] as "
                 'Authorization = "Basic {VARIABLE}"'
             )
-        safe = parts.scheme == "https" or is_loopback(parts.host)
+        safe = parts.scheme == "https" or is_loopback(parts.hostname or "")
         return {
-            name: _VARIABLE.sub(lambda match: _secret(match[1], f"{where}: headers.{name}"), value)  # noqa: B023
+            name: _VARIABLE.sub(partial(_secret, place, allowed), value)
             for name, value in self.headers.items()
-            if _checked_header(name, value, f"{where}: headers.{name}", safe=safe)
+            if _checked_header(name, value, place := f"{where}: headers.{name}", safe=safe)
         }
 
     def secrets(self) -> list[str]:
@@ -305,22 +315,27 @@ class HttpFile(BaseModel):
         """The body for a prompt."""
         record = record_of(text)
         if record is not None:
-            known: dict[str, Any] = {**record, "record": record}
-            return record if self.body is None else _filled(self.body, known)
+            values: dict[str, Any] = {**record, "record": record}
+            return record if self.body is None else _filled(self.body, values)
         messages = messages_of(text)
-        known = {"messages": messages, "prompt": messages[-1]["content"]}
-        return {"messages": messages} if self.body is None else _filled(self.body, known)
+        values = {"messages": messages, "prompt": messages[-1]["content"]}
+        return {"messages": messages} if self.body is None else _filled(self.body, values)
 
 
 def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) -> ApplicationSampler:
-    file, digest = HttpFile.read(Path(spec.target))
-    headers = _Headers(file.secret_headers(spec.target), file.secrets())
-    client = Client(Address(file.address, None, headers), load.server, parse=_json_or_text)
+    require("asking an application", "httpx", "tenacity")
+    file = HttpFile.read(Path(spec.target))
+    headers = file.secret_headers(spec.target, load.allowed)
+    client = Client(
+        Address(file.address, None, Key(*file.secrets(), headers=headers)),
+        load.server,
+        parse=_json_or_text,
+    )
     client.place = f"application {spec.name}"
     info = ModelInfo(
         name=spec.name,
         kind="server",
-        revision=f"file-{digest}",
+        revision=revision_of(spec, load) or "",
         dtype="served",
         device=APPLICATION,
         notes=("an application behind an address",),
@@ -347,16 +362,6 @@ def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) ->
     return ApplicationSampler(client, info, options, request, read)
 
 
-class _Headers(Key):
-    """Headers of which some are secrets."""
-
-    def __init__(self, headers: Mapping[str, str], secrets: list[str]) -> None:
-        self._headers, self._secrets = dict(headers), secrets
-
-    def header(self, name: str = "") -> dict[str, str]:
-        return self._headers
-
-
 def _checked_header(name: str, value: str, where: str, *, safe: bool) -> bool:
     if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
         raise SettingsError(
@@ -374,10 +379,13 @@ def _checked_header(name: str, value: str, where: str, *, safe: bool) -> bool:
     return True
 
 
-def _secret(name: str, where: str) -> str:
-    if _OF_OTHERS.fullmatch(name):
+def _secret(where: str, allowed: Allowed, match: re.Match[str]) -> str:
+    """What the environment has of a variable that a file may name."""
+    name = match[1]
+    if not name.startswith(_OWN_VARIABLE) and name not in allowed.variables:
         raise SettingsError(
-            f"{where}: {name} is a key for someone else; set another variable, such as MY_APP_KEY"
+            f"{where}: {name} may be a key for someone else; call it {_OWN_VARIABLE}{name}, or add "
+            f"--allow env:{name} if this address may see it"
         )
     value = os.environ.get(name, "").strip()
     if not value:
@@ -387,24 +395,24 @@ def _secret(name: str, where: str) -> str:
     return value
 
 
-def _filled(template: Any, known: Mapping[str, Any]) -> Any:
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
     """The template with every {name} in place; alone in a text it is the value itself."""
     if isinstance(template, dict):
-        return {key: _filled(value, known) for key, value in template.items()}
+        return {key: _filled(value, values) for key, value in template.items()}
     if isinstance(template, list):
-        return [_filled(value, known) for value in template]
+        return [_filled(value, values) for value in template]
     if not isinstance(template, str):  # TOML has dates, JSON has none
         return template if isinstance(template, int | float) else str(template)
-    if (whole := _PLACE.fullmatch(template)) and whole[1] in known:
-        return known[whole[1]]
+    if (whole := _PLACE.fullmatch(template)) and whole[1] in values:
+        return values[whole[1]]
 
     def value(match: re.Match[str]) -> str:
-        if match[1] not in known:
+        if match[1] not in values:
             raise SettingsError(
-                f"body: expected {', '.join(f'{{{name}}}' for name in known)}; found {match[0]}; "
+                f"body: expected {', '.join(f'{{{name}}}' for name in values)}; found {match[0]}; "
                 "messages have {messages} and {prompt}, records {record} and their fields"
             )
-        return _as_text(known[match[1]])
+        return _as_text(values[match[1]])
 
     return _PLACE.sub(value, template)
 
@@ -414,7 +422,3 @@ def _json_or_text(content: bytes) -> Any:
         return parse_json(content)
     except ValueError:
         return content.decode()
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

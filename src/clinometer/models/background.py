@@ -146,12 +146,13 @@ class EventLoop:
             future.cancel()
             raise
 
-    def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """End after `last`. The garbage collector may call this from the thread that is ending,
+    def stop(self, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """End, after `last`. The garbage collector may call this from the thread that is ending,
         which must not wait for itself."""
 
         async def finish() -> None:
-            await last()
+            if last is not None:
+                await last()
             self.loop.stop()
 
         if not self.thread.is_alive():

@@ -196,7 +196,8 @@ class LoadOptions:
         help="Let a model, a topic or an adapter do what no file may by itself; may be repeated. "
         "remote-code: run Python code that ships with a model; pickle: read pickled weights, which "
         "can run code; code:MODULE:NAME: run this function of yours where the topic names it; "
-        "model:NAME: ask or download this model where a topic or an adapter names it.",
+        "model:NAME: ask or download this model where a topic, an adapter or a protocol names it; "
+        "env:NAME: read this variable of the environment where an http: file names it.",
         panel="Model",
         advanced=True,
         unset="nothing",

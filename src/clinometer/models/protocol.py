@@ -5,10 +5,10 @@ A scorer rates given words; a writer chooses its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
     from clinometer.storage.reply_log import ReplyLog
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -171,10 +173,28 @@ class Scorer(Protocol):
         """Release resources: connections and files."""
 
 
+class Connection(Protocol):
+    """What asks for replies elsewhere, and counts what it uses; `note` is called before each
+    request."""
+
+    note: Callable[[], None]
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T: ...
+
+    def halt(self) -> None: ...
+
+    def usage(self) -> dict[str, int]: ...
+
+    def close(self) -> None: ...
+
+
 class ModelBase:
-    """The parts of a scorer that a model on this machine leaves as they are."""
+    """The parts of a scorer that most models leave as they are; `client` is that of a model that is
+    asked elsewhere."""
 
     info: ModelInfo
+    client: Connection | None = None
+    log: ReplyLog | None = None
 
     def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
         raise ModelError(
@@ -191,16 +211,21 @@ class ModelBase:
         pass
 
     def keep(self, log: ReplyLog) -> None:
-        pass
+        if self.client is not None:
+            self.log, self.client.note = log, log.note
 
     def halt(self) -> None:
-        pass
+        if self.client is not None:
+            self.client.halt()
 
     def usage(self) -> dict[str, int]:
-        return {}
+        return {} if self.client is None else self.client.usage()
 
     def close(self) -> None:
-        pass
+        if self.client is not None:
+            self.client.close()
+        if self.log is not None:
+            self.log.close()
 
 
 #: (role, what was said); roles are user and assistant in turn, after system if there is one.

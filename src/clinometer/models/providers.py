@@ -12,7 +12,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from clinometer.errors import ModelNotFound, SettingsError
 
@@ -40,13 +40,13 @@ class Provider:
     def address(self) -> str:
         """The provider's address, or that of a gateway: NAME_BASE_URL in the environment."""
         variable = f"{self.name.upper()}_BASE_URL"
-        found = os.environ.get(variable, "").strip() or self.base
-        if not found:
+        address = os.environ.get(variable, "").strip() or self.base
+        if not address:
             raise ModelNotFound(
                 f"{self.name}/NAME: expected the address of the resource in {variable}, such as "
                 "https://RESOURCE.openai.azure.com/openai/v1, found none"
             )
-        return found.rstrip("/")
+        return address.rstrip("/")
 
     def owns(self, host: str) -> bool:
         """Whether a host is the provider's, so that it may see the provider's key."""
@@ -151,6 +151,20 @@ def is_paid(name: str) -> bool:
     """Whether a model is asked at its provider's address, and not at one of this machine."""
     found = hosted(name)
     return found is not None and not is_loopback(urlsplit(found[0].address()).hostname or "")
+
+
+def parts_of_address(url: str) -> SplitResult | None:
+    """The parts of an http or https address; None for what is none.
+
+    >>> parts_of_address("http://host:99999"), parts_of_address("ftp://host")
+    (None, None)
+    """
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number, or too large
+        return None
+    return parts if sound else None
 
 
 def is_loopback(host: str) -> bool:

@@ -13,17 +13,18 @@ import hashlib
 import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from itertools import chain
 
 import numpy as np
 
 from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
-from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
+from clinometer.models.protocol import Connection, ModelBase, ModelInfo, WordReport, WordScores
 from clinometer.readouts.protocol import (
     EMPTY,
     OTHER,
@@ -33,7 +34,6 @@ from clinometer.readouts.protocol import (
     without_question,
 )
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.reply_log import ReplyLog
 from clinometer.topics import Prompt
 
 #: A note of models that are asked inside their chat template.
@@ -79,8 +79,8 @@ class Recogniser:
     def read(self, text: str, before: str) -> int:
         """The index of the word, or OTHER, REFUSAL or EMPTY."""
         rest = without_opening(without_question(text, before))
-        found = self.pattern.match(rest)
-        return self.number[found[0].casefold()] if found else unread(rest)
+        word = self.pattern.match(rest)
+        return self.number[word[0].casefold()] if word else unread(rest)
 
 
 @lru_cache(maxsize=64)
@@ -94,23 +94,13 @@ def _recogniser(words: tuple[str, ...], space: bool) -> Recogniser:
     return Recogniser(pattern, number)
 
 
-class Backend(Protocol):
-    """What writes the replies: a client of a server, or a model."""
-
-    def usage(self) -> dict[str, int]: ...
-
-    def close(self) -> None: ...
-
-
 class SampledScorer(ModelBase, ABC):
     """Scores a model by sampling from it; `notes` say how the prompts are presented to it."""
 
-    def __init__(
-        self, backend: Backend, info: ModelInfo, options: SampleOptions, *notes: str
-    ) -> None:
+    def __init__(self, info: ModelInfo, options: SampleOptions, *notes: str) -> None:
         sampling = f"{options.replies} replies a prompt at temperature {options.temperature:g}"
         self.info = replace(info, kind="sampled", notes=(*info.notes, sampling, *notes))
-        self.backend, self.options = backend, options
+        self.options = options
 
     @abstractmethod
     def draw(self, texts: Sequence[str]) -> list[list[str]]:
@@ -142,12 +132,6 @@ class SampledScorer(ModelBase, ABC):
                 )
         return tuple(map(tuple, self.draw([p.before for p in prompts])))
 
-    def usage(self) -> dict[str, int]:
-        return self.backend.usage()
-
-    def close(self) -> None:
-        self.backend.close()
-
 
 def word_report(words: Sequence[str]) -> WordReport:
     """Words are recognised in text, so every word can be scored, but two that differ only in case
@@ -166,13 +150,19 @@ def counted(
 ) -> WordScores:
     """Shares of the words among the samples of each prompt."""
     counts = np.zeros((len(prompts), len(words)))
-    for i, (prompt, texts) in enumerate(zip(prompts, draws, strict=True)):
-        rules = Recogniser.of(words, space=prompt.space)
-        for text in texts:
-            number = rules.read(text, prompt.before)
-            if number >= 0:
-                counts[i, number] += 1
+    for i, numbers in enumerate(_read(prompts, words, draws)):
+        for number in numbers:
+            counts[i, number] += number >= 0
     return shares(counts, draws)
+
+
+def _read(
+    prompts: Sequence[Prompt], words: Sequence[str], draws: Sequence[tuple[str, ...]]
+) -> Iterator[list[int]]:
+    """What the samples of each prompt start with, as `Recogniser.read` has it."""
+    for prompt, texts in zip(prompts, draws, strict=True):
+        rules = Recogniser.of(words, space=prompt.space)
+        yield [rules.read(text, prompt.before) for text in texts]
 
 
 def shares(
@@ -196,31 +186,16 @@ def outcomes(
     prompts: Sequence[Prompt], words: Sequence[str], draws: Sequence[tuple[str, ...]]
 ) -> dict[str, int]:
     """Number of samples that start with a word, that are refusals, and that are anything else."""
-    found = {"replies": 0, "replies_words": 0, "replies_refusals": 0, "replies_other": 0}
-    for prompt, texts in zip(prompts, draws, strict=True):
-        rules = Recogniser.of(words, space=prompt.space)
-        for text in texts:
-            number = rules.read(text, prompt.before)
-            names = {OTHER: "replies_other", EMPTY: "replies_other", REFUSAL: "replies_refusals"}
-            name = names.get(number, "replies_words")
-            found[name] += 1
-            found["replies"] += 1
-    return found
+    numbers = Counter(chain.from_iterable(_read(prompts, words, draws)))
+    return {
+        "replies": numbers.total(),
+        "replies_words": sum(n for number, n in numbers.items() if number >= 0),
+        "replies_refusals": numbers[REFUSAL],
+        "replies_other": numbers[OTHER] + numbers[EMPTY],
+    }
 
 
 # --- Replies over a network: asked for one by one, kept as they arrive ----------------------------
-
-
-class AskedBackend(Protocol):
-    """What runs the requests, and can be stopped."""
-
-    def run(self, work: Any) -> Any: ...
-
-    def halt(self) -> None: ...
-
-    def usage(self) -> dict[str, int]: ...
-
-    def close(self) -> None: ...
 
 
 class AskingSampler(SampledScorer):
@@ -229,27 +204,15 @@ class AskingSampler(SampledScorer):
     blocks_at_once = 32
 
     def __init__(
-        self, backend: AskedBackend, info: ModelInfo, options: SampleOptions, *notes: str
+        self, client: Connection, info: ModelInfo, options: SampleOptions, *notes: str
     ) -> None:
-        super().__init__(backend, info, options, *notes)
-        self.backend: AskedBackend = backend
-        self.log: ReplyLog | None = None
+        super().__init__(info, options, *notes)
+        self.client: Connection = client
         #: replies in one request
         self.at_once = 1
         #: whether what is refused is known, so that many requests may be sent
         self.learnt = False
         self._first = threading.Lock()
-
-    def keep(self, log: ReplyLog) -> None:
-        self.log = log
-
-    def halt(self) -> None:
-        self.backend.halt()
-
-    def close(self) -> None:
-        if self.log is not None:
-            self.log.close()
-        super().close()
 
     @abstractmethod
     async def ask(self, text: str, number: int, n: int) -> list[str]:
@@ -260,29 +223,27 @@ class AskingSampler(SampledScorer):
         first: list[list[str]] = []
         with self._first:  # one request alone learns what is refused
             if not self.learnt:
-                first = [self.backend.run(self._draw(texts[0]))]
+                first = [self.client.run(self._draw(texts[0]))]
                 self.learnt = True
         rest = [self._draw(text) for text in texts[len(first) :]]
-        found: list[list[str]] = self.backend.run(settled(rest, self.backend.halt))
-        return [*first, *found]
+        return [*first, *self.client.run(settled(rest, self.client.halt))]
 
     async def _draw(self, text: str) -> list[str]:
-        found: dict[int, str] = {}
-        if self.log is not None:
-            known = ((i, self.log.get(text, i)) for i in range(self.options.replies))
-            found = {i: reply for i, reply in known if isinstance(reply, str)}
-        while missing := [i for i in range(self.options.replies) if i not in found]:
+        wanted = range(self.options.replies)
+        kept = [None if self.log is None else self.log.get(text, i) for i in wanted]
+        replies = {i: reply for i, reply in enumerate(kept) if isinstance(reply, str)}
+        while missing := [i for i in wanted if i not in replies]:
             size = self.at_once
             batches = [missing[i : i + size] for i in range(0, len(missing), size)]
             if not self.learnt:
                 batches = batches[:1]
-            await settled([self._batch(text, one, found) for one in batches], self.backend.halt)
-            self.learnt = self.learnt or bool(found)
-        return [found[i] for i in range(self.options.replies)]
+            await settled([self._batch(text, some, replies) for some in batches], self.client.halt)
+            self.learnt = self.learnt or bool(replies)
+        return [replies[i] for i in wanted]
 
-    async def _batch(self, text: str, numbers: list[int], found: dict[int, str]) -> None:
-        replies = await self.ask(text, numbers[0], len(numbers))
-        for number, reply in zip(numbers, replies, strict=False):
+    async def _batch(self, text: str, numbers: list[int], replies: dict[int, str]) -> None:
+        new = await self.ask(text, numbers[0], len(numbers))
+        for number, reply in zip(numbers, new, strict=False):
             if self.log is not None:
                 self.log.put(text, number, reply)
-            found[number] = reply
+            replies[number] = reply

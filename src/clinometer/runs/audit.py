@@ -124,7 +124,8 @@ def audit(
     if plan is not None:
         topic = plan.protocol.load_topic() if topic is None else topic
         contexts = plan.protocol.contexts if contexts is None else contexts
-    folder = None if out is None else RunFolder(Path(out))
+    # A function may change the current folder.
+    folder = None if out is None else RunFolder(Path(out).absolute())
     with ExitStack() as stack:
         held = None
         if folder:

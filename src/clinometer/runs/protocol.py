@@ -14,13 +14,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
-from clinometer.models import ModelSpec, revision_of
-from clinometer.models.catalog.spec import asked_name
+from clinometer.models import ModelSource, ModelSpec, revision_of
+from clinometer.models.catalog.hub import cached
+from clinometer.models.catalog.spec import asked_name, on_this_machine
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
-from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_bytes
 from clinometer.topics import Topic, choose_groups, load_topic
 from clinometer.topics.load import toml_value
 
@@ -120,6 +121,20 @@ class Protocol(BaseModel):
             ]
         with replacing(path, error=SettingsError) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def named_models(self, allowed: Allowed) -> list[str]:
+        """The planned models, for a user who names none; a file can have no function run, and no
+        address asked that the user does not know."""
+        for name in self.models:
+            if name.startswith("app:"):
+                raise SettingsError(
+                    "--protocol: the file names a function to run, which no file can; give the "
+                    "application on the command line too"
+                )
+            hub = ModelSpec.parse(name).place is ModelSource.HUB
+            here = on_this_machine(name) or (hub and cached(name))
+            allowed.check_model(name, here=here, where="--protocol: models")
+        return self.models
 
     def load_topic(self) -> Topic:
         """The planned topic, with the planned groups."""

@@ -58,7 +58,7 @@ class ModelRecord(RecordPart):
             if begun != found:
                 raise RunError(
                     f"the run was begun with {what} {begun} of {now.id}, found {found} now: "
-                    "--fresh starts over"
+                    "--fresh starts over, another --out keeps both"
                 )
 
 

@@ -1,8 +1,8 @@
 """Replies as they arrive, before the cell they belong to is complete: nothing paid for is lost.
 
-One line of JSON each, appended as it comes: [key, number, reply, what the run has used so far]. A
-line that a kill cut off is dropped; a run that is finished needs the file no longer, since its
-scores hold the texts.
+One line of JSON each, appended as it comes: [key, number, reply, what the run has used so far], and
+one without a key before each request, with what may come of it. A line that a kill cut off is
+dropped; a run that is finished needs the file no longer, since its scores hold the texts.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ class ReplyLog:
             except (ValueError, TypeError):
                 continue
             if isinstance(key, str) and isinstance(number, int):
-                self._found[key, number] = reply
+                if key:
+                    self._found[key, number] = reply
                 for name, n in used[0].items() if used and isinstance(used[0], dict) else ():
                     if type(n) is int and 0 <= n < 1 << 63:
-                        self.used[name] = max(n, self.used.get(name, 0))
+                        self.used[name] = n
 
     def get(self, prompt: str, number: int) -> Any:
         """A reply; None if it was not asked for yet."""
@@ -70,9 +71,16 @@ class ReplyLog:
     def put(self, prompt: str, number: int, reply: Any) -> None:
         """Keep a reply: it is in the file when this returns."""
         key = _key(prompt)
-        line = json.dumps([key, number, reply, self._usage()]).encode() + b"\n"
+        self._found[key, number] = reply
+        self._write(key, number, reply)
+
+    def note(self) -> None:
+        """Keep what has been used, before more is: a kill may come."""
+        self._write("", 0, None)
+
+    def _write(self, *what: Any) -> None:
+        line = json.dumps([*what, self._usage()]).encode() + b"\n"
         with self._turn:
-            self._found[key, number] = reply
             try:
                 if self._stream is None:
                     self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,10 +93,10 @@ class ReplyLog:
         self._heard()
 
     def close(self) -> None:
-        with self._turn:
-            if self._stream is not None:
-                self._stream.close()
-                self._stream = None
+        if self._stream is not None:
+            self.note()  # nothing is on its way any more
+            self._stream.close()
+            self._stream = None
 
 
 def _key(prompt: str) -> str:

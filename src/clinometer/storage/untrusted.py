@@ -582,38 +582,38 @@ class Allowed:
     remote_code  code that ships with a model runs
     pickle       pickled weights are read, which can run code
     code         functions, module:name, that a topic may name
-    models       models elsewhere that a topic or an adapter may name
+    models       models elsewhere that a topic, an adapter or a protocol may name
+    variables    variables of the environment that an http: file may name
 
-    >>> Allowed.parse(["pickle", "model:openai/gpt-4.1"])
-    Allowed(remote_code=False, pickle=True, code=(), models=('openai/gpt-4.1',))
+    >>> Allowed.parse(["pickle", "model:openai/gpt-4.1"]).models
+    ('openai/gpt-4.1',)
     >>> Allowed.parse(["pickel"])
     Traceback (most recent call last):
-    clinometer.errors.SettingsError: allow: expected remote-code, pickle, code:MODULE:NAME or \
-model:NAME; found 'pickel'; did you mean pickle?
+    clinometer.errors.SettingsError: allow: expected remote-code, pickle, code:MODULE:NAME, \
+model:NAME or env:NAME; found 'pickel'; did you mean pickle?
     """
 
     remote_code: bool = False
     pickle: bool = False
     code: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, names: Sequence[str]) -> Allowed:
         """The permissions by name, as --allow takes them."""
-        code, models = [], []
+        named: dict[str, list[str]] = {"code": [], "model": [], "env": []}
         for name in names:
             kind, _, rest = name.partition(":")
-            if kind == "code" and rest:
-                code.append(rest)
-            elif kind == "model" and rest:
-                models.append(rest)
+            if rest and kind in named:
+                named[kind].append(rest)
             elif name not in ("remote-code", "pickle"):
-                near = closest(name, ("remote-code", "pickle", "code:", "model:"))
+                near = closest(name, ("remote-code", "pickle", "code:", "model:", "env:"))
                 raise SettingsError(
-                    "allow: expected remote-code, pickle, code:MODULE:NAME or model:NAME; found "
-                    f"{name!r}{near}"
+                    "allow: expected remote-code, pickle, code:MODULE:NAME, model:NAME or "
+                    f"env:NAME; found {name!r}{near}"
                 )
-        return cls("remote-code" in names, "pickle" in names, tuple(code), tuple(models))
+        return cls("remote-code" in names, "pickle" in names, *map(tuple, named.values()))
 
     def function(self, name: str, *, where: str) -> Callable[..., Any]:
         """The function "module:name" that a file names at `where`; only if it was allowed by this

@@ -140,7 +140,7 @@ def test_a_client_stops_its_thread_from_any_thread(
     """The collector may run in the client's own thread."""
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
     assert isinstance(scorer, ServerScorer)
-    background = scorer.client._loop
+    background = scorer.route.endpoint.client._loop
     if inside:
         background.loop.call_soon_threadsafe(scorer.close)
     else:

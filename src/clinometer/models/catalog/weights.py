@@ -13,6 +13,7 @@ digest.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import hashlib
@@ -20,7 +21,8 @@ import importlib.util
 import io
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,7 +40,7 @@ from clinometer.models.catalog.pretrained import (
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.options import LoadOptions
 from clinometer.storage.cache_folder import cache_folder
-from clinometer.storage.untrusted import read_json
+from clinometer.storage.untrusted import read_bytes, read_json
 
 #: Part of the cache key: raise it when the conversion changes.
 _CONVERSION = 1
@@ -178,7 +180,64 @@ def revision_of(spec: ModelSpec, load: LoadOptions) -> str | None:
         return _pinned(converted_folder(file), load)
     if spec.place in (ModelSource.FOLDER, ModelSource.HUB):
         return _pinned(spec.target, load)
+    if spec.place is ModelSource.HTTP:
+        with contextlib.suppress(OSError):  # which opening it will say
+            return _digest_of("file", [Path(spec.target)])
+    if spec.place is ModelSource.APP:
+        return _digest_of("source", own_sources(spec.target.partition(":")[0]))
     return None
+
+
+def own_sources(module: str) -> list[Path]:
+    """The files of a module and of what it imports from its own folder; nothing is run to find out.
+    A module that is installed imports only from its own package."""
+    top = module.partition(".")[0]
+    roots = [Path.cwd(), *(Path(entry or ".") for entry in sys.path)]
+    root = next((root for root in roots if _module_files(root, module)), None)
+    if root is None:
+        return []
+    installed = "site-packages" in root.parts or "dist-packages" in root.parts
+    sources: dict[Path, None] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if not name or (installed and name.partition(".")[0] != top):
+            continue
+        for file in _module_files(root, name):
+            if file not in sources:
+                sources[file] = None
+                waiting += _imported(file, list(file.relative_to(root).parent.parts))
+    return sorted(sources)
+
+
+def _module_files(root: Path, module: str) -> list[Path]:
+    """The file of a module, and those of the packages that it is in; [] if it is not there."""
+    names = module.split(".")
+    packages = [root.joinpath(*names[:n], "__init__.py") for n in range(1, len(names) + 1)]
+    return [f for f in (root.joinpath(*names).with_suffix(".py"), *packages) if f.is_file()]
+
+
+def _imported(file: Path, package: list[str]) -> Iterator[str]:
+    """The modules that a file names in its imports; a name that is imported may be one."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):  # importing it will say
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{alias.name}".lstrip(".") for alias in node.names)
+            yield base
+
+
+def _digest_of(kind: str, files: Sequence[Path]) -> str | None:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(hashlib.sha256(read_bytes(file)).digest())
+    return None if not files else f"{kind}-{digest.hexdigest()[:16]}"
 
 
 def _pinned(source: str | Path, load: LoadOptions) -> str | None:

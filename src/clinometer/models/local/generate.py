@@ -27,9 +27,7 @@ class CausalSampler(SampledScorer):
     """Continues texts with a transformers model: full distribution, one seed per text."""
 
     def __init__(self, scorer: CausalScorer, options: SampleOptions) -> None:
-        super().__init__(
-            scorer, scorer.info, options, *(() if scorer.chat is None else [IN_TEMPLATE])
-        )
+        super().__init__(scorer.info, options, *([] if scorer.chat is None else [IN_TEMPLATE]))
         self.scorer = scorer
 
     def draw(self, texts: Sequence[str]) -> list[list[str]]:

@@ -24,7 +24,6 @@ from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordSco
 from clinometer.models.server.client import Client, Missing, RequestRefused, WrongReply
 from clinometer.models.server.routes import LONGEST_TOKEN
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.reply_log import ReplyLog
 from clinometer.topics import Prompt
 from clinometer.topics.conversation import is_conversation, messages_of
 
@@ -449,22 +448,7 @@ class ChatTokenScorer(ModelBase):
         bounds = f"bounds from the {LISTED} most probable first tokens"
         notes = (*info.notes, bounds, "asked through its chat endpoint")
         self.info = replace(info, notes=notes)
-        self.endpoint, self.question = endpoint, question
-        self.log: ReplyLog | None = None
-
-    def keep(self, log: ReplyLog) -> None:
-        self.log = log
-
-    def halt(self) -> None:
-        self.endpoint.client.halt()
-
-    def usage(self) -> dict[str, int]:
-        return self.endpoint.client.usage()
-
-    def close(self) -> None:
-        if self.log is not None:
-            self.log.close()
-        self.endpoint.client.close()
+        self.endpoint, self.question, self.client = endpoint, question, endpoint.client
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         """The provider's tokens are not known; a word is compared as text."""
@@ -505,19 +489,18 @@ class ChatTokenScorer(ModelBase):
 
     def listed(self, texts: Sequence[str]) -> list[list[tuple[str, float]]]:
         """The most probable first tokens of the reply to each text, with their probabilities."""
-        found = self.endpoint.client.run(
-            settled([self._listed(text) for text in texts], self.endpoint.client.halt)
-        )
+        client = self.endpoint.client
+        lists = client.run(settled([self._listed(text) for text in texts], client.halt))
         self.info = replace(self.info, request=self.endpoint.record())
-        return found
+        return lists
 
     async def _listed(self, text: str) -> list[tuple[str, float]]:
-        if self.log is not None and (known := self.log.get(text, 0)) is not None:
-            return [(str(token), float(p)) for token, p in known]
-        found = await self.endpoint.first_tokens(asked(text, question=self.question))
+        if self.log is not None and (kept := self.log.get(text, 0)) is not None:
+            return [(str(token), float(p)) for token, p in kept]
+        tokens = await self.endpoint.first_tokens(asked(text, question=self.question))
         if self.log is not None:
-            self.log.put(text, 0, found)
-        return found
+            self.log.put(text, 0, tokens)
+        return tokens
 
 
 def word_bounds(

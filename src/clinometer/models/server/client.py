@@ -34,7 +34,14 @@ from clinometer.errors import ModelError, ModelNotFound, SettingsError
 from clinometer.extras import require
 from clinometer.models.background import EventLoop
 from clinometer.models.options import ServerOptions
-from clinometer.models.providers import PROVIDERS, Price, Provider, hosted, is_loopback
+from clinometer.models.providers import (
+    PROVIDERS,
+    Price,
+    Provider,
+    hosted,
+    is_loopback,
+    parts_of_address,
+)
 from clinometer.storage.untrusted import parse_json
 
 _FIRST_WINDOW = 4.0
@@ -225,30 +232,38 @@ def _seconds(text: str) -> float | None:
 #: The key for any server.
 KEY_VARIABLE = "CLINOMETER_API_KEY"
 
-#: Of a secret, so that it is looked for in replies.
-_FEWEST_SIGNS = 8
+#: Signs of a secret, so that it is looked for in replies; a short word may be any word.
+_FEWEST_SIGNS, _LONGER_THAN_WORDS = 4, 8
 
 
 class Key:
-    """A secret that no repr, traceback or file shows."""
+    """Secrets that no repr, traceback or file shows; `headers` carry them, where it is not one
+    alone."""
 
-    def __init__(self, value: str) -> None:
-        self._value = value
-        self._secrets = [value]
+    def __init__(self, *secrets: str, headers: Mapping[str, str] | None = None) -> None:
+        self._secrets, self._headers = secrets, headers
 
     def __repr__(self) -> str:
         return "Key(…)"
 
     def header(self, name: str = "") -> dict[str, str]:
-        """As a bearer token, or in the provider's header."""
-        return {name: self._value} if name else {"Authorization": f"Bearer {self._value}"}
+        """As a bearer token, in the provider's header, or in those that are given."""
+        if self._headers is not None:
+            return dict(self._headers)
+        (key,) = self._secrets
+        return {name: key} if name else {"Authorization": f"Bearer {key}"}
 
-    def hidden(self, content: bytes) -> bytes:
-        """What a server says without the secret, if it repeats it; a short one may be any word."""
-        for secret in self._secrets:
-            if len(secret) >= _FEWEST_SIGNS:
-                content = content.replace(secret.encode(), b"[key]")
-        return content
+    def hidden(self, said: Any) -> Any:
+        """What a server says, as it was read, without the secrets that it repeats."""
+        if isinstance(said, dict):
+            return {self.hidden(name): self.hidden(value) for name, value in said.items()}
+        if isinstance(said, list):
+            return [self.hidden(value) for value in said]
+        for secret in self._secrets if isinstance(said, str) else ():
+            is_word = secret.isalpha() and secret.islower() and len(secret) < _LONGER_THAN_WORDS
+            if len(secret) >= _FEWEST_SIGNS and not is_word:
+                said = said.replace(secret, "[key]")
+        return said
 
 
 @dataclass(frozen=True)
@@ -269,18 +284,18 @@ class Address:
 
     @classmethod
     def parse(cls, target: str) -> Address:
-        if found := hosted(target):
-            provider, model = found
+        if named := hosted(target):
+            provider, model = named
             base = provider.address()
-            parts = urlsplit(base)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            parts = parts_of_address(base)
+            if parts is None or parts.username:
                 raise ModelNotFound(
                     f"{provider.name.upper()}_BASE_URL: expected an http or https address without "
                     f"a user or password, found {_without_secrets(base)!r}"
                 )
-            return cls(base, model, key_for(parts.scheme, parts.hostname), provider)
-        parts = urlsplit(target)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return cls(base, model, key_for(parts.scheme, parts.hostname or ""), provider)
+        parts = parts_of_address(target)
+        if parts is None:
             raise ModelNotFound(
                 f"model 'openai:{_without_secrets(target)}': expected openai:URL#MODEL with an "
                 "http or https address, such as openai:http://127.0.0.1:8080#smollm2"
@@ -294,7 +309,7 @@ class Address:
         if path.rsplit("/", 1)[-1] not in ("v1", "v2", "v3"):
             path += "/v1"
         base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-        return cls(base, parts.fragment or None, key_for(parts.scheme, parts.hostname))
+        return cls(base, parts.fragment or None, key_for(parts.scheme, parts.hostname or ""))
 
     @property
     def root(self) -> str:
@@ -328,7 +343,10 @@ def _without_secrets(target: str) -> str:
     >>> _without_secrets("https://me:secret@host/v1?key=secret#m")
     'https://…@host/v1?…#m'
     """
-    parts = urlsplit(target)
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return "…"
     netloc = "…@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
     query = "…" if parts.query else ""
     return urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))
@@ -368,6 +386,8 @@ _TRANSPORT = {
     "RemoteProtocolError": "broken_off",
     "ApplicationRaised": "raised",
 }
+#: Of these, a server that was not reached.
+_NOT_REACHED = ("no_connection",)
 #: Statuses of a server that wants a key, or another one.
 NO_ACCESS = (401, 403)
 
@@ -405,16 +425,36 @@ class _Failed(Exception):
         self.reason, self.pause = reason, pause
 
 
+@dataclass(frozen=True)
+class TokenCount:
+    """Tokens read and written, and how many of them are our own count."""
+
+    read: int
+    written: int
+    estimated: int = 0
+
+
+class _Unbilled(_Failed):
+    """A failure of a request that did not reach the server, or came too early."""
+
+
 class Metered:
-    """Counts the requests and tokens of what errors call `place`, and stops at the budget."""
+    """Counts the requests and tokens of what errors call `place`, and stops at the budget.
+
+    A server's count is not believed where there is none, or less than what was sent and received
+    needs at least; and what reached it may be billed, whatever came back.
+    """
 
     def __init__(self, place: str, options: ServerOptions, price: Price | None = None) -> None:
         self.place, self.options, self.price = place, options, price
-        self.requests = self.tokens = self.tokens_read = self.tokens_written = 0
-        #: what earlier attempts have paid, the dearest request, and how many are on their way
+        self.used: Counter[str] = Counter()
+        #: what earlier attempts have paid, the dearest request, and what may come of those that
+        #: are on their way
         self.paid_before = self._dearest = 0.0
-        self.flying = 0
+        self.flying: list[TokenCount] = []
         self.halted = False
+        #: called before a request is sent: a kill may come
+        self.note: Callable[[], None] = lambda: None
 
     def halt(self) -> None:
         """Send nothing more; what is on its way arrives."""
@@ -422,41 +462,122 @@ class Metered:
 
     def paid(self) -> float:
         """What all attempts have cost, as far as a price is known."""
-        new = 0.0 if self.price is None else self.price.of(self.tokens_read, self.tokens_written)
-        return self.paid_before + new
+        return self.paid_before + self._cost(self.used["tokens_read"], self.used["tokens_written"])
 
-    def count(self, read: int, written: int, total: int) -> None:
-        """Tokens of an answer."""
-        self.tokens_read += read
-        self.tokens_written += written
-        self.tokens += total
-        if self.price is not None:
-            self._dearest = max(self._dearest, self.price.of(read, written))
+    def _cost(self, read: float, written: float) -> float:
+        return 0.0 if self.price is None else self.price.of(read, written)
+
+    def count(self, tokens: TokenCount) -> None:
+        """Tokens of a request that is done."""
+        self._dearest = max(self._dearest, self._cost(tokens.read, tokens.written))
+        for name, n in _usage(tokens).items():
+            self.used[name] += n
 
     def usage(self) -> dict[str, int]:
-        """Usage so far: requests sent, and tokens."""
-        names = ("requests", "tokens", "tokens_read", "tokens_written")
-        return {name: getattr(self, name) for name in names}
+        """Usage so far: requests sent, and tokens, with what may come of those on their way."""
+        used = Counter(dict.fromkeys(("requests", "tokens", "tokens_read", "tokens_written"), 0))
+        for counted in (self.used, *map(_usage, self.flying)):
+            used.update(counted)
+        return dict(used)
 
-    def spend(self) -> None:
-        """Count a request, if one is left."""
+    def spend(self, most: TokenCount) -> bool:
+        """Count a request of at most so many tokens, if one is left; False while those on their way
+        may use up the rest."""
         if self.halted:
             raise ModelError(f"{self.place}: stopped; rerun the same command to resume")
-        budget = self.options.budget
-        # Those on their way will be paid too: none of them may exceed the budget.
-        if budget is not None and self.paid() + (self.flying + 1) * self._dearest > budget:
-            raise BudgetReached(
-                f"{self.place}: stopped at {self.paid():.2f} of the budget of {budget:g}; what was "
-                "paid for is kept: rerun the same command with a larger --budget to resume"
+        for waited_for in ([], self.flying):
+            if over := self._over(most, waited_for):
+                if waited_for:
+                    return False
+                raise BudgetReached(f"{self.place}: stopped at {over}")
+        self.used["requests"] += 1
+        self.flying.append(most)
+        self.note()
+        return True
+
+    def _over(self, most: TokenCount, flying: list[TokenCount]) -> str | None:
+        """The limit that one more request could exceed beside those that are flying."""
+        budget, paid = self.options.budget, self.paid()
+        costs = [max(self._cost(t.read, t.written), self._dearest) for t in (most, *flying)]
+        if budget is not None and paid + sum(costs) > budget:
+            about = "about " if self.used["tokens_estimated"] else ""
+            return (
+                f"{about}{paid:.2f} of the budget of {budget:g}; what was paid for is kept: rerun "
+                "the same command with a larger --budget to resume"
             )
         for name in ("requests", "tokens"):
             limit = getattr(self.options, f"max_{name}")
-            if limit is not None and getattr(self, name) >= limit:
-                raise BudgetReached(
-                    f"{self.place}: stopped at the budget of {limit} {name}; scores so far are "
-                    "kept: rerun the same command to resume with a new budget"
+            if limit is not None and self.used[name] >= limit:
+                return (
+                    f"the budget of {limit} {name}; scores so far are kept: rerun the same "
+                    "command to resume with a new budget"
                 )
-        self.requests += 1
+        return None
+
+
+def _usage(tokens: TokenCount) -> dict[str, int]:
+    named = {"tokens_read": tokens.read, "tokens_written": tokens.written}
+    named["tokens"] = tokens.read + tokens.written
+    return named | ({"tokens_estimated": tokens.estimated} if tokens.estimated else {})
+
+
+#: Bytes of a token in common text; hardly any text has longer ones on average.
+_BYTES, _MOST_BYTES = 3.6, 8.0
+#: Names of the most tokens of a reply.
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+#: Where texts are that count, in requests and in replies.
+_TEXTS = ("messages", "system", "prompt", "content", "text", "reasoning", "reasoning_content")
+
+
+def most_tokens(body: Any) -> TokenCount:
+    """What a request may cost at most, by our own count; nothing where no text is written."""
+    lengths = [body.get(name) for name in _LENGTHS] if isinstance(body, dict) else []
+    written = (
+        max((n for n in lengths if isinstance(n, int)), default=0) * int(body.get("n", 1))
+        if lengths
+        else 0
+    )
+    read = math.ceil(_size(body) / _BYTES) if written else 0
+    return TokenCount(read, written, read + written)
+
+
+def tokens_of(body: Any, reply: Any) -> TokenCount:
+    """Tokens read and written, hidden ones too, as the server counts them; by our own count where
+    it does not.
+
+    >>> tokens_of({"prompt": "How?"}, {"usage": {"input_tokens": 5, "output_tokens": 2}})
+    TokenCount(read=5, written=2, estimated=0)
+    >>> asked = {"prompt": "a" * 360, "max_tokens": 50}
+    >>> tokens_of(asked, {"usage": {"prompt_tokens": -3}, "text": "b" * 36})
+    TokenCount(read=100, written=10, estimated=110)
+    """
+    usage = reply.get("usage") if isinstance(reply, dict) else None
+
+    def number(*names: str) -> int:
+        values = (usage.get(name) for name in names) if isinstance(usage, dict) else ()
+        return next((v for v in values if type(v) is int and 0 <= v <= _MOST_TOKENS), 0)
+
+    read = number("prompt_tokens", "input_tokens")
+    total = number("total_tokens") or read + number("completion_tokens", "output_tokens")
+    if not most_tokens(body).written:
+        return TokenCount(read, max(total - read, 0))
+    counts, estimated = [], 0
+    for told, size in ((read, _size(body)), (max(total - read, 0), _size(reply))):
+        counts.append(told if told >= size / _MOST_BYTES else math.ceil(size / _BYTES))
+        estimated += counts[-1] if counts[-1] != told else 0
+    return TokenCount(counts[0], counts[1], estimated)
+
+
+def _size(said: Any, *, counts: bool = False) -> float:
+    """Bytes of the texts in a request or a reply; a number in place of a text is a token."""
+    if isinstance(said, dict):
+        named = ((k, v) for k, v in said.items() if "logprobs" not in k)
+        return sum(_size(v, counts=counts or k in _TEXTS) for k, v in named)
+    if isinstance(said, list):
+        return sum(_size(value, counts=counts) for value in said)
+    if isinstance(said, str):
+        return len(said.encode("utf-8", "replace")) if counts else 0.0
+    return _BYTES if counts and type(said) is int else 0.0
 
 
 #: Most requests at a time to a server that is not a hosted one.
@@ -468,9 +589,16 @@ class _Lanes:
     at every request, which takes longer than the request once there are dozens."""
 
     def __init__(
-        self, headers: dict[str, str], timeout: float, transport: Any = None, *, together: int = 0
+        self,
+        headers: dict[str, str],
+        timeout: float,
+        transport: Any = None,
+        *,
+        together: int = 0,
+        trust_env: bool = True,
     ) -> None:
-        """`together`: how many connections one client has, which is then the only one."""
+        """`together`: how many connections one client has, which is then the only one.
+        `trust_env`: whether a proxy that the environment names may see the requests."""
         import httpx
 
         self._make = partial(
@@ -480,6 +608,7 @@ class _Lanes:
             limits=httpx.Limits(max_connections=together or 1),
             verify=httpx.create_ssl_context(),
             transport=transport,
+            trust_env=trust_env,
         )
         self._all: list[Any] = [self._make()] if together else []
         self._free: list[Any] = []
@@ -521,6 +650,7 @@ class Client(Metered):
         import tenacity
 
         super().__init__(f"server {address.base}", options, price)
+        self._landed = asyncio.Event()
         self.address, self._httpx, self._tenacity = address, httpx, tenacity
         self._parse = parse
         self.retries: Counter[str] = Counter()
@@ -540,7 +670,13 @@ class Client(Metered):
         # A local server has few threads and sets no limit on the rate.
         hosted = provider is not None or transport is not None
         most = options.concurrency if hosted else min(options.concurrency, _OWN)
-        self._lanes = _Lanes(headers, options.timeout, transport, together=0 if hosted else most)
+        self._lanes = _Lanes(
+            headers,
+            options.timeout,
+            transport,
+            together=0 if hosted else most,
+            trust_env=not is_loopback(urlsplit(address.base).hostname or ""),
+        )
         self._pace = Pace(most, steady=not hosted)
         self._close = weakref.finalize(self, self._loop.stop, self._lanes.aclose)
 
@@ -584,17 +720,29 @@ class Client(Metered):
         raise AssertionError("unreachable")
 
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
+        billed = most = most_tokens(body)  # whatever comes back, unless we know better
         async with self._pace.turn() as begun:
-            self.spend()
-            self.flying += 1
+            while not self.spend(most):
+                self._landed.clear()
+                await self._landed.wait()
             try:
-                return await self._sent(method, url, body, read, begun)
+                reply, headers = await self._reply(method, url, body, begun)
+                billed = tokens_of(body, reply)
+                accepted = self._accepted(url, reply, read)
+                self._pace.answered(begun, headers, billed.read + billed.written)
+                return accepted
+            except (RequestRefused, ModelNotFound, _Unbilled):
+                billed = TokenCount(0, 0)
+                raise
             finally:
-                self.flying -= 1
+                self.flying.remove(most)
+                self.count(billed)
+                self._landed.set()
 
-    async def _sent(
-        self, method: str, url: str, body: Body | None, read: Callable[[Any], T], begun: float
-    ) -> T:
+    async def _reply(
+        self, method: str, url: str, body: Body | None, begun: float
+    ) -> tuple[Any, Mapping[str, str]]:
+        """What the server says, and the headers of it."""
         try:
             async with (
                 asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
@@ -602,30 +750,37 @@ class Client(Metered):
                 http.stream(method, url, json=body) as response,
             ):
                 content = await _whole(response)
-            if self.address.key:
-                content = self.address.key.hidden(content)
         except (self._httpx.TimeoutException, TimeoutError):
             raise _Failed("timeout") from None
         except self._httpx.TransportError as error:
             reason = _TRANSPORT.get(type(error).__name__, "connection")
-            raise _Failed(reason) from None
-        if response.status_code in (408, 429) or (
-            response.status_code >= 500 and response.status_code != 501
-        ):
+            raise (_Unbilled if reason in _NOT_REACHED else _Failed)(reason) from None
+        status = response.status_code
+        if status in (408, 429) or (status >= 500 and status != 501):
             if b"insufficient_quota" in content:  # no pause will bring credit
-                raise self._refusal(response.status_code, content, body)
+                raise self._refusal(status, content, body)
             pause = retry_after(response.headers.get("retry-after"))
-            if response.status_code in (429, 529) or pause is not None:  # others are no limit
-                self._pace.refused(begun, pause)
-            raise _Failed(f"status_{response.status_code}", pause)
-        if response.status_code != 200:
-            raise self._refusal(response.status_code, content, body)
+            if pause is not None and pause > _LONGEST_PAUSE:
+                pause = None  # a mistake
+            if status in (429, 529) or pause is not None:  # others are no limit
+                patient = pause is not None and pause <= self.options.patience
+                self._pace.refused(begun, pause if patient else None)
+            raise (_Unbilled if status in (429, 529) else _Failed)(f"status_{status}", pause)
+        if status != 200:
+            raise self._refusal(status, content, body)
         try:
             reply = self._parse(content)
         except ValueError:
             raise _Failed("not_json") from None
+        return self._hidden(reply), response.headers
+
+    def _hidden(self, said: Any) -> Any:
+        return self.address.key.hidden(said) if self.address.key else said
+
+    def _accepted(self, url: str, reply: Any, read: Callable[[Any], T]) -> T:
+        """What is read in a reply."""
         try:
-            found = read(reply)
+            value = read(reply)
         except Missing:
             if self.probing:
                 raise
@@ -634,10 +789,7 @@ class Client(Metered):
             raise _Failed("wrong_reply") from None
         self._check_same_model(url, reply)
         self._last_answer = time.monotonic()
-        tokens = _tokens_of(reply)
-        self.count(*tokens)
-        self._pace.answered(begun, response.headers, tokens[-1])
-        return found
+        return value
 
     def _check_same_model(self, url: str, reply: Any) -> None:
         """Refuse an answer of another model than the first of this address: a run is of one."""
@@ -656,25 +808,26 @@ class Client(Metered):
         pause: float | None = state.outcome.exception().pause
         if pause is not None:
             return pause * random.uniform(1.0, 1.1)  # noqa: S311  (no secret)
-        attempt: int = state.attempt_number
-        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt - 1, 20))
+        longest = min(_LONGEST_WAIT, self.options.patience / _ATTEMPTS)
+        tries: int = state.attempt_number
+        backoff = min(longest, _FIRST_WAIT * 2.0 ** min(tries - 1, 20))
         return backoff * random.uniform(0.5, 1.5)  # noqa: S311
 
     def _is_hopeless(self, state: Any) -> bool:
-        failure = state.outcome.exception()
-        if (failure.pause or 0.0) > min(_LONGEST_PAUSE, self.options.patience):
+        failure, tries = state.outcome.exception(), state.attempt_number
+        if (failure.pause or 0.0) > self.options.patience or tries >= _MOST_ATTEMPTS:
             return True
-        if self._last_answer is None:
-            return bool(state.attempt_number >= _FIRST_ATTEMPTS)
-        silence = time.monotonic() - self._last_answer
-        gone = state.attempt_number >= _ATTEMPTS and silence > self.options.patience
-        return bool(gone or state.attempt_number >= _MOST_ATTEMPTS)
+        if self._last_answer is None and tries >= _FIRST_ATTEMPTS:
+            return True
+        silence = time.monotonic() - max(self._last_answer or 0.0, state.start_time)
+        enough = tries >= _ATTEMPTS or failure.reason == "timeout"
+        return bool(enough and silence > self.options.patience)
 
     def _count(self, state: Any) -> None:
         self.retries[state.outcome.exception().reason] += 1
 
     def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
-        code, where = _code_of(content), self.place
+        code, where = self._hidden(_code_of(content)), self.place
         said = content[:_MOST_SAID].decode("utf-8", "replace")
         if status in NO_ACCESS:
             key = "with the key given" if self.address.key else "without a key"
@@ -735,23 +888,6 @@ def retry_after(value: str | None) -> float | None:
         return max(0.0, (when - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-
-
-def _tokens_of(reply: Any) -> tuple[int, int, int]:
-    """Tokens read, written (hidden ones too) and in all, as the server counts them.
-
-    >>> _tokens_of({"usage": {"input_tokens": 5, "output_tokens": 2}})
-    (5, 2, 7)
-    """
-    usage = reply.get("usage") if isinstance(reply, dict) else None
-
-    def number(*names: str) -> int:
-        values = (usage.get(name) for name in names) if isinstance(usage, dict) else ()
-        return next((v for v in values if isinstance(v, int) and 0 <= v <= _MOST_TOKENS), 0)
-
-    read = number("prompt_tokens", "input_tokens")
-    total = number("total_tokens") or read + number("completion_tokens", "output_tokens")
-    return read, max(total - read, 0), total
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:

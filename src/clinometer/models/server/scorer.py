@@ -69,7 +69,7 @@ class ServerSampler(AskingSampler):
         chat: bool,
     ) -> None:
         client = endpoint.client
-        self.client, self.endpoint, self.chat = client, endpoint, chat
+        self.endpoint, self.chat = endpoint, chat
         self.question = load.chat_request == QUESTION
         self.opening = None
         if options.effort is not None and endpoint.wire == "anthropic":
@@ -136,7 +136,7 @@ class ServerSampler(AskingSampler):
             "max_tokens": length,
             **parameters,
         }
-        url = f"{self.client.address.base}/completions"
+        url = f"{self.endpoint.client.address.base}/completions"
         return await self.endpoint.accepted.post(url, body, lambda reply: texts(reply, n, length))
 
 
@@ -193,12 +193,6 @@ class ServerScorer(WordScorer):
         super().__init__(tokenizer, info, **options)
         self.route, self.client = route, route.endpoint.client
 
-    def usage(self) -> dict[str, int]:
-        return self.client.usage()
-
-    def close(self) -> None:
-        self.client.close()
-
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         answers: dict[Question, Bounds] = {}
 
@@ -206,7 +200,7 @@ class ServerScorer(WordScorer):
             """Lower bounds from the server, which gives both."""
             questions = list(zip(paths, wanted, strict=True))
             new = [q for q in dict.fromkeys(questions) if q not in answers]
-            bounds = self.client.run(self.route.answer(new))
+            bounds = self.route.endpoint.client.run(self.route.answer(new))
             answers.update(zip(new, bounds, strict=True))
             return [answers[q].lower for q in questions]
 
