@@ -33,7 +33,6 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 ROUTES = (
     "token-ids",
     "generate",
-    "prompt-logprobs",
     "echo",
     "boost",
     "boost-plain",

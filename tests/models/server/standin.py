@@ -35,7 +35,7 @@ class Standin(Server):
 
     def complete(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.requests.append(body)
-        unknown = {"logprob_token_ids", "prompt_logprobs", "post_sampling_probs"} & set(body)
+        unknown = {"logprob_token_ids", "post_sampling_probs"} & set(body)
         if self.strict and unknown:
             return 400, {"error": {"message": f"Unrecognized request argument: {unknown}"}}
         if "logprobs" not in self.abilities:
@@ -69,11 +69,6 @@ class Standin(Server):
         if "echo" in self.abilities and body.get("echo"):
             choice["logprobs"]["token_logprobs"] = [*values, float(told[written])]
             choice["logprobs"]["top_logprobs"] = [None] * len(path) + [{}]
-        if "prompt-logprobs" in self.abilities and "prompt_logprobs" in body:
-            choice["prompt_logprobs"] = [
-                None if v is None else {str(t): {"logprob": v, "rank": 1}}
-                for t, v in zip(path, values, strict=True)
-            ]
         return 200, {"choices": [choice], "usage": {"total_tokens": len(path) + 1}}
 
     def name(self, token: int, body: dict[str, Any]) -> str:

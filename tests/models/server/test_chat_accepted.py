@@ -103,7 +103,7 @@ def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(
 def test_a_temperature_that_the_provider_fixes_is_an_error_and_not_ignored(
     asked: Callable[..., tuple[ProviderServer, Run]],
 ) -> None:
-    with pytest.raises(SettingsError, match=r"takes no --temperature 0\.5"):
+    with pytest.raises(SettingsError, match=r"takes no temperature 0\.5"):
         asked("OpenAI", temperature=0.5)
 
 
@@ -119,9 +119,9 @@ def test_an_effort_is_sent_with_every_request(
 @pytest.mark.parametrize(
     ("name", "effort", "said"),
     [
-        ("OpenAI", "none", "takes no --effort none for this model"),
-        ("OpenAI with log-probabilities", "low", "takes no --effort low for this model"),
-        ("Anthropic", "low", "--effort: .* takes none"),
+        ("OpenAI", "none", "takes no effort none for this model"),
+        ("OpenAI with log-probabilities", "low", "takes no effort low for this model"),
+        ("Anthropic", "low", "effort: .* takes none"),
         ("OpenAI", "lots", "effort: expected one of none, minimal"),
     ],
 )
@@ -133,7 +133,7 @@ def test_an_effort_that_the_provider_does_not_take_is_an_error_and_not_ignored(
 
 
 def test_a_local_model_takes_no_effort() -> None:
-    with pytest.raises(SettingsError, match="--effort: expected a hosted model"):
+    with pytest.raises(SettingsError, match="effort: expected a hosted model"):
         audit("pocket:gpt2-s", topic="hiring", effort="low", replies=3, max_contexts=2)
 
 

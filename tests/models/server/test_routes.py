@@ -49,10 +49,9 @@ def standin(until_the_end: Callable[[Standin], Standin]) -> Callable[..., Standi
 @pytest.mark.parametrize(
     ("route", "abilities", "how"),
     [
-        ("token-ids", ("token-ids", "names-ids", "prompt-logprobs", "echo"), {}),
-        ("generate", ("generate", "prompt-logprobs", "echo"), {}),
-        ("prompt-logprobs", ("prompt-logprobs", "names-ids", "echo"), {}),
-        ("prompt-logprobs", ("prompt-logprobs",), {"top": 5}),
+        ("token-ids", ("token-ids", "names-ids", "echo"), {}),
+        ("generate", ("generate", "echo"), {}),
+        ("echo", ("echo",), {"top": 5}),
         ("echo", ("echo",), {}),
         ("echo", ("echo", "biased"), {"strict": True}),
         ("boost-plain", ("biased",), {"top": 5, "strict": True}),
@@ -75,7 +74,7 @@ def test_the_first_route_that_works_is_exact(
 def test_a_prefix_of_another_sequence_needs_no_extra_request(
     standin: Callable[..., Standin],
 ) -> None:
-    server = standin("prompt-logprobs")
+    server = standin("echo")
     scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
     before = len(server.requests)
     scorer.score(PROMPTS[:1], ("HE",))

@@ -22,7 +22,7 @@ from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models.background import settled
 from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
 from clinometer.models.server.client import Client, Missing, RequestRefused, WrongReply
-from clinometer.models.server.routes import LONGEST_TOKEN
+from clinometer.models.server.routes import checked_texts, choices, log_prob
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 from clinometer.topics.conversation import is_conversation, messages_of
@@ -323,12 +323,11 @@ class ChatEndpoint:
         }
 
         def read(reply: Any) -> list[Reply]:
-            found = of_anthropic(reply) if self.wire == "anthropic" else of_openai(reply, n)
+            replies = of_anthropic(reply) if self.wire == "anthropic" else of_openai(reply, n)
             room = max(length, self.accepted.least.get("max_tokens", 0))
-            if any(len(one.text) > LONGEST_TOKEN * (room + 1) for one in found):
-                raise WrongReply("more text than its tokens can have")
+            checked_texts([reply.text for reply in replies], room)
             self._note_model(reply)
-            return found
+            return replies
 
         if self.wire == "anthropic":
             url, body = f"{self.client.address.base}/messages", as_anthropic(body)
@@ -403,11 +402,8 @@ def of_anthropic(reply: Any) -> list[Reply]:
 
 
 def of_openai(reply: Any, most: int) -> list[Reply]:
-    """What the choices of a chat completion say, at least one and at most as many as requested."""
-    choices = reply["choices"]
-    if not 1 <= len(choices) <= most:
-        raise WrongReply("not as many choices as asked for")
-    return [_reply(choice) for choice in choices]
+    """What the choices of a chat completion say."""
+    return [_reply(choice) for choice in choices(reply, most)]
 
 
 def _reply(choice: Any) -> Reply:
@@ -416,8 +412,6 @@ def _reply(choice: Any) -> Reply:
         content = "".join(part.get("text", "") for part in content if part.get("type") == "text")
     if not content:
         content = choice["message"].get("refusal") or ""
-    if not isinstance(content, str):
-        raise WrongReply("a choice without text")
     return Reply(content, not content and choice.get("finish_reason") == "length")
 
 
@@ -427,13 +421,9 @@ def listed_tokens(reply: Any) -> list[tuple[str, float]]:
     places = log_probs.get("content") if isinstance(log_probs, dict) else None
     if not places or not places[0].get("top_logprobs"):
         raise Missing("no log-probabilities")
-    found = []
-    for one in places[0]["top_logprobs"]:
-        number = float(one["logprob"])
-        if math.isnan(number) or number > 1e-3 or not isinstance(one["token"], str):
-            raise WrongReply("not a log-probability")
-        found.append((one["token"], math.exp(number)))
-    return found
+    top = places[0]["top_logprobs"]
+    tokens = checked_texts([place["token"] for place in top], 1)
+    return [(t, math.exp(log_prob(p["logprob"]))) for t, p in zip(tokens, top, strict=True)]
 
 
 # --- The most probable first tokens of a reply: bounds for every word -----------------------------

@@ -25,7 +25,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -584,55 +583,6 @@ def _size(said: Any, *, counts: bool = False) -> float:
 _OWN = 8
 
 
-class _Lanes:
-    """One connection for each request on its way. httpx looks through all connections of a client
-    at every request, which takes longer than the request once there are dozens."""
-
-    def __init__(
-        self,
-        headers: dict[str, str],
-        timeout: float,
-        transport: Any = None,
-        *,
-        together: int = 0,
-        trust_env: bool = True,
-    ) -> None:
-        """`together`: how many connections one client has, which is then the only one.
-        `trust_env`: whether a proxy that the environment names may see the requests."""
-        import httpx
-
-        self._make = partial(
-            httpx.AsyncClient,
-            timeout=timeout,
-            headers=headers,
-            limits=httpx.Limits(max_connections=together or 1),
-            verify=httpx.create_ssl_context(),
-            transport=transport,
-            trust_env=trust_env,
-        )
-        self._all: list[Any] = [self._make()] if together else []
-        self._free: list[Any] = []
-        self._shared = bool(together)
-
-    @asynccontextmanager
-    async def lane(self) -> AsyncIterator[Any]:
-        if self._shared:
-            yield self._all[0]
-            return
-        if not self._free:
-            self._all.append(self._make())
-            self._free.append(self._all[-1])
-        http = self._free.pop()
-        try:
-            yield http
-        finally:
-            self._free.append(http)
-
-    async def aclose(self) -> None:
-        for http in self._all:
-            await http.aclose()
-
-
 class Client(Metered):
     """One server, called from synchronous code; a separate thread keeps the connections."""
 
@@ -670,15 +620,17 @@ class Client(Metered):
         # A local server has few threads and sets no limit on the rate.
         hosted = provider is not None or transport is not None
         most = options.concurrency if hosted else min(options.concurrency, _OWN)
-        self._lanes = _Lanes(
-            headers,
-            options.timeout,
-            transport,
-            together=0 if hosted else most,
+        self._http = httpx.AsyncClient(
+            timeout=options.timeout,
+            headers=headers,
+            limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
+            verify=httpx.create_ssl_context(),
+            transport=transport,
+            # A proxy that the environment names sees no request to this machine, nor its key.
             trust_env=not is_loopback(urlsplit(address.base).hostname or ""),
         )
         self._pace = Pace(most, steady=not hosted)
-        self._close = weakref.finalize(self, self._loop.stop, self._lanes.aclose)
+        self._close = weakref.finalize(self, self._loop.stop, self._http.aclose)
 
     def close(self) -> None:
         self._close()
@@ -746,8 +698,7 @@ class Client(Metered):
         try:
             async with (
                 asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
-                self._lanes.lane() as http,
-                http.stream(method, url, json=body) as response,
+                self._http.stream(method, url, json=body) as response,
             ):
                 content = await _whole(response)
         except (self._httpx.TimeoutException, TimeoutError):

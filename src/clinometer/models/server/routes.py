@@ -4,19 +4,18 @@ Servers differ in what they return, so there is a route for each way, tried in t
 
 token-ids        the server looks up the wanted tokens (vLLM)
 generate         the same by SGLang's own endpoint
-prompt-logprobs  path and token as the prompt, with the prompt's log-probabilities (vLLM)
-echo             the same with the echo of OpenAI's first API
+echo             path and token as the prompt, echoed with their log-probabilities (vLLM, OpenAI's
+                 first API)
 boost            a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
 boost-plain      the same where log-probabilities are always those after the bias
 force            a bias makes the server write one token, with its own log-probability
 top-k            only the most probable tokens: bounds for all others
 ollama           the same by Ollama's own endpoint, which takes text
 
-The log-probabilities in a reply have five forms: lists of objects with `id` (llama.cpp), mappings
-from a token's text or from "token_id:N" to its log-probability (OpenAI's first API, vLLM),
-prompt_logprobs (vLLM), output_token_ids_logprobs (SGLang), and logprobs beside the response
-(Ollama). The tokens are the server's own: llama.cpp and vLLM both answer at /tokenize, with
-different names for the same things.
+The log-probabilities in a reply have three forms: lists of objects with `id` or `token` (llama.cpp,
+Ollama, chat endpoints), mappings from a token's text or from "token_id:N" to its log-probability
+(OpenAI's first API, vLLM), and output_token_ids_logprobs (SGLang). The tokens are the server's own:
+llama.cpp and vLLM both answer at /tokenize, with different names for the same things.
 """
 
 from __future__ import annotations
@@ -66,16 +65,28 @@ class Listed:
 def first_place(reply: Any) -> Listed:
     """The reply's content for the first generated token."""
     log_probs = _choice(reply).get("logprobs")
-    if not log_probs:
-        raise Missing("no log-probabilities")
-    if "content" in log_probs:
-        place = log_probs["content"][0]
-        top = place.get("top_logprobs", place.get("top_probs"))
-        return _listed(map(_entry, top), written=_entry(place))
-    if not log_probs.get("top_logprobs"):
+    if log_probs and "content" in log_probs:
+        return of_places(log_probs["content"])
+    if not log_probs or not log_probs.get("top_logprobs"):
         raise Missing("no list of probable tokens")
     own = (log_probs["tokens"][0], log_probs["token_logprobs"][0])
     return _listed(log_probs["top_logprobs"][0].items(), written=own)
+
+
+def of_places(places: Any) -> Listed:
+    """The same of a list of places, each with its own token and those that were probable there, as
+    llama.cpp, Ollama and chat endpoints have it: `logprob`, or after sampling `prob`."""
+    top = places[0].get("top_logprobs", places[0].get("top_probs")) if places else None
+    if not top:
+        raise Missing("no list of probable tokens")
+
+    def entry(place: Any) -> tuple[str, float]:
+        name = f"{_BY_ID}{int(place['id'])}" if "id" in place else place["token"]
+        if "logprob" in place:
+            return name, place["logprob"]
+        return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
+
+    return _listed(map(entry, top), written=entry(places[0]))
 
 
 def echoed(reply: Any, length: int) -> list[float | None]:
@@ -84,18 +95,7 @@ def echoed(reply: Any, length: int) -> list[float | None]:
     values = log_probs.get("token_logprobs", ())
     if len(values) < length:
         raise Missing("the prompt was not echoed")
-    return [None if v is None else _log_prob(v) for v in values[:length]]
-
-
-def of_prompt(reply: Any, tokens: tuple[int, ...]) -> list[float | None]:
-    """The same from vLLM's prompt_logprobs, where each position names its tokens."""
-    places = _choice(reply).get("prompt_logprobs")
-    if places is None or len(places) != len(tokens):
-        raise Missing("no log-probabilities of the prompt")
-    return [
-        None if place is None else _log_prob(place[str(token)]["logprob"])
-        for token, place in zip(tokens, places, strict=True)
-    ]
+    return [None if v is None else log_prob(v) for v in values[:length]]
 
 
 def of_token_ids(reply: Any) -> dict[int, float]:
@@ -104,34 +104,32 @@ def of_token_ids(reply: Any) -> dict[int, float]:
     positions = (reply.get("meta_info") or {}).get("output_token_ids_logprobs")
     if not positions or not positions[0]:
         raise Missing("no log-probabilities of chosen tokens")
-    return {int(entry[1]): _log_prob(entry[0]) for entry in positions[0]}
+    return {int(entry[1]): log_prob(entry[0]) for entry in positions[0]}
 
 
 def of_ollama(reply: Any) -> Listed | None:
     """The content of Ollama's /api/generate for the first generated token; None where the reply
     ended with it: then Ollama lists nothing."""
-    places = reply.get("logprobs")
-    if not places:
-        if reply.get("done") is True and reply.get("response") == "":
-            return None
-        raise Missing("no log-probabilities")
-    if not places[0].get("top_logprobs"):
-        raise Missing("no list of probable tokens")
-    return _listed(map(_entry, places[0]["top_logprobs"]), written=_entry(places[0]))
+    if not reply.get("logprobs") and reply.get("done") is True and reply.get("response") == "":
+        return None
+    return of_places(reply.get("logprobs"))
 
 
-def texts(reply: Any, expected: int, tokens: int) -> list[str]:
-    """The texts of all choices, at least one and at most as many as requested, of a length that
-    `tokens` of them can have."""
-    choices = reply["choices"]
-    if not 1 <= len(choices) <= expected:
+def choices(reply: Any, most: int) -> list[Any]:
+    """What a server offers as its answers: at least one, at most as many as requested."""
+    offered = reply["choices"]
+    if not 1 <= len(offered) <= most:
         raise WrongReply("not as many choices as asked for")
-    found = [c["text"] for c in choices]
-    if not all(isinstance(t, str) for t in found):
+    return list(offered)
+
+
+def checked_texts(texts: list[Any], tokens: int) -> list[str]:
+    """Texts of a length that `tokens` of them can have."""
+    if not all(isinstance(text, str) for text in texts):
         raise WrongReply("a choice without text")
-    if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):
+    if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):
         raise WrongReply("more text than its tokens can have")
-    return found
+    return texts
 
 
 def _choice(reply: Any) -> dict[str, Any]:
@@ -142,15 +140,7 @@ def _choice(reply: Any) -> dict[str, Any]:
     return choice
 
 
-def _entry(place: Any) -> tuple[str, float]:
-    """A token as llama.cpp lists it: `logprob`, or after sampling `prob`."""
-    name = f"{_BY_ID}{int(place['id'])}" if "id" in place else place["token"]
-    if "logprob" in place:
-        return name, place["logprob"]
-    return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
-
-
-def _log_prob(value: Any) -> float:
+def log_prob(value: Any) -> float:
     number = float(value)
     if math.isnan(number) or number > 1e-3:
         raise WrongReply("not a log-probability")
@@ -162,12 +152,12 @@ def _listed(entries: Iterable[tuple[str, Any]], *, written: tuple[str, Any]) -> 
     by_text: dict[str, float] = {}
     for name, value in entries:
         if name.startswith(_BY_ID):
-            by_id[int(name.removeprefix(_BY_ID))] = _log_prob(value)
+            by_id[int(name.removeprefix(_BY_ID))] = log_prob(value)
         else:
-            by_text[name] = _log_prob(value)
+            by_text[name] = log_prob(value)
     name, value = written
     token = int(name.removeprefix(_BY_ID)) if name.startswith(_BY_ID) else name
-    return Listed(by_id, by_text, (token, _log_prob(value)))
+    return Listed(by_id, by_text, (token, log_prob(value)))
 
 
 # --- The server's own tokenizer, asked over HTTP and cached, behind our tokenizer interface -------
@@ -338,6 +328,15 @@ class Endpoint:
         whole = {"model": self.model, "prompt": list(path), "max_tokens": 1, "stream": False}
         return await self.client.post(self.url, {**whole, **PLAIN, **body}, read)
 
+    async def values(self, path: Tokens, wanted: Sequence[int], **body: Any) -> list[float]:
+        """Log-probabilities of these tokens, all of which the reply has to list."""
+
+        def read(reply: Any) -> list[float]:
+            listed = first_place(reply)
+            return [required(self.look_up(listed, token)) for token in wanted]
+
+        return await self.ask(path, read, **body)
+
     def look_up(self, listed: Listed, token: int) -> float | None:
         return listed.get(token, self.names.text(token) if listed.by_text else None)
 
@@ -406,19 +405,14 @@ class Boost(Route):
 
     async def lifted(self, path: Tokens, known: int, tokens: Sequence[int]) -> dict[int, float]:
         """log p(t) - log p(known) of each token."""
-
-        def read(reply: Any) -> dict[int, float]:
-            listed = first_place(reply)
-            values = {t: required(self.endpoint.look_up(listed, t)) for t in (known, *tokens)}
-            return {t: values[t] - values[known] for t in tokens}
-
-        return await self.endpoint.ask(
+        least, *values = await self.endpoint.values(
             path,
-            read,
+            (known, *tokens),
             logprobs=len(tokens) + 1,
             logit_bias={str(t): _BIAS for t in (known, *tokens)},
             **self._after_bias,
         )
+        return {t: value - least for t, value in zip(tokens, values, strict=True)}
 
 
 class PlainBoost(Boost):
@@ -438,12 +432,11 @@ class Force(Route):
         return Bounds.exact(await together([self.written(path, t) for t in wanted]))
 
     async def written(self, path: Tokens, token: int) -> float:
-        def read(reply: Any) -> float:
-            return required(self.endpoint.look_up(first_place(reply), token))
-
-        return await self.endpoint.ask(
-            path, read, logprobs=1, logit_bias={str(token): _BIAS}, temperature=0.0
+        bias = {str(token): _BIAS}
+        (value,) = await self.endpoint.values(
+            path, [token], logprobs=1, logit_bias=bias, temperature=0.0
         )
+        return value
 
 
 class TokenIds(Route):
@@ -459,13 +452,9 @@ class TokenIds(Route):
         return Bounds.exact([value for part in values for value in part])
 
     async def _part(self, path: Tokens, wanted: Tokens) -> list[float]:
-        def read(reply: Any) -> list[float]:
-            listed = first_place(reply)
-            return [required(self.endpoint.look_up(listed, t)) for t in wanted]
-
-        return await self.endpoint.ask(
+        return await self.endpoint.values(
             path,
-            read,
+            wanted,
             logprobs=1,
             logprob_token_ids=list(wanted),
             return_tokens_as_token_ids=True,
@@ -494,11 +483,11 @@ class GenerateIds(Route):
         return Bounds.exact(await client.post(f"{client.address.root}/generate", body, read))
 
 
-class PromptLogProbs(Route):
-    """Path and token as the prompt. Prefixes of a longer sequence need no separate request: the
-    longer one's reply contains their tokens too."""
+class Echo(Route):
+    """Path and token as the prompt, which is echoed. Prefixes of a longer sequence need no separate
+    request: the longer one's reply contains their tokens too."""
 
-    name = "prompt-logprobs"
+    name = "echo"
 
     async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
         wanted = {(*path, t) for path, tokens in questions for t in tokens}
@@ -513,17 +502,6 @@ class PromptLogProbs(Route):
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         return (await self.answer([(path, wanted)]))[0]
-
-    async def whole(self, tokens: Tokens) -> list[float | None]:
-        return await self.endpoint.ask(
-            tokens, lambda reply: of_prompt(reply, tokens), prompt_logprobs=0, temperature=0.0
-        )
-
-
-class Echo(PromptLogProbs):
-    """The same with the echo of OpenAI's first API."""
-
-    name = "echo"
 
     async def whole(self, tokens: Tokens) -> list[float | None]:
         return await self.endpoint.ask(
@@ -624,5 +602,5 @@ class Ollama(TopK):
             return Bounds(np.full(len(wanted), -math.inf), np.zeros(len(wanted)))
 
 
-_TRIED = (TokenIds, GenerateIds, PromptLogProbs, Echo, Boost, PlainBoost, Force, TopK, Ollama)
+_TRIED = (TokenIds, GenerateIds, Echo, Boost, PlainBoost, Force, TopK, Ollama)
 ROUTES: dict[str, type[Route]] = {route.name: route for route in _TRIED}

@@ -44,8 +44,9 @@ from clinometer.models.server.routes import (
     OllamaEndpoint,
     Question,
     Route,
+    checked_texts,
+    choices,
     server_tokenizer,
-    texts,
 )
 from clinometer.models.tokens import Tokens, WordList, in_opening, in_template, local_tokenizer
 from clinometer.statistics.arrays import FloatArray
@@ -137,7 +138,11 @@ class ServerSampler(AskingSampler):
             **parameters,
         }
         url = f"{self.endpoint.client.address.base}/completions"
-        return await self.endpoint.accepted.post(url, body, lambda reply: texts(reply, n, length))
+
+        def read(reply: Any) -> list[str]:
+            return checked_texts([choice["text"] for choice in choices(reply, n)], length)
+
+        return await self.endpoint.accepted.post(url, body, read)
 
 
 class ServerWriter:

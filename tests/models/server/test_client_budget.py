@@ -1,0 +1,203 @@
+"""What is billed stays within the budget, whatever a server says; keys stay where they are."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import Clinometer
+from tests.models.server.http import JsonHandler, Server
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
+from clinometer.models.server.client import Address, Client, Key
+from clinometer.storage.reply_log import ReplyLog
+from clinometer.topics import Prompt
+
+#: Of a token, and what is paid at most: 2,000 tokens.
+PRICE, BUDGET = 0.001, 2.0
+PROMPTS = [Prompt(f"Candidate {i}: " + "a long file. " * 5, "", space=True) for i in range(150)]
+
+
+class Billing(Server):
+    """A chat endpoint that bills a token for four letters, and says of it what `usage` is; `fails`
+    is the status of every second answer."""
+
+    def __init__(self, usage: Any = None, fails: int = 0, said: str = "Yes.") -> None:
+        self.usage, self.fails, self.said = usage, fails, said
+        self.billed, self.asked, self.turn = 0.0, 0, threading.Lock()
+        super().__init__(Handler)
+
+
+class Handler(JsonHandler):
+    server: Billing
+
+    def get(self) -> None:
+        self.send(200, {"data": [{"id": "m"}]})
+
+    def post(self, content: bytes) -> None:
+        body, server = json.loads(content), self.server
+        with server.turn:
+            server.asked += 1
+            fails = server.fails and server.asked % 2 == 0
+            if server.fails != 429 or not fails:
+                letters = sum(len(m["content"]) for m in body["messages"])
+                server.billed += (letters + len(server.said)) / 4 * PRICE
+        if fails == 0 or server.fails == 200:
+            choice = {"message": {"content": server.said if not fails else None, "x": 1}}
+            self.send(200, {"choices": [choice] if not fails else "?", "usage": server.usage})
+        else:
+            self.send(server.fails, {"error": {"code": "busy"}})
+
+
+def sampler(server: Billing, **options: Any) -> Any:
+    load = LoadOptions(
+        chat=True,
+        sampled=SampleOptions(replies=2),
+        server=ServerOptions(price=f"{PRICE * 1e6:g}", **options),
+    )
+    return open_model(f"openai:{server.url}#m", load=load)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {"total_tokens": 0},
+        {"prompt_tokens": 1.5, "completion_tokens": 1.0},
+        {"prompt_tokens": -50, "completion_tokens": -1},
+        {"prompt_tokens": 10**9, "completion_tokens": 10**9},
+        {"prompt_tokens": 1, "completion_tokens": 1},
+    ],
+    ids=str,
+)
+def test_a_server_that_does_not_count_is_not_paid_more_than_the_budget(
+    usage: Any, until_the_end: Callable[[Billing], Billing]
+) -> None:
+    server = until_the_end(Billing(usage))
+    scorer = sampler(server, budget=BUDGET)
+    with pytest.raises(ModelError, match="stopped at about"):
+        scorer.generate(PROMPTS)
+    assert 0.5 * BUDGET < server.billed <= BUDGET
+    assert scorer.usage()["tokens_estimated"] > 0
+    scorer.close()
+
+
+@pytest.mark.parametrize("fails", [500, 200])
+def test_what_reached_the_server_counts_whatever_came_back(
+    fails: int, until_the_end: Callable[[Billing], Billing]
+) -> None:
+    server = until_the_end(Billing({"prompt_tokens": 45, "completion_tokens": 2}, fails))
+    scorer = sampler(server, budget=BUDGET)
+    with pytest.raises(ModelError, match="stopped at"):
+        scorer.generate(PROMPTS)
+    assert 0.3 * BUDGET < server.billed <= BUDGET
+    scorer.close()
+
+
+def test_a_server_that_refuses_every_second_request_is_asked_to_the_end(
+    until_the_end: Callable[[Billing], Billing],
+) -> None:
+    server = until_the_end(Billing({"prompt_tokens": 45, "completion_tokens": 2}, fails=429))
+    scorer = sampler(server)
+    assert len(scorer.generate(PROMPTS[:20])) == 20
+    scorer.close()
+
+
+def test_a_request_is_noted_before_it_is_sent(
+    tmp_path: Path, until_the_end: Callable[[Billing], Billing]
+) -> None:
+    """So that a kill loses no more than it knows of."""
+    server = until_the_end(Billing({"prompt_tokens": 45, "completion_tokens": 2}))
+    scorer, file = sampler(server), tmp_path / "replies.jsonl"
+    scorer.keep(ReplyLog(file, scorer.usage))
+    before = server.asked
+    scorer.generate(PROMPTS[:3])
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [bool(line[0]) for line in lines].count(False) == server.asked - before
+    first = lines[0][-1]
+    assert first["requests"] == before + 2  # the list of models too
+    assert first["tokens_written"] >= 8  # as many as may come of it
+    assert ReplyLog(file).used == lines[-1][-1]
+    scorer.close()
+    assert ReplyLog(file).used == scorer.usage()
+
+
+# --- Keys and addresses ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["sk-abc/def", "k3y-7ab", "süß-1234"])
+def test_a_key_is_hidden_however_it_is_written(key: str) -> None:
+    escaped = "".join(f"\\u{ord(sign):04x}" for sign in key)
+    for written in (json.dumps(key)[1:-1], escaped, key.replace("/", "\\/")):
+        reply = json.loads(f'{{"choices": [{{"text": "It is {written}."}}], "{written}": 1}}')
+        assert key not in str(Key(key).hidden(reply))
+        assert "[key]" in str(Key(key).hidden(reply))
+
+
+def test_a_reply_that_repeats_the_key_is_stored_without_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    until_the_end: Callable[[Billing], Billing],
+) -> None:
+    monkeypatch.setenv("CLINOMETER_API_KEY", "k3y/7ab")
+    server = until_the_end(Billing(said="Your key: k3y/7ab"))
+    scorer, file = sampler(server), tmp_path / "replies.jsonl"
+    scorer.keep(ReplyLog(file, scorer.usage))
+    assert scorer.generate(PROMPTS[:1]) == (("Your key: [key]",) * 2,)
+    scorer.close()
+    assert "k3y" not in file.read_text()
+
+
+def test_a_proxy_does_not_see_what_is_sent_to_this_machine(
+    monkeypatch: pytest.MonkeyPatch, until_the_end: Callable[[Billing], Billing]
+) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    server = until_the_end(Billing())
+    scorer = sampler(server)
+    assert scorer.generate(PROMPTS[:1]) == (("Yes.",) * 2,)
+    scorer.close()
+
+
+def test_a_traceback_does_not_show_a_key(
+    clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLINOMETER_APP_KEY", "s3cret-of-app")
+    shown = clinometer("audit", "nothing:s3cret-of-app", "--debug")
+    assert "Traceback" in shown.err
+    assert "s3cret" not in shown.err.partition("clinometer:")[0].split("ModelNotFound")[0]
+
+
+@pytest.mark.parametrize(
+    "target", ["http://127.0.0.1:99999#m", "http://127.0.0.1:-1#m", "http://[::1#m", "http://#m"]
+)
+def test_an_address_that_is_none_is_one_line(target: str) -> None:
+    with pytest.raises(ModelNotFound, match="expected openai:URL#MODEL") as caught:
+        Address.parse(target)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("pause", ["1000000000", "1e9", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_pause_of_years_is_a_mistake(
+    pause: str, until_the_end: Callable[[Server], Server]
+) -> None:
+    class Paused(JsonHandler):
+        def get(self) -> None:
+            self.server.asked = getattr(self.server, "asked", 0) + 1  # type: ignore[attr-defined]
+            if self.server.asked == 1:  # type: ignore[attr-defined]
+                self.send(429, {}, Retry_After=pause)
+            else:
+                self.send(200, {"data": []})
+
+        def post(self, content: bytes) -> None:
+            self.get()
+
+    server = until_the_end(Server(Paused))
+    client = Client(Address.parse(f"{server.url}#m"), ServerOptions())
+    assert client.run(client.get(f"{server.url}/v1/models", lambda reply: reply)) == {"data": []}
+    client.close()
