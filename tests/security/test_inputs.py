@@ -202,13 +202,13 @@ def test_a_reply_is_no_longer_than_its_tokens() -> None:
 
 @pytest.mark.parametrize(
     ("pause", "patience", "hopeless"),
-    [(30, 60, False), (61, 60, True), (599, 1e6, False), (601, 1e6, True)],
+    [(30, 60, False), (61, 60, True), (599, 1e6, False)],
 )
 def test_a_server_cannot_ask_for_more_patience_than_there_is(
     pause: float, patience: float, hopeless: bool
 ) -> None:
     class State:
-        attempt_number = 1
+        attempt_number, start_time = 1, 0.0
 
         class outcome:  # noqa: N801  (as tenacity calls it)
             @staticmethod

@@ -96,7 +96,7 @@ class ApplicationSampler(AskingSampler):
         super().__init__(client, info, options)
         notes = (f"{options.replies} replies a prompt, asked in random order", *info.notes)
         self.info = replace(self.info, notes=notes)
-        self.server, self._request, self._read, self._raised = client, request, read, raised
+        self._request, self._read, self._raised = request, read, raised
         #: what is put back when it is closed
         self.around = ExitStack()
 
@@ -107,12 +107,12 @@ class ApplicationSampler(AskingSampler):
     async def ask(self, text: str, number: int, n: int) -> list[str]:
         method, url, body = self._request(text)
         try:
-            return [await self.server.send(method, url, body, self._read)]
+            return [await self.client.send(method, url, body, self._read)]
         except RequestRefused as error:
             if error.status not in NO_ACCESS:
                 raise
             raise ModelError(
-                f"{self.server.place}: refused the request (status {error.status}); check the "
+                f"{self.client.place}: refused the request (status {error.status}); check the "
                 "environment variables that its [headers] name"
             ) from None
         except ModelError as error:
@@ -313,13 +313,15 @@ class HttpFile(BaseModel):
 
     def filled(self, text: str) -> Any:
         """The body for a prompt."""
-        record = record_of(text)
+        record, values = record_of(text), dict[str, Any]()
         if record is not None:
-            values: dict[str, Any] = {**record, "record": record}
-            return record if self.body is None else _filled(self.body, values)
-        messages = messages_of(text)
-        values = {"messages": messages, "prompt": messages[-1]["content"]}
-        return {"messages": messages} if self.body is None else _filled(self.body, values)
+            values = {**record, "record": record}
+        else:
+            messages = messages_of(text)
+            values = {"messages": messages, "prompt": messages[-1]["content"]}
+        if self.body is not None:
+            return _filled(self.body, values)
+        return {"messages": values["messages"]} if record is None else record
 
 
 def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) -> ApplicationSampler:

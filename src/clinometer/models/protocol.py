@@ -5,10 +5,10 @@ A scorer rates given words; a writer chooses its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
+    from clinometer.models.server.client import Client
     from clinometer.storage.reply_log import ReplyLog
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -173,27 +172,12 @@ class Scorer(Protocol):
         """Release resources: connections and files."""
 
 
-class Connection(Protocol):
-    """What asks for replies elsewhere, and counts what it uses; `note` is called before each
-    request."""
-
-    note: Callable[[], None]
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T: ...
-
-    def halt(self) -> None: ...
-
-    def usage(self) -> dict[str, int]: ...
-
-    def close(self) -> None: ...
-
-
 class ModelBase:
     """The parts of a scorer that most models leave as they are; `client` is that of a model that is
     asked elsewhere."""
 
     info: ModelInfo
-    client: Connection | None = None
+    client: Client | None = None
     log: ReplyLog | None = None
 
     def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:

@@ -18,13 +18,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
-from clinometer.models.protocol import Connection, ModelBase, ModelInfo, WordReport, WordScores
+from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
 from clinometer.readouts.protocol import (
     EMPTY,
     OTHER,
@@ -35,6 +36,9 @@ from clinometer.readouts.protocol import (
 )
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
+
+if TYPE_CHECKING:
+    from clinometer.models.server.client import Client
 
 #: A note of models that are asked inside their chat template.
 IN_TEMPLATE = "scored inside its chat template"
@@ -137,11 +141,9 @@ def word_report(words: Sequence[str]) -> WordReport:
     """Words are recognised in text, so every word can be scored, but two that differ only in case
     cannot be distinguished."""
     first: dict[str, str] = {}
-    same = {}
     for word in words:
-        if word.casefold() in first:
-            same[word] = first[word.casefold()]
         first.setdefault(word.casefold(), word)
+    same = {word: first[word.casefold()] for word in words if first[word.casefold()] != word}
     return WordReport(tokens={w: (w,) for w in words}, same_tokens=same)
 
 
@@ -204,10 +206,10 @@ class AskingSampler(SampledScorer):
     blocks_at_once = 32
 
     def __init__(
-        self, client: Connection, info: ModelInfo, options: SampleOptions, *notes: str
+        self, client: Client, info: ModelInfo, options: SampleOptions, *notes: str
     ) -> None:
         super().__init__(info, options, *notes)
-        self.client: Connection = client
+        self.client: Client = client
         #: replies in one request
         self.at_once = 1
         #: whether what is refused is known, so that many requests may be sent

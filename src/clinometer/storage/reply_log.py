@@ -60,9 +60,9 @@ class ReplyLog:
             if isinstance(key, str) and isinstance(number, int):
                 if key:
                     self._found[key, number] = reply
-                for name, n in used[0].items() if used and isinstance(used[0], dict) else ():
-                    if type(n) is int and 0 <= n < 1 << 63:
-                        self.used[name] = n
+                if used and isinstance(used[0], dict):
+                    counts = used[0].items()
+                    self.used = {k: n for k, n in counts if type(n) is int and 0 <= n < 1 << 63}
 
     def get(self, prompt: str, number: int) -> Any:
         """A reply; None if it was not asked for yet."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,8 +35,7 @@ from clinometer.models.local.batches import (
     to_device,
     to_numpy,
 )
-from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.causal_job import Job, Rows
 from clinometer.models.scoring.chain_rule import scattered
 from clinometer.models.scoring.continuations import AskedContinuations, ContinuationBatcher, Packs
@@ -261,8 +260,8 @@ class Packing:
     position (0 in a row without branches, which proves nothing), at the heads and below them.
     """
 
-    def __init__(self, *, mode: str = "tree", reason: str = "", room: int | None = None) -> None:
-        self.mode, self.reason, self.room = mode, reason, room
+    def __init__(self, room: int | None) -> None:
+        self.mode, self.reason, self.room = "tree", "", room
         self._reached = {False: (0, -1), True: (0, -1)}
 
     def is_new(self, length: int, distance: int, *, below: bool) -> bool:
@@ -306,34 +305,19 @@ _REPAID = 1e15
 class CausalScorer(TransformerScorer):
     """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and similar ones.
 
-    packing       "tree" shares prefixes if the model allows it, "rows" never does
+    packing       whether prefixes are shared, as the model allows
     pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
     """
 
     kind, auto_class = "causal", "AutoModelForCausalLM"
     gpu_batch_tokens = 16_384
 
-    def __init__(
-        self,
-        model: Any,
-        tokenizer: Any,
-        info: ModelInfo,
-        *,
-        options: WordOptions | None = None,
-        batch_tokens: int | None = None,
-        chat: str | None = None,
-        packing: Literal["tree", "rows"] = "tree",
-        pack_nodes: int | None = None,
-    ) -> None:
-        super().__init__(
-            model, tokenizer, info, options=options, batch_tokens=batch_tokens, chat=chat
-        )
-        reason = "requested by the caller" if packing == "rows" else ""
-        self._window = shortest_window(model.config)
-        room = self._window if counts_places(model.config) else None
-        self.packing = Packing(mode=packing, reason=reason, room=room)
+    def prepare(self) -> None:
+        self._window = shortest_window(self.model.config)
+        room = self._window if counts_places(self.model.config) else None
+        self.packing = Packing(room=room)
         # Enough nodes to share prefixes, few enough to keep attention small.
-        self.pack_nodes = pack_nodes or (1024 if self.device.type == "cuda" else 128)
+        self.pack_nodes = 1024 if self.device.type == "cuda" else 128
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
         self._tokenizing = threading.Lock()

@@ -11,6 +11,7 @@ and are never decompressed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import email.utils
 import hashlib
 import json
@@ -213,16 +214,16 @@ def _seconds(text: str) -> float | None:
         return float(text)
     except ValueError:
         pass
-    found = _DURATION.fullmatch(text)
-    if found and any(found.groups()):
-        days, hours, minutes, seconds, thousandths = (float(n or 0) for n in found.groups())
+    parts = _DURATION.fullmatch(text)
+    if parts and any(parts.groups()):
+        days, hours, minutes, seconds, thousandths = (float(n or 0) for n in parts.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds + thousandths / 1e3
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return (when - datetime.now(UTC)).total_seconds()
+    for read in (datetime.fromisoformat, email.utils.parsedate_to_datetime):
+        with contextlib.suppress(ValueError, TypeError, IndexError, OverflowError):
+            when = read(text)
+            when = when if when.tzinfo else when.replace(tzinfo=UTC)
+            return (when - datetime.now(UTC)).total_seconds()
+    return None
 
 
 # --- The address and its key ----------------------------------------------------------------------
@@ -473,8 +474,8 @@ class Metered:
             self.used[name] += n
 
     def usage(self) -> dict[str, int]:
-        """Usage so far: requests sent, and tokens, with what may come of those on their way."""
-        used = Counter(dict.fromkeys(("requests", "tokens", "tokens_read", "tokens_written"), 0))
+        """Requests sent, retries of them, and tokens, with what may come of those on their way."""
+        used = Counter(dict.fromkeys(_ALWAYS, 0))
         for counted in (self.used, *map(_usage, self.flying)):
             used.update(counted)
         return dict(used)
@@ -512,6 +513,10 @@ class Metered:
                     "command to resume with a new budget"
                 )
         return None
+
+
+#: What usage always has.
+_ALWAYS = ("requests", "retried", "tokens", "tokens_read", "tokens_written")
 
 
 def _usage(tokens: TokenCount) -> dict[str, int]:
@@ -603,7 +608,6 @@ class Client(Metered):
         self._landed = asyncio.Event()
         self.address, self._httpx, self._tenacity = address, httpx, tenacity
         self._parse = parse
-        self.retries: Counter[str] = Counter()
         self._last_answer: float | None = None
         #: who answered, by address
         self._models: dict[str, str] = {}
@@ -634,11 +638,6 @@ class Client(Metered):
 
     def close(self) -> None:
         self._close()
-
-    def usage(self) -> dict[str, int]:
-        """Usage so far, with how many of the requests were retries."""
-        failures = {f"retried_{reason}": n for reason, n in sorted(self.retries.items())}
-        return {**super().usage(), "retried": self.retries.total(), **failures}
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run asynchronous work from synchronous code."""
@@ -775,7 +774,7 @@ class Client(Metered):
         return bool(enough and silence > self.options.patience)
 
     def _count(self, state: Any) -> None:
-        self.retries[state.outcome.exception().reason] += 1
+        self.used.update(("retried", f"retried_{state.outcome.exception().reason}"))
 
     def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
         code, where = self._hidden(_code_of(content)), self.place
@@ -827,18 +826,8 @@ def retry_after(value: str | None) -> float | None:
     >>> retry_after("2"), retry_after("soon"), retry_after(None)
     (2.0, None, None)
     """
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-        when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return max(0.0, (when - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
+    seconds = None if value is None else _seconds(value)
+    return None if seconds is None else max(0.0, seconds)
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:

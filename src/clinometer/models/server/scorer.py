@@ -137,7 +137,7 @@ class ServerSampler(AskingSampler):
             "max_tokens": length,
             **parameters,
         }
-        url = f"{self.endpoint.client.address.base}/completions"
+        url = f"{self.client.address.base}/completions"
 
         def read(reply: Any) -> list[str]:
             return checked_texts([choice["text"] for choice in choices(reply, n)], length)
@@ -196,7 +196,8 @@ class ServerScorer(WordScorer):
 
     def __init__(self, route: Route, tokenizer: Any, info: ModelInfo, **options: Any) -> None:
         super().__init__(tokenizer, info, **options)
-        self.route, self.client = route, route.endpoint.client
+        self.route = route
+        self.client: Client = route.endpoint.client
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         answers: dict[Question, Bounds] = {}
@@ -205,7 +206,7 @@ class ServerScorer(WordScorer):
             """Lower bounds from the server, which gives both."""
             questions = list(zip(paths, wanted, strict=True))
             new = [q for q in dict.fromkeys(questions) if q not in answers]
-            bounds = self.route.endpoint.client.run(self.route.answer(new))
+            bounds = self.client.run(self.route.answer(new))
             answers.update(zip(new, bounds, strict=True))
             return [answers[q].lower for q in questions]
 
@@ -378,11 +379,7 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
     if sampled is not None and (hosted or "request" in load.begun):
         return _through_chat(endpoint, info, load, sampled)
     if hosted:  # opened without an audit
-        if not endpoint.lists_tokens():
-            raise ModelError(
-                f"model {spec.name!r}: lists no log-probabilities; --replies N samples instead"
-            )
-        return ChatTokenScorer(endpoint, info, question=load.chat_request == QUESTION)
+        return _through_chat(endpoint, info, load, None)
     try:
         return _by_words(spec, client, served, info, load=load, words=words)
     except (Unsupported, ModelNotFound):
@@ -393,13 +390,15 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
 
 
 def _through_chat(
-    endpoint: ChatEndpoint, info: ModelInfo, load: LoadOptions, sampled: SampleOptions
+    endpoint: ChatEndpoint, info: ModelInfo, load: LoadOptions, sampled: SampleOptions | None
 ) -> Scorer:
     """By the first tokens that the chat endpoint lists, or else by sampled replies."""
     info = replace(info, revision=f"{info.revision}, chat")
     if endpoint.lists_tokens():
         question = load.chat_request == QUESTION
         return ChatTokenScorer(endpoint, info, question=question)
+    if sampled is None:
+        raise ModelError(f"{info.name}: lists no log-probabilities; --replies N samples instead")
     return ServerSampler(endpoint, info, load, sampled, chat=True)
 
 
