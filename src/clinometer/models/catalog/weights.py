@@ -204,8 +204,8 @@ def own_sources(module: str) -> list[Path]:
         with contextlib.suppress(ImportError, SyntaxError):
             finder.import_hook(module)
         if module in finder.modules:
-            files = [getattr(part, "__file__", None) for part in finder.modules.values()]
-            return sorted(Path(file) for file in files if file)
+            parts = (getattr(part, "__file__", None) for part in finder.modules.values())
+            return sorted(Path(file) for file in parts if file)
     return []
 
 
