@@ -13,6 +13,7 @@ digest.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import hashlib
@@ -23,7 +24,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from modulefinder import ModuleFinder
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -189,24 +189,48 @@ def revision_of(spec: ModelSpec, load: LoadOptions) -> str | None:
 
 
 def own_sources(module: str) -> list[Path]:
-    """The files of a module and of what it imports from the folder that it is found in; of one that
-    is installed those of its package. Nothing is run to find out."""
-    for root in (Path.cwd(), *(Path(entry) for entry in sys.path)):
-        if {"site-packages", "dist-packages"} & set(root.parts):
-            files = [
-                *root.glob(f"{(top := module.partition('.')[0])}.py"),
-                *root.glob(f"{top}/**/*.py"),
-            ]
-            if files:
-                return sorted(files)
+    """The files of a module and of what it imports from its own folder; nothing is run to find out.
+    A module that is installed imports only from its own package."""
+    top = module.partition(".")[0]
+    roots = [Path.cwd(), *(Path(entry or ".") for entry in sys.path)]
+    root = next((root for root in roots if _module_files(root, module)), None)
+    if root is None:
+        return []
+    installed = "site-packages" in root.parts or "dist-packages" in root.parts
+    sources: dict[Path, None] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if not name or (installed and name.partition(".")[0] != top):
             continue
-        finder = ModuleFinder([str(root)])
-        with contextlib.suppress(ImportError, SyntaxError):
-            finder.import_hook(module)
-        if module in finder.modules:
-            parts = (getattr(part, "__file__", None) for part in finder.modules.values())
-            return sorted(Path(file) for file in parts if file)
-    return []
+        for file in _module_files(root, name):
+            if file not in sources:
+                sources[file] = None
+                waiting += _imported(file, list(file.relative_to(root).parent.parts))
+    return sorted(sources)
+
+
+def _module_files(root: Path, module: str) -> list[Path]:
+    """The file of a module, and those of the packages that it is in; [] if it is not there."""
+    names = module.split(".")
+    packages = [root.joinpath(*names[:n], "__init__.py") for n in range(1, len(names) + 1)]
+    return [f for f in (root.joinpath(*names).with_suffix(".py"), *packages) if f.is_file()]
+
+
+def _imported(file: Path, package: list[str]) -> Iterator[str]:
+    """The modules that a file names in its imports; a name that is imported may be one."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):  # importing it will say
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{alias.name}".lstrip(".") for alias in node.names)
+            yield base
 
 
 def _digest_of(kind: str, files: Sequence[Path]) -> str | None:
