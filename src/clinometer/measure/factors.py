@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from clinometer.display.numbers import percent
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
@@ -483,16 +482,3 @@ def resampled(found: FactorShares) -> str:
         f"Intervals: levels of {found.unit} are a sample, those of other factors are taken as "
         "they are."
     )
-
-
-def share_in_words(share: Estimate) -> str:
-    """61 % (52–69 %).
-
-    >>> share_in_words(Estimate(0.004, 0.0, 0.02, 0.95)), share_in_words(Estimate(0.61))
-    ('0.4 % (0–2.0 %)', '61 %')
-    """
-    if share.low is None or share.high is None:
-        return percent(share.value)
-    low, high = percent(share.low), percent(share.high)
-    ends = low if low == high else f"{low.removesuffix(' %')}–{high}"
-    return f"{percent(share.value)} ({ends})"
