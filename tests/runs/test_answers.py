@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,13 +108,15 @@ def test_no_answer_at_all_has_no_number() -> None:
         require_answers(record(), nothing)
 
 
-def test_replies_without_a_listed_word_have_no_number(tmp_path: Path, clinometer: Any) -> None:
-    path = tmp_path / "contexts.csv"
-    path.write_text("template\nThe [X] said that [Y]\n", encoding="utf-8")
-    asked = ("--groups", "nurse,teacher", "--replies", "2", "--out", tmp_path / "run")
-    found = clinometer("audit", "pocket:gpt2-s", "--contexts", path, *asked)
-    assert found.status == 3
-    assert "of 4 replies none is a listed word; ask for more --replies" in found.err
+def test_replies_without_a_listed_word_have_no_number() -> None:
+    words = load_topic("gender")
+    info = ModelInfo("m", "sampled", "1")
+    asked = new_record(info, words, default_contexts(words), AuditSettings())
+    asked = asked.model_copy(update={"replies": {"replies": 4}})
+    nothing = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
+    with pytest.raises(Unmeasurable, match="of 4 replies none is a listed word") as caught:
+        require_answers(asked, nothing)
+    assert caught.value.exit_status == 3
 
 
 def test_too_few_answers_a_cell_has_no_number() -> None:

@@ -427,7 +427,7 @@ def _notes(
     if differing:
         notes.append(f"The runs were scored with other settings: {', '.join(differing)}.")
     if any(one.preferences.noisy for one in pair):
-        notes.append("One reply a cell: dice cannot be told from swing, in either run.")
+        notes.append("So few replies a cell that most of R may be dice, in either run.")
     elif any(one.preferences.answers is not None for one in pair):
         notes.append("Replies: what counting them adds to R is bracketed in each run.")
     if silence.cells:

@@ -13,20 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, chndtr, fdtrc, ndtr, ndtri, stdtrit
+from scipy.special import fdtrc, stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import unit_numbers
 from clinometer.measure.grid import PreferenceGrid
+from clinometer.measure.inference import jackknife
 from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.significance import holm
-
-NODES = 48
-"""Quantiles of a chi-square distribution that stand for it."""
-
-BORROWED = 12.0
-"""Contexts that a normal distribution counts for where the noise along the lean is estimated."""
 
 NO_DICE = "every request was made once, so dice cannot be told from swing"
 ONE_CONTEXT = "one context, so swing cannot be told from lean"
@@ -217,12 +212,19 @@ def split_replies(
         GroupPart(name, tuple(x), None, None, None)
         for name, x in zip(names, d.lean.tolist(), strict=True)
     ]
-    if not alone and not fixed:
-        lean, p = d.lean_interval(parts, level)
-        swing = d.swing_interval(parts, level)
-        groups = d.group_leans(names, level)
-    if dice is not None and not alone:
-        dice = d.dice_interval(parts, level)
+    if not alone:
+        share = d.unit_weights() @ d.groups
+
+        def estimate(value: float, without: FloatArray) -> Estimate:
+            low, high = (max(end, 0.0) for end in jackknife(value, without, share, level=level))
+            return Estimate(value, low, high, level, "jackknife")
+
+        of_lean, of_swing, of_dice = d.without()
+        if not fixed:
+            p = d.p_of_no_lean(parts)
+            lean, swing = estimate(parts.lean, of_lean), estimate(parts.swing, of_swing)
+            groups = d.group_leans(names, level)
+        dice = None if once else estimate(parts.dice, of_dice)
     asked = cells.n[cells.n > 0]
     return Components(
         lean, swing, dice, p, tuple(groups), contexts, float(asked.mean()), "; ".join(notes)
@@ -438,57 +440,35 @@ class Deviations:
         trace = two - 2 * three + two**2
         return np.asarray(np.maximum((1 - two) ** 2 / np.maximum(trace, 1e-15), 1.0))
 
-    def lean_interval(self, parts: _Parts, level: float) -> tuple[Estimate, float | None]:
-        """The lean as a quadratic form: Box's F of no lean, and its inversion."""
+    def without(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """[U], lean, swing and dice without each unit."""
+        W, z = self.unit_weights(), self.unit_means()
+        left = 1 - W
+        apart = left**2 - ((W**2).sum(axis=0) - W**2)
+        own = (z**2).sum(axis=-1)
+        square = ((z.sum(axis=0) - z) ** 2).sum(axis=-1) - (own.sum(axis=0) - own)
+        lean = np.where(apart > 1e-9, square / np.maximum(apart, 1e-9), self.lean_squares())
+
+        def mean(values: FloatArray) -> FloatArray:
+            """Weighted means over the cells of [X,C] without each unit, [U,X]."""
+            sums = self.summed((self.w * values).T)
+            rest = sums.sum(axis=0) - sums
+            return np.asarray(np.where(left > 1e-9, rest / np.maximum(left, 1e-9), rest))
+
+        g = self.groups
+        swing = mean((self.d**2).sum(axis=-1) - self.noise) - lean
+        return lean @ g, swing @ g, mean(self.within) @ g
+
+    def p_of_no_lean(self, parts: _Parts) -> float:
+        """Box's F test of no lean in any group: the lean as a quadratic form."""
         observed = float(self.groups @ (self.lean**2).sum(axis=-1))
         noise = observed - parts.lean
-        n = float(self.groups @ self.freedom())
         if noise <= ROUNDING * max(observed, 1e-300):  # no noise: what is seen is there
-            exact = Estimate(parts.lean, max(parts.lean, 0.0), max(parts.lean, 0.0), level, "exact")
-            return exact, 0.0 if observed > ROUNDING else 1.0
+            return 0.0 if observed > ROUNDING else 1.0
+        n = float(self.groups @ self.freedom())
         residuals = self.residuals().reshape(-1, self.d[:, 0].size)
         first = directions(residuals, n, self.rank)
-        p = float(fdtrc(first, n * first, observed / noise))
-        L = (self.lean * np.sqrt(self.groups)[:, None]).ravel()
-        squares = float((residuals**2).sum())
-        along = noise / squares * float(((residuals @ L) ** 2).sum()) / max(observed, 1e-300)
-        along = (n * along + BORROWED * noise / first) / (n + BORROWED)
-        low, high = quadratic_interval(observed, noise, first, along, n, level)
-        return Estimate(parts.lean, low, high, level, "Box F"), p
-
-    def swing_interval(self, parts: _Parts, level: float) -> Estimate:
-        """The spread between contexts less what dice leave in it."""
-        spread = parts.swing + parts.noise
-        if spread <= ROUNDING:
-            return Estimate(parts.swing, 0.0, 0.0, level, "exact")
-        n = float(self.groups @ self.freedom())
-        first = n * directions(self.residuals().reshape(-1, self.d[:, 0].size), n, self.rank)
-        second = self._counted(self.groups[:, None] * self.w * self.noise)
-        away = ((self.d - self.lean[:, None]) ** 2).sum(axis=-1)
-        # Replies of one cell move its mean and its variance together, so the variance of the
-        # difference is taken from the contexts as well, and the pivot is made to have it.
-        dice = 2 * parts.noise**2 / second
-        weights = self.groups[:, None] * self.w
-        seen = self.between(weights * (away - self.noise), weights)
-        wide = stdtrit(n, (1 + level) / 2) / ndtri((1 + level) / 2)
-        variance = max(2 * spread**2 / first + dice, float(wide) ** 2 * seen)
-        first = max(2 * spread**2 / max(variance - dice, 1e-3 * variance), 1.0)
-        nodes = (np.arange(NODES) + 0.5) / NODES
-        above = spread * first / chdtri(first, nodes)
-        below = parts.noise * second / chdtri(second, nodes)
-        made = (above[:, None] - below[None, :]).ravel()
-        low, high = np.quantile(made, [(1 - level) / 2, (1 + level) / 2])
-        return Estimate(parts.swing, max(low, 0.0), max(high, 0.0), level, "pivot")
-
-    def dice_interval(self, parts: _Parts, level: float) -> Estimate:
-        """The mean variance within cells, which may differ between contexts: Student's t on the
-        logarithm."""
-        if parts.dice <= ROUNDING:
-            return Estimate(parts.dice, 0.0, 0.0, level, "exact")
-        known = self.groups[:, None] * self.w * (self.n > 1)
-        error = math.sqrt(self.between(known * self.within, known)) / parts.dice
-        reach = math.exp(stdtrit(float(self.groups @ self.freedom()), (1 + level) / 2) * error)
-        return Estimate(parts.dice, parts.dice / reach, parts.dice * reach, level, "log t")
+        return float(fdtrc(first, n * first, observed / noise))
 
     def group_leans(self, names: Sequence[str], level: float) -> list[GroupPart]:
         """Each group's lean, tested by its own spread over the contexts."""
@@ -523,22 +503,6 @@ class Deviations:
             for x, name in enumerate(names)
         ]
 
-    def between(self, each: FloatArray, weights: FloatArray) -> float:
-        """The variance of a weighted mean over cells [X,C], from its spread between units; `each`
-        has the weights in it."""
-        total = weights.sum()
-        z = self.summed(each.sum(axis=0)) / total
-        share = self.summed(weights.sum(axis=0)) / total
-        q = float((share**2).sum())
-        spread = (z - share * z.sum()) ** 2 / np.where(share > 0, share, 1.0)
-        return q / max(1 - q, 1e-9) * float(spread.sum())
-
-    def _counted(self, each: FloatArray) -> float:
-        """Degrees of freedom of a sum over cells whose variances were estimated from n replies."""
-        once = np.where(self.n > 1, self.n + 1, 2.0)
-        spread = float(np.where(np.isfinite(self.n), each**2 / once, 0.0).sum())
-        return float(np.clip(each.sum() ** 2 / max(spread, 1e-300), 1.0, 1e9))
-
 
 def directions(residuals: FloatArray, n: float, rank: int) -> float:
     """In how many directions noise goes: (tr Σ)² / tr Σ², from residuals [U,dims] of n degrees.
@@ -553,40 +517,3 @@ def directions(residuals: FloatArray, n: float, rank: int) -> float:
         return 1.0
     unbiased = n**2 / ((n - 1) * (n + 2)) * (two - trace**2 / n)
     return float(np.clip(trace**2 / max(unbiased, 1e-300), 1.0, rank))
-
-
-def quadratic_interval(
-    observed: float, noise: float, first: float, along: float, n: float, level: float
-) -> tuple[float, float]:
-    """The interval of v where `observed` is the square of a vector of size v plus noise.
-
-    The noise has size `noise` in `first` directions, and variance `along` in that of the vector;
-    both were estimated from `n` degrees of freedom. Observed is taken as σ² times a non-central
-    chi-square number with noise/σ² degrees, where σ² gives it the variance 2 noise²/first + 4 v
-    along; σ² is itself known only up to a chi-square factor, over which the probability of less
-    than observed is averaged. At v = 0 this is the F test; in one direction, Student's t.
-    """
-    from scipy.optimize import brentq  # loads slowly, and the command line imports this module
-
-    nodes = (np.arange(NODES) + 0.5) / NODES
-
-    def less(v: float) -> float:
-        size = (noise**2 / first + 2 * v * along) / (noise + 2 * v)
-        degrees = noise / size
-        second = n * max(degrees, 1.0)
-        factor = chdtri(second, nodes) / second
-        x, away = observed / size * factor, v / size * factor
-        far = away > 1000
-        wide = ndtr(np.sqrt(x) - np.sqrt(np.maximum(away + degrees - 1, 0.0)))
-        near = chndtr(x, degrees, np.where(far, 0.0, away))
-        return float(np.where(far, wide, near).mean())
-
-    def end(wanted: float) -> float:
-        if less(0.0) <= wanted:
-            return 0.0
-        high = observed + noise
-        while less(high) > wanted:
-            high *= 2
-        return float(brentq(lambda v: less(v) - wanted, 0.0, high, xtol=1e-6 * high, rtol=1e-6))
-
-    return end((1 + level) / 2), end((1 - level) / 2)

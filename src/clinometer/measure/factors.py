@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
+from clinometer.measure.inference import jackknife
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.weights import effective_size
@@ -201,12 +201,6 @@ Levels = Sequence[object] | NDArray[Any]
 LEAST_UNITS = 4.0
 """Fewer effective units give no interval, as for R^v."""
 
-FAR = 3.0
-"""No end of an interval is farther from its share than this times its plain arm."""
-
-ALONE = 1e-4
-"""The least share that noise is taken to feign: keeps the scale of an interval finite at 0."""
-
 COUNTS = frozenset({"articles"})
 """Columns of a context set that hold numbers, not levels."""
 
@@ -299,25 +293,32 @@ def factor_shares(
     if not variance > ROUNDING**2 or np.count_nonzero(weights) < 2:
         return None
     enough = effective_size(weights) >= LEAST_UNITS and not exact
-    spread = _UnitErrors(weights, whole.without - middle.without, level) if enough else None
-    shares, found = [], []
+    variances = whole.without - middle.without
+
+    def estimate(part: float, without: FloatArray) -> Estimate:
+        share = min(max(part / variance, 0.0), 1.0)
+        if not enough:
+            return Estimate(share)
+        ends = jackknife(part / variance, without / variances, weights, level=level)
+        low, high = (min(max(end, 0.0), 1.0) for end in ends)
+        return Estimate(share, min(low, share), max(high, share), level, "jackknife")
+
+    shares, rest, others = [], variance, variances.copy()
     for name, levels in codes.items():
         square, note = _between(moments, levels)
         if square is None or (np.isnan(square.value) and not exact):
-            found.append(FactorShare(name, int(levels.max()) + 1, None, note))
+            shares.append(FactorShare(name, int(levels.max()) + 1, None, note))
             continue
-        plug_in = square.plug_in - middle.plug_in
-        value = plug_in if exact else square.value - middle.value
-        share = _Share(value, square.without - middle.without, variance, plug_in - value)
-        shares.append(share)
-        found.append(FactorShare(name, int(levels.max()) + 1, share.estimate(spread)))
-    rest = _Share.remaining(shares, variance, whole.without - middle.without)
+        part = (square.plug_in - middle.plug_in) if exact else (square.value - middle.value)
+        without = square.without - middle.without
+        rest, others = rest - part, others - without
+        shares.append(FactorShare(name, int(levels.max()) + 1, estimate(part, without)))
     return FactorShares(
         unit=unit,
         n_units=int(np.count_nonzero(weights)),
         variance=float(variance),
-        factors=found,
-        rest=rest.estimate(spread),
+        factors=shares,
+        rest=estimate(rest, others),
         note=_overlap(codes, moments.groups @ moments.weights),
     )
 
@@ -342,75 +343,6 @@ def sampled_factor(factors: Mapping[str, Levels]) -> str | None:
     if len(np.unique(rows, axis=0)) < len(rows):
         return None
     return max(codes, key=lambda name: int(codes[name].max()))
-
-
-@dataclass(frozen=True, eq=False)
-class _UnitErrors:
-    """What the interval of any share needs: weights [U] of the units, the variance [U] without
-    each, and the level."""
-
-    weights: FloatArray
-    variances: FloatArray
-    level: float
-
-    def reach(self, share: float, without: FloatArray) -> float:
-        """Half the width of the interval: the standard error, by the weighted jackknife q/(1-q)
-        times the variance of the influences, and its quantile.
-
-        That is Student's, with as many degrees of freedom as the variance of the influences has:
-        2 / (its squared coefficient of variation), at most Satterthwaite's of the weights. It is
-        bent for uneven weights as that of the risks (`Noise.quantile`).
-        """
-        kept = (self.weights > 0) & np.isfinite(without)
-        w = self.weights[kept] / self.weights[kept].sum()
-        influence = (1 - w) / w * (share - without[kept])
-        influence -= w @ influence
-        square = float(w @ influence**2)
-        if square <= ROUNDING**2:
-            return 0.0
-        two, three = float((w**2).sum()), float((w**3).sum())
-        freedom = (1 - two) ** 2 / max(two - 2 * three + two**2, 1e-15)
-        scatter = float(w @ influence**4) / square**2 - 1
-        freedom = max(min(freedom, 2 / max(two * scatter, 1e-15)), 1.0)
-        t = float(stdtrit(freedom, (1 + self.level) / 2))
-        a, b = 1 - three / two, three / two - two
-        t *= float(np.sqrt((a + b) / (a + b * t * t)))
-        return t * float(np.sqrt(two / (1 - two) * square))
-
-
-@dataclass(frozen=True, eq=False)
-class _Share:
-    """A component of the variance: its value, the same [U] without each unit, the whole variance,
-    and what noise adds to the component as observed."""
-
-    value: float
-    without: FloatArray
-    variance: float
-    noise: float = 0.0
-
-    @classmethod
-    def remaining(cls, shares: list[_Share], variance: float, without: FloatArray) -> _Share:
-        left = np.asarray(without - sum(share.without for share in shares))
-        return cls(variance - sum(share.value for share in shares), left, variance)
-
-    def estimate(self, spread: _UnitErrors | None) -> Estimate:
-        """The share with its interval, made on the scale of the log odds of the share as observed,
-        noise included: that stays inside 0 to 1 where the corrected one may not."""
-        share = self.value / self.variance
-        shown = min(max(share, 0.0), 1.0)
-        if spread is None:
-            return Estimate(shown)
-        reach = spread.reach(share, self.without / spread.variances)
-        floor = min(max(self.noise / self.variance, ALONE), 0.99)
-        raw = min(max(share * (1 - floor) + floor, floor / 20), 1 - ALONE / 100)
-        size = min(reach * (1 - floor) / (raw * (1 - raw)), 50.0)
-        odds = raw / (1 - raw)
-        ends = [odds * np.exp(sign * size) for sign in (-1.0, 1.0)]
-        low, high = ((end / (1 + end) - floor) / (1 - floor) for end in ends)
-        # Where the error is larger than the share, log odds reach much too far.
-        low, high = max(float(low), share - FAR * reach), min(float(high), share + FAR * reach)
-        low, high = min(max(low, 0.0), shown), max(min(high, 1.0), shown)
-        return Estimate(shown, low, high, spread.level, "jackknife")
 
 
 def _between(moments: Moments, levels: Codes) -> tuple[Square | None, str | None]:

@@ -80,41 +80,74 @@ def interval_of_means(
 
     Variance and skewness of a unit come from all units alike (from the squares where the weight
     lies, too, if these are larger). With even weights the quotient of mean and standard error is
-    skewed against the mean, since both hold the same units (Hall); with one heavy unit it is skewed
-    with it. Both are first terms of one expansion: a, skewness of the mean, and b, what the
-    standard error shares with it; for even weights a = b.
+    skewed against the mean, since both hold the same units; with one heavy unit it is skewed with
+    it. Both are first terms of one expansion, and Hall's transformation takes them out.
 
     >>> v = np.array([[1.0], [2.0], [3.0], [10.0]])
     >>> [round(float(part[0]), 1) for part in interval_of_means(v, np.full((4, 1), 0.25))]
-    [4.0, -0.5, 14.6, 6.5]
+    [4.0, -0.5, 24.9, 6.5]
     """
     there = weights > 0
-    mean = (weights * values).sum(axis=0)
-    two, three = (weights**2).sum(axis=0), (weights**3).sum(axis=0)
-    two = np.where(two > 0, two, 1.0)  # a mean of nothing
+    square_weights = weights * weights
+    mean = np.einsum("ut,ut->t", weights, values)
+    two = square_weights.sum(axis=0)
+    three = np.einsum("ut,ut->t", square_weights, weights)
     n = np.maximum(there.sum(axis=0), 1).astype(float)
-    base = there / n
     if draws is not None:
-        base, n = weights, np.full(mean.shape, float(draws))
+        n = np.full(mean.shape, float(draws))
         two, three = 1 / n, 1 / n**2
-    away = np.where(there, values - (base * values).sum(axis=0), 0.0)
-    square = (base * away**2).sum(axis=0)
+    two = np.where(two > 0, two, 1.0)  # a mean of nothing
+
+    def averaged(x: FloatArray) -> FloatArray:
+        """Over all units alike, or over draws by weight."""
+        return np.einsum("ut,ut->t", weights, x) if draws is not None else x.sum(axis=0) / n
+
+    away = values - averaged(values * there)
+    if not there.all():
+        away *= there
+    squares = away * away
+    square = averaged(squares)
     size = square * two * n / np.maximum(n - 1, 1)
     if draws is None:
-        seen = (weights**2 * (values - mean) ** 2).sum(axis=0) / np.maximum(1 - two, 1e-9)
+        off = values - mean
+        off *= off
+        seen = np.einsum("ut,ut->t", square_weights, off) / np.maximum(1 - two, 1e-9)
         size = np.maximum(size, (size + seen) / 2)
     size = np.sqrt(size)
     known = square > ROUNDING**2
-    third = (base * away**3).sum(axis=0) / np.where(known, square, 1.0) ** 1.5
+    squares *= away
+    third = averaged(squares) / np.where(known, square, 1.0) ** 1.5
     # That of a sample is too small, the more the fewer units it has.
     skew = np.where(known, third, 0.0) * (n - 1) ** 2 / (n * np.maximum(n - 2, 1))
-    a, b = skew * three / two**1.5, skew / n / np.sqrt(two)
-    shrink = np.minimum(1.0, MOST_SKEW / np.maximum(np.abs(a), ROUNDING))
-    a, b = a * shrink, b * shrink
+    # Skewness of the mean, and three times what its standard error shares with it.
+    bent = (3 * skew / n / np.sqrt(two) - skew * three / two**1.5) / 2
+    bent = np.clip(bent, -MOST_SKEW, MOST_SKEW)
+    bent = np.where(np.abs(bent) < 1e-6, 1e-6, bent)
     t = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
-    bend = (a - 3 * b) / 6 * (t**2 - 1) - b / 2
-    below, above = np.maximum(t + bend, LEAST_ARM * t), np.maximum(t - bend, LEAST_ARM * t)
+    below, above = (
+        sign * 3 / bent * (np.cbrt(1 + bent * (sign * t - bent / 6)) - 1) for sign in (1.0, -1.0)
+    )
+    below, above = np.maximum(below, LEAST_ARM * t), np.maximum(above, LEAST_ARM * t)
     return mean, mean - size * below, mean + size * above, t * size
+
+
+def jackknife(
+    value: float, without: FloatArray, weights: FloatArray, *, level: float = 0.95
+) -> tuple[float, float]:
+    """Ends of a number that is no mean, from what it is without each unit [U].
+
+    What a unit pulls, (1 - w)/w (value - without), is one value per unit, and the number moves like
+    their mean. Units of no weight, and those without which there is no number (NaN), take no part.
+
+    >>> v = np.array([1.0, 2.0, 3.0, 10.0])
+    >>> [round(end, 1) for end in jackknife(4.0, (16 - v) / 3, np.full(4, 0.25))]
+    [-0.5, 24.9]
+    """
+    kept = (weights > 0) & np.isfinite(without)
+    w = weights[kept] / weights[kept].sum()
+    pulled = (1 - w) / w * (value - without[kept])
+    mean, low, high, _ = interval_of_means(pulled[:, None], w[:, None], level=level)
+    return float(value + low[0] - mean[0]), float(value + high[0] - mean[0])
 
 
 # --- The test of a difference --------------------------------------------------------------------

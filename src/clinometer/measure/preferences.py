@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 #: Values of the column `flag` in preferences.parquet, the first two by whether coverage is low.
 FLAGS = ("ok", "low-coverage", "missing")
 
+FEW_REPLIES = 3
+"""With fewer replies a cell on average, agreement of all of them says little."""
+
 
 def as_reference(
     reference: Sequence[float] | Literal["group-mean"] | None,
@@ -265,8 +268,8 @@ class Preferences:
 
     @property
     def noisy(self) -> bool:
-        """Whether every cell has one reply, which cannot tell dice from swing."""
-        return self.answers is not None and not (self.answers[self.observed] > 1).any()
+        """Whether replies were counted, but so few in a cell that most of R may be dice."""
+        return 0 < self.replies < FEW_REPLIES
 
     def components(self, *, level: float = 0.95, clusters: str | None = None) -> Components:
         """Lean, swing and dice: see `split_replies`."""
