@@ -113,6 +113,7 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
     )
 
     table = builtin_factors()
+    shown = SHOWN if len(opened) == 1 else 0.0  # of several models the slopes only
     extras = []
     for one in opened:
         if one.run is None or one.state != "finished":
@@ -127,11 +128,11 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
         if signed:
             lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
             figures, notes = factor_figures(
-                run, lean, errors, measure=f"lean to {report.categories[1]}", largest_p=SHOWN
+                run, lean, errors, measure=f"lean to {report.categories[1]}", largest_p=shown
             )
         if risks or not signed:
             errors = standard_errors(run, "r")
-            more, notes = factor_figures(run, report.r, errors, measure="r", largest_p=SHOWN)
+            more, notes = factor_figures(run, report.r, errors, measure="r", largest_p=shown)
             figures += more
         without = int(known.isna().any(axis=1).sum())
         text = (
