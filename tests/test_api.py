@@ -188,9 +188,6 @@ def results() -> list[Any]:
         (),
         cv=None,
         cobias=None,
-        stability=None,
-        stability_low=None,
-        stability_high=None,
         blanks=(),
         models={"score": []},
     )
