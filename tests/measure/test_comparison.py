@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -469,23 +470,35 @@ def overall(found: Comparison) -> FloatArray:
     return np.array([[present(v) for v in (d.corrected, d.low, d.high)] for d in found.overall])
 
 
-def test_the_errors_of_both_add_up() -> None:
-    """Welch's interval, whose error and degrees of freedom are summed context by context."""
+def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
+    """Difference and interval from two of (value, low, high)."""
+    gap = one[0] - two[0]
+    down, up = (
+        math.hypot(one[0] - one[1], two[2] - two[0]),
+        math.hypot(one[2] - one[0], two[0] - two[1]),
+    )
+    return [gap, gap - down, gap + up]
+
+
+def test_the_intervals_of_both_audits_are_joined() -> None:
     a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
-    found = overall(compare_unpaired([a, b]))
+    found = compare_unpaired([a, b])
     reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
-    variance = []
-    for m in (a, b):
-        w = present(m.grid.given) / present(m.grid.given).sum()
-        J = np.abs(2 * m.grid.values[..., 0] - 1).mean(axis=0)
-        even = J.var(ddof=1) * (w**2).sum()
-        seen = (w**2 * (J - w @ J) ** 2).sum() / (1 - (w**2).sum())
-        variance.append((max(even, (even + seen) / 2), w.size - 1))
-    total = sum(v for v, _ in variance)
-    freedom = total**2 / sum(v * v / n for v, n in variance)
-    gap = reports[0].R.value - reports[1].R.value
-    reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total)
-    assert found[0] == pytest.approx([gap, gap - reach, gap + reach])
+    for row, name in zip(overall(found), OVERALL, strict=True):
+        both = [getattr(report, name) for report in reports]
+        ends = [(e.value, present(e.low), present(e.high)) for e in both]
+        assert row == pytest.approx(joined(*ends), abs=1e-9)
+    for x, group in enumerate(a.grid.groups):
+        for measure in ("r", "r_bias", "r_volatility"):
+            ends = [
+                (getattr(r, measure)[x], *getattr(present(r.intervals), measure)[x])
+                for r in reports
+            ]
+            if np.isnan(ends).any():  # contexts that agree
+                continue
+            (d,) = (d for d in found.by_group if (d.group, d.measure) == (group, measure))
+            row = np.array([present(v) for v in (d.corrected, d.low, d.high)])
+            assert row == pytest.approx(joined(*ends), abs=1e-9)
 
 
 def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> None:

@@ -40,7 +40,7 @@ def value(statistic: Any, sums: Sums, *args: Any, **kwargs: Any) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_alpha_matches_the_krippendorff_package(seed: int, level: Any) -> None:
     codes = made(seed, items=80, annotators=2 + seed % 4, categories=2 + seed % 4, missing=0.25)
     values = np.sort(np.random.default_rng(seed).uniform(0.5, 9, size=codes.max() + 1))
@@ -61,22 +61,18 @@ def test_fleiss_kappa_matches_statsmodels(seed: int) -> None:
     counts = np.stack([(codes == k).sum(axis=1) for k in range(4)], axis=1)
     theirs = inter_rater.fleiss_kappa(counts, method="fleiss")
     assert value(chance.fleiss_kappa, sums_of(codes)) == pytest.approx(theirs, abs=NEAR)
-    uniform = inter_rater.fleiss_kappa(counts, method="unif")  # chance 1/K: Brennan-Prediger
-    assert value(chance.brennan_prediger, sums_of(codes)) == pytest.approx(uniform, abs=NEAR)
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("weights", ["unweighted", "linear", "quadratic"])
-def test_cohen_kappa_matches_statsmodels(seed: int, weights: str) -> None:
+def test_cohen_kappa_matches_statsmodels(seed: int) -> None:
     codes = made(seed, items=70, annotators=3, categories=4, missing=0.2)
     sums = sums_of(codes)
     for a, b in combinations(range(3), 2):
         both = codes[(codes[:, a] >= 0) & (codes[:, b] >= 0)]
         table = np.zeros((4, 4))
         np.add.at(table, (both[:, a], both[:, b]), 1)
-        wt = {"unweighted": None, "linear": "linear", "quadratic": "quadratic"}[weights]
-        theirs = inter_rater.cohens_kappa(table, wt=wt, return_results=False)
-        ours = value(chance.cohen_kappa, sums, a, b, weights=weights)
+        theirs = inter_rater.cohens_kappa(table, return_results=False)
+        ours = value(chance.cohen_kappa, sums, a, b)
         assert ours == pytest.approx(float(theirs), abs=NEAR)
 
 
@@ -137,9 +133,9 @@ def test_replicates_at_once_match_replicates_one_by_one() -> None:
     codes = made(3, items=50, annotators=3, categories=3, missing=0.3)
     sums = sums_of(codes)
     draws = np.random.default_rng(0).multinomial(50, sums.counts / 50, size=7)
-    for one, row in zip(chance.krippendorff_alpha(sums, draws, "ordinal"), draws, strict=True):
+    for one, row in zip(chance.krippendorff_alpha(sums, draws, "interval"), draws, strict=True):
         again = sums_of(np.repeat(sums.patterns, row, axis=0), sums.values)
-        assert one == pytest.approx(value(chance.krippendorff_alpha, again, "ordinal"))
+        assert one == pytest.approx(value(chance.krippendorff_alpha, again, "interval"))
 
 
 def test_cronbach_alpha_by_hand() -> None:

@@ -85,6 +85,8 @@ def test_two_models_of_equal_deviation_differ_in_system_bias() -> None:
     table = findings.tables[0].frame.set_index("group")
     assert table["system bias: two"].tolist() == pytest.approx([0.1, 0.0])
     assert table["deviation: two"].tolist() == pytest.approx([0.2, 0.2])
+    assert table["two"].isna().tolist() == [False, True]  # M2 leans to nothing on average
+    assert findings.tables[1].frame["groups"].tolist() == [1, 0]
     assert findings.figures[0].svg().startswith("<svg")
 
 

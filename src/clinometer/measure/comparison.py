@@ -120,10 +120,10 @@ def compare(
     by_group: list[Difference] = []
     for (i, j), pair in zip(itertools.combinations(range(len(grids)), 2), labels, strict=True):
         a, b = found[i], found[j]
-        first, second = _along(a, b)
-        gap, each, slack = snap(a.value - b.value), first - second, np.abs(a.half - b.half)
+        gap, slack = snap(a.value - b.value), np.abs(a.half - b.half)
+        lines = [first - second for first, second in _along(a, b)]
         whole, groups = (
-            _paired(gap[:, c], each[..., c], slack[:, c], a.weights[:, c], at, draws)
+            _paired(gap[:, c], [d[..., c] for d in lines], slack[:, c], a.weights[:, c], at, draws)
             for c, at in ((slice(-1, None), joint_level(level, len(labels))), (slice(-1), level))
         )
         rows += _rows(pair, OVERALL, (None,), *whole)
@@ -169,44 +169,52 @@ Tested = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """Differences and their low, high and p, each [3,T]."""
 
 
-def _along(a: Bracket, b: Bracket) -> tuple[FloatArray, FloatArray]:
-    """[3,U,X+1], what each unit contributes to the risks of two models.
+def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
+    """Twice what each unit contributes to the risks of two models, [3,U,X+1] each.
 
-    r^b runs along each model's own direction where the lean of a group is clear in both, else along
-    that of their mean: one of them may only seem to lean the other way, and the distance between
-    two sizes is at most that along any direction that both share.
+    First r^b runs along each model's own direction, which is right where the leans are well known.
+    Then along that of their mean, which is right where one model only seems to lean the other way:
+    the distance between two sizes is at most that along any direction that both share.
     """
-    J, mean = a.evidence.criterion, a.evidence.mean + b.evidence.mean
-    clear = ((a.low[1, :-1] > 0) & (b.low[1, :-1] > 0))[:, None]
-    found = []
+    J = a.evidence.criterion
+    shared = J.gradient(a.evidence.mean + b.evidence.mean)
+    along = []
     for one in (a, b):
         e = one.evidence
-        d = np.where(clear, J.gradient(e.mean), J.gradient(mean))
-        line, _ = e.with_whole(np.einsum("uxk,xk->ux", e.s, d))
-        found.append(np.stack([one.each[0], line, one.each[0] - line]))
-    return found[0], found[1]
+        line, _ = e.with_whole(np.einsum("uxk,xk->ux", e.s, shared))
+        along.append(np.stack([one.each[0], line, one.each[0] - line]))
+    return [(a.each, b.each), (along[0], along[1])]
 
 
 def _paired(
     gap: FloatArray,
-    each: FloatArray,
+    lines: Sequence[FloatArray],
     slack: FloatArray,
     weights: FloatArray,
     level: float,
     draws: float | None,
 ) -> Tested:
-    """Differences [3,T] of two models in the same units, from what each contributes [3,U,T]."""
+    """Differences [3,T] of two models in the same units, from what each contributes [3,U,T] along
+    several lines: the farthest ends and the largest p."""
     T = gap.shape[1]
-    missing = np.where(weights.any(axis=0), 0.0, np.nan)
-    flat = (gap + missing).ravel(), np.moveaxis(each, 0, 1).reshape(each.shape[1], -1)
+    gap = gap + np.where(weights.any(axis=0), 0.0, np.nan)
     weights = np.tile(weights, 3)
-    if draws is None:
-        low, high, p = flipped(*flat, weights, level=level, slack=slack.ravel())
-    elif np.isinf(draws):
-        low, high, p = np.full((3, 3 * T), np.nan)
-    else:
-        low, high, p = _drawn(*flat, weights, level, slack.ravel(), draws)
-    return gap + missing, low.reshape(3, T), high.reshape(3, T), p.reshape(3, T)
+    found = []
+    for each in lines:
+        flat = gap.ravel(), np.moveaxis(each, 0, 1).reshape(each.shape[1], -1)
+        if draws is None:
+            found.append(flipped(*flat, weights, level=level, slack=slack.ravel()))
+        elif np.isinf(draws):
+            found.append((np.full(3 * T, np.nan),) * 3)
+        else:
+            found.append(_drawn(*flat, weights, level, slack.ravel(), draws))
+    low, high, p = (np.stack(part) for part in zip(*found, strict=True))
+    return (
+        gap,
+        low.min(axis=0).reshape(3, T),
+        high.max(axis=0).reshape(3, T),
+        p.max(axis=0).reshape(3, T),
+    )
 
 
 def _drawn(
@@ -524,24 +532,23 @@ def compare_unpaired(
     """Differences between models over the same groups, each in its own contexts.
 
     All grids have the same groups, group weights and categories. Intervals and p-values are those
-    of Student's t (Welch), less what units that both models have share. There is neither interval
+    of both audits, joined, less what units that both models have share. There is neither interval
     nor p-value where a model has a single unit.
     """
     names, groups = tuple(model.name for model in models), models[0].grid.groups
-    found = []
+    labels = list(itertools.combinations(names, 2))
+    found, joint = [], []
     for model in models:
         evidence = Evidence.of(model.grid, clusters=list(model.units), samples=model.samples)
         found.append(bracket(evidence, level=level, seed=seed))
-    labels = list(itertools.combinations(names, 2))
+        joint.append(bracket(evidence, level=joint_level(level, len(labels)), seed=seed))
     overall: list[Difference] = []
     by_group: list[Difference] = []
     for (i, j), pair in zip(itertools.combinations(range(len(models)), 2), labels, strict=True):
-        errors = _unpaired(
-            *((found[k], list(dict.fromkeys(map(str, models[k].units)))) for k in (i, j))
-        )
-        by_group += with_holm(_rows(pair, BY_GROUP, groups, *_by_t(errors, slice(0, -1), level)))
-        joint = joint_level(level, len(labels))
-        overall += _rows(pair, OVERALL, (None,), *_by_t(errors, slice(-1, None), joint))
+        units = [list(dict.fromkeys(map(str, models[k].units))) for k in (i, j)]
+        each, whole = (_unpaired(one[i], one[j], *units) for one in (found, joint))
+        by_group += with_holm(_rows(pair, BY_GROUP, groups, *(part[:, :-1] for part in each)))
+        overall += _rows(pair, OVERALL, (None,), *(part[:, -1:] for part in whole))
     corrected = for_all_pairs(overall, len(labels))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     sizes = tuple(
@@ -565,37 +572,35 @@ def compare_unpaired(
     )
 
 
-def _by_t(errors: Tested, columns: slice, level: float) -> Tested:
-    """Differences tested by Student's t, from their error, degrees of freedom and slack."""
-    gap, error, freedom, slack = (part[:, columns] for part in errors)
-    reach = stdtrit(freedom, (1 + level) / 2) * error + slack
-    nearer = np.maximum(np.abs(gap) - slack, 0.0)
-    t = np.divide(nearer, error, out=np.where(nearer > 0, np.inf, 0.0), where=error > ROUNDING)
-    # No spread and yet a difference: contexts that agree say little.
-    known = np.where(np.isfinite(error) & np.isfinite(t), 0.0, np.nan)
-    return gap, gap - reach + known, gap + reach + known, 2 * stdtr(freedom, -t) + known
-
-
-def _unpaired(first: tuple[Bracket, list[str]], second: tuple[Bracket, list[str]]) -> Tested:
-    """Difference, error, degrees of freedom and slack [3,X+1] of two models in their own units."""
-    (a, of_a), (b, of_b) = first, second
-    parts = []
-    for one, each in zip((a, b), _along(a, b), strict=True):
-        U = (one.weights > 0).sum(axis=0)
-        ends = [interval_of_means(v, one.weights, level=one.level)[3] for v in each]
-        t = stdtrit(np.maximum(U - 1, 1), (1 + one.level) / 2)
-        variance = np.where(U > 1, (np.stack(ends) / t) ** 2, np.nan)
-        away = one.weights * (each - (one.weights * each).sum(axis=1, keepdims=True))
-        parts.append((variance, np.maximum(U - 1.0, 1.0), away))
-    (va, na, ua), (vb, nb, ub) = parts
+def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Tested:
+    """Differences of two models in their own units: the arms of both intervals joined by their
+    squares (MOVER, Zou and Donner 2008), and p through the end that is nearer to 0."""
+    variance, freedom, away = [], [], []
+    for one in (a, b):
+        n = (one.weights > 0).sum(axis=0) - 1.0
+        off = one.weights * (one.each - (one.weights * one.each).sum(axis=1, keepdims=True))
+        variance.append(np.where(n > 0, (off**2).sum(axis=1), np.nan))
+        freedom.append(np.maximum(n, 1.0))
+        away.append(off)
     _, in_a, in_b = np.intersect1d(of_a, of_b, return_indices=True)
-    shared = (ua[:, in_a] * ub[:, in_b]).sum(axis=1)
-    size = np.sqrt((ua**2).sum(axis=1) * (ub**2).sum(axis=1))
+    shared = (away[0][:, in_a] * away[1][:, in_b]).sum(axis=1)
+    size = np.sqrt(variance[0] * variance[1])
     rho = np.clip(np.divide(shared, size, out=np.zeros_like(size), where=size > 0), -1.0, 1.0)
-    error = np.sqrt(np.maximum(va + vb - 2 * rho * np.sqrt(va * vb), 0.0))
-    pooled = va**2 / na + vb**2 / nb
-    freedom = np.divide((va + vb) ** 2, pooled, out=np.ones_like(pooled), where=pooled > 0)
-    return snap(a.value - b.value), error, freedom, np.abs(a.half - b.half)
+
+    def arm(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
+        return np.sqrt(np.maximum(of_a**2 + of_b**2 - 2 * rho * of_a * of_b, 0.0))
+
+    gap = snap(a.value - b.value) + np.where(np.isnan(size), np.nan, 0.0)
+    below = arm(a.value - a.low, b.high - b.value)
+    above = arm(a.high - a.value, b.value - b.low)
+    pooled = variance[0] ** 2 / freedom[0] + variance[1] ** 2 / freedom[1]
+    both = (variance[0] + variance[1]) ** 2
+    df = np.divide(both, pooled, out=np.ones_like(pooled), where=pooled > 0)
+    reach = np.where(gap > 0, below, above)
+    t = stdtrit(df, (1 + a.level) / 2) * np.abs(gap)
+    far = np.divide(t, reach, out=np.where(t > 0, np.nan, 0.0), where=reach > ROUNDING)
+    known = np.where(np.isnan(far), np.nan, 0.0)  # no spread, and yet a difference: says little
+    return snap(a.value - b.value), gap - below + known, gap + above + known, 2 * stdtr(df, -far)
 
 
 # --- Replicates of several models: the basis of trends and rankings ------------------------------

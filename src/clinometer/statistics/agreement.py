@@ -1,5 +1,4 @@
-"""Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger, and
-Cronbach's alpha.
+"""Agreement beyond chance: Fleiss, Cohen, Krippendorff and Gwet, and Cronbach's alpha.
 
 Each statistic is a function of sums over items. `Sums` holds what one item adds, for each pattern
 of judgements once; a bootstrap over items is then one product of counts [B, patterns] and these.
@@ -21,8 +20,7 @@ from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
-Weights = Literal["unweighted", "linear", "quadratic"]
+Level = Literal["nominal", "interval"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +85,12 @@ def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     return _beyond(observed_agreement(sums, counts), by_chance)
 
 
-def brennan_prediger(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
-    """Chance agreement is always 1/K; for two categories this is PABAK."""
-    observed = observed_agreement(sums, counts)
-    return _beyond(observed, np.full_like(observed, 1 / len(sums.values)))
-
-
 def krippendorff_alpha(
     sums: Sums, counts: NDArray[np.int64], level: Level = "nominal"
 ) -> FloatArray:
     """1 - D_o / D_e, observed over expected disagreement; items judged once do not count.
 
-    `level` says how far two categories are apart: the same or not, by rank, by their difference, or
-    by their difference over their sum.
+    `level` says how far two categories are apart: the same or not, or by their difference.
     """
     n, votes = sums.judged, sums.votes
     twice = n >= 2
@@ -109,19 +100,15 @@ def krippendorff_alpha(
     table = flat.reshape(*flat.shape[:-1], *share.shape[1:])  # coincidences [..., K, K]
     margin = table.sum(axis=-1)
     total = margin.sum(axis=-1)
-    apart = _distances(margin, sums.values, level)
+    gaps = sums.values[:, None] - sums.values[None, :]
+    apart = 1.0 - np.eye(len(gaps)) if level == "nominal" else gaps**2
     seen = (table * apart).sum(axis=(-2, -1))
     by_chance = (margin[..., :, None] * margin[..., None, :] * apart).sum(axis=(-2, -1))
     return 1 - _ratio(seen * (total - 1), by_chance)
 
 
-def cohen_kappa(
-    sums: Sums, counts: NDArray[np.int64], a: int, b: int, weights: Weights = "unweighted"
-) -> FloatArray:
-    """Cohen's kappa of annotators a and b over the items that both have judged.
-
-    Weighted: near misses count less than far ones, by the order of the categories.
-    """
+def cohen_kappa(sums: Sums, counts: NDArray[np.int64], a: int, b: int) -> FloatArray:
+    """Cohen's kappa of annotators a and b over the items that both have judged."""
     K = len(sums.values)
     x, y = sums.patterns[:, a], sums.patterns[:, b]
     cells = np.zeros((len(x), K * K))
@@ -130,27 +117,11 @@ def cohen_kappa(
     flat = counts @ cells
     table = flat.reshape(*flat.shape[:-1], K, K)
     total = table.sum(axis=(-2, -1))
-    places = np.arange(K)
-    apart = np.abs(places[:, None] - places[None, :]).astype(float)
-    apart = {"unweighted": apart > 0, "linear": apart, "quadratic": apart**2}[weights].astype(float)
+    apart = 1.0 - np.eye(K)
     margins = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
     return 1 - _ratio(
         (table * apart).sum(axis=(-2, -1)) * total, (margins * apart).sum(axis=(-2, -1))
     )
-
-
-def _distances(margin: FloatArray, values: FloatArray, level: Level) -> FloatArray:
-    """Squared distances of categories, [K, K] or [..., K, K] where they depend on the margins."""
-    if level == "nominal":
-        return 1 - np.eye(len(values))
-    gaps = values[:, None] - values[None, :]
-    if level == "interval":
-        return np.asarray(gaps**2)
-    if level == "ratio":
-        sums = values[:, None] + values[None, :]
-        return np.asarray(np.divide(gaps, sums, out=np.zeros_like(gaps), where=sums != 0) ** 2)
-    below = np.cumsum(margin, axis=-1) - margin / 2  # mid-ranks
-    return np.asarray((below[..., :, None] - below[..., None, :]) ** 2)
 
 
 def _beyond(observed: FloatArray, by_chance: FloatArray) -> FloatArray:

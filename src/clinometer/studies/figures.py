@@ -345,9 +345,13 @@ def _moments(name: str, run: Run) -> list[dict[str, Any]]:
     return rows
 
 
+#: A mean within rounding of the reference leans to nothing.
+_PARITY = 1e-9
+
+
 def _leaning(report: RiskReport) -> pd.Series:
     names = [
-        None if np.isnan(s).any() else report.categories[int(s.argmax())]
+        report.categories[int(s.argmax())] if s.max() > _PARITY else None  # also of NaN
         for s in report.mean_stereotype
     ]
     return pd.Series(names, index=list(report.groups), dtype=object)
