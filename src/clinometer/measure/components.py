@@ -223,6 +223,10 @@ def split_replies(
         if not fixed:
             p = d.p_of_no_lean(parts)
             lean, swing = estimate(parts.lean, of_lean), estimate(parts.swing, of_swing)
+            if p <= 1 - level and parts.lean > 0:  # its root is further from 0, and less skewed
+                root = estimate(math.sqrt(parts.lean), np.sqrt(np.maximum(of_lean, 0.0)))
+                ends = (root.low or 0.0) ** 2, (root.high or 0.0) ** 2
+                lean = replace(lean, low=ends[0], high=max(ends[1], parts.lean))
             groups = d.group_leans(names, level)
         dice = None if once else estimate(parts.dice, of_dice)
     asked = cells.n[cells.n > 0]

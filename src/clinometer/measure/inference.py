@@ -243,11 +243,11 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     under = interval_of_means(low, weights, level=level, draws=draws)
     over = interval_of_means(high, weights, level=level, draws=draws) if e.sampled else under
     most = np.maximum(over[2], _odds(over[0], over[3], J.top))
-    R = _middle(under[0], over[0])
     size = J(mean)
     plug = np.append(size, e.groups @ size)
     crossed = np.minimum(_crossed(e, seed), plug)
     slack = plug - crossed
+    R = _middle(np.maximum(under[0], crossed), over[0])  # at least the bias risk
     bias = np.minimum(_middle(crossed, plug), R)
     swing_low = [interval_of_means(low - v, weights, level=level, draws=draws)[1] for v in lines]
     mirrored = e.with_whole(e.mirrored)[0] + lines[0] - 2 * ends[0][0]
