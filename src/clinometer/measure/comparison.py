@@ -577,9 +577,9 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Teste
     squares (MOVER, Zou and Donner 2008), and p through the end that is nearer to 0."""
     variance, freedom, away = [], [], []
     for one in (a, b):
-        n = (one.weights > 0).sum(axis=0) - 1.0
+        n = 1 / np.maximum((one.weights**2).sum(axis=0), ROUNDING) - 1.0
         off = one.weights * (one.each - (one.weights * one.each).sum(axis=1, keepdims=True))
-        variance.append(np.where(n > 0, (off**2).sum(axis=1), np.nan))
+        variance.append(np.where(n > ROUNDING, (off**2).sum(axis=1), np.nan))
         freedom.append(np.maximum(n, 1.0))
         away.append(off)
     _, in_a, in_b = np.intersect1d(of_a, of_b, return_indices=True)
@@ -593,9 +593,7 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Teste
     gap = snap(a.value - b.value) + np.where(np.isnan(size), np.nan, 0.0)
     below = arm(a.value - a.low, b.high - b.value)
     above = arm(a.high - a.value, b.value - b.low)
-    pooled = variance[0] ** 2 / freedom[0] + variance[1] ** 2 / freedom[1]
-    both = (variance[0] + variance[1]) ** 2
-    df = np.divide(both, pooled, out=np.ones_like(pooled), where=pooled > 0)
+    df = np.minimum(*freedom)  # of the smaller sample: far tails are those of its errors
     reach = np.where(gap > 0, below, above)
     t = stdtrit(df, (1 + a.level) / 2) * np.abs(gap)
     far = np.divide(t, reach, out=np.where(t > 0, np.nan, 0.0), where=reach > ROUNDING)

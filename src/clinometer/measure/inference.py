@@ -256,7 +256,9 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
         for v in (high, mirrored)
     ]
     value = np.stack([R, bias, R - bias])
-    lows = np.stack([under[1], ends[0][1] - slack, np.min(swing_low, axis=0)])
+    # Of replies the lower mean may be skewed by a few cells: no arm shorter than Student's.
+    least = np.minimum(under[1], under[0] - under[3]) if e.sampled else under[1]
+    lows = np.stack([least, ends[0][1] - slack, np.min(swing_low, axis=0)])
     highs = np.stack([most, np.max([end[2] for end in ends], axis=0), np.max(swing_high, axis=0)])
     highs = np.minimum(highs, np.maximum(most, R))  # neither part is above the whole
     each = np.stack([(low + high) / 2, lines[0], (low + high) / 2 - lines[0]])
