@@ -390,9 +390,9 @@ def report_of(
     found = bracket(evidence, level=level)
     if arms is not None:
         found = _widened(found, arms, grid.criterion.top)
-    # No part exceeds R: what is known of the ends of one holds for the other.
-    low = np.concatenate([np.fmax.reduce(found.low)[None], found.low[1:]])
-    found = replace(found, low=low, high=np.fmin(found.high, found.high[0]))
+    # No part exceeds R. Its own lower end would be too high as the highest of three.
+    low, high = np.fmin(found.low, found.low[0]), np.fmin(found.high, found.high[0])
+    found = replace(found, low=low, high=high)
     plain = decompose_grid(grid)
     missing = np.where(evidence.weights.sum(axis=0) > 0, 0.0, np.nan)
     values = found.value[:, :-1] + missing
