@@ -62,6 +62,7 @@ ABOUT_THE_PROJECT = {
     "test_docs.py",
     "test_docs_notebooks.py",
     "test_commands_page.py",
+    "test_docs_commands.py",
     "test_docs_papers.py",
     "test_supply.py",
     "test_wheels.py",
