@@ -144,9 +144,11 @@ def test_packs_match_plain_rows(family: str) -> None:
     assert np.array_equal(again.log_probs, found.log_probs)
     order = np.random.default_rng(0).permutation(len(PROMPTS))
     mixed = [PROMPTS[i] for i in order]
-    for settings in ({"batch_tokens": 1}, {"batch_tokens": 64, "pack_nodes": 9}):
-        other = causal(model, tokenizer, **settings).score(mixed, WORDS)
-        np.testing.assert_allclose(other.log_probs, expected.log_probs[order], atol=1e-5)
+    for tokens, nodes in ((1, None), (64, 9)):
+        other = causal(model, tokenizer, batch_tokens=tokens)
+        other.pack_nodes = nodes or other.pack_nodes
+        scores = other.score(mixed, WORDS)
+        np.testing.assert_allclose(scores.log_probs, expected.log_probs[order], atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -204,5 +204,5 @@ def test_what_is_computed_from_the_base_model_needs_float32(
     trained: Callable[[str], tuple[Path, Any]],
 ) -> None:
     folder, _ = trained("pissa")
-    with pytest.raises(ModelError, match="exact with --dtype float32 alone"):
+    with pytest.raises(ModelError, match="exact with --load dtype=float32 alone"):
         open_model(str(folder), load=LoadOptions(device="cpu", dtype="bfloat16"))

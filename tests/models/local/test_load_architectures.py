@@ -149,7 +149,7 @@ def test_architectures_without_half_precision_run_in_full(
 ) -> None:
     folder = str(small_model(family))
     for dtype in ("bfloat16", "float16"):
-        with pytest.raises(SettingsError, match="--dtype float32"):
+        with pytest.raises(SettingsError, match="--load dtype=float32"):
             open_model(folder, load=LoadOptions(device="cpu", dtype=dtype))
     monkeypatch.setattr(
         clinometer.models.local.load, "choose_dtype", lambda *_: "bfloat16"
