@@ -29,6 +29,18 @@ from clinometer.storage.untrusted import read_json
 # --- The content of a reliability page: the lowest statements, and what changes them --------------
 
 
+#: What a page shows of a statement where the run has it: one scored by an earlier version may not.
+_OPTIONAL = (
+    "category",
+    "cobias_low",
+    "cobias_high",
+    "stability",
+    "cv",
+    "scored",
+    "rank",
+    "rank_length_adjusted",
+    "flag",
+)
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
 
@@ -101,7 +113,7 @@ class ReliabilityStory:
 def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
     """The page of one run, or of several that score the same benchmarks with other models."""
     frames = [run.statements.assign(run=i) for i, run in enumerate(runs)]
-    frame = pd.concat(frames, ignore_index=True)
+    frame = _filled(pd.concat(frames, ignore_index=True))
     scored = frame[frame["cobias"].notna()].sort_values("cobias", kind="stable")
     names = ", ".join(dict.fromkeys(m.id for run in runs for m in run.record.models))
     lowest = [_statement(runs[int(row["run"])], row) for _, row in scored.head(_LISTED).iterrows()]
@@ -120,9 +132,14 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
         listed=tuple(lowest),
         notes=tuple(dict.fromkeys(f.text for run in runs for f in run.findings)),
         statements=_statements_table(frame),
-        benchmarks=tuple(_benchmarks(side_by_side(runs))),
+        benchmarks=tuple(_benchmarks(_filled(side_by_side(runs)))),
         settings=tuple(settings_table(run.record.to_dict()) for run in runs),
     )
+
+
+def _filled(frame: pd.DataFrame) -> pd.DataFrame:
+    """Statements with every column of the page, empty where the run has none."""
+    return frame.reindex(columns=[*frame, *(name for name in _OPTIONAL if name not in frame)])
 
 
 def _headline(runs: Sequence[ReliabilityRun]) -> str:
@@ -168,10 +185,9 @@ def _random_words(run: ReliabilityRun) -> Estimate | None:
 
 def _badge(runs: Sequence[ReliabilityRun], frame: pd.DataFrame, scored: pd.DataFrame) -> str:
     """What the scores rest on, and the next step."""
-    rests_on = (
-        f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored, "
-        f"{int(frame['scored'].sum()):,} versions"
-    )
+    rests_on = f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored"
+    if frame["scored"].notna().any():
+        rests_on += f", {int(frame['scored'].sum()):,} versions"
     if all(run.record.validation is not None for run in runs):
         return f"{rests_on} · next: edit the lowest statements and score them again"
     return f"{rests_on} · next: ask people (reliability annotate)"
@@ -192,7 +208,7 @@ def _statement(run: ReliabilityRun, row: pd.Series) -> StatementScore:
         str(row["text"]),
         own,
         score_with_interval(row.to_dict()) or Estimate(float(row["cobias"])),
-        str(row["flag"] or ""),
+        _written(row["flag"]),
         tuple(sorted(found, key=lambda v: -abs(v.change))),
     )
 
@@ -231,7 +247,7 @@ def _statements_table(frame: pd.DataFrame) -> Table:
                 "" if pd.isna(rank) else f"{rank:.0f}" for rank in rows["rank_length_adjusted"]
             ],
             "versions_scored": rows["scored"],
-            "to_fix": [_fix(flag or "") for flag in rows["flag"]],
+            "to_fix": [_fix(_written(flag)) for flag in rows["flag"]],
         }
     )
     for column in ("category", "to_fix"):
@@ -244,7 +260,7 @@ def _statements_table(frame: pd.DataFrame) -> Table:
 def reliability_tables(runs: Sequence[ReliabilityRun]) -> list[Table]:
     """Table 2 of the paper for these runs in full, its categories, and every statement by its
     COBIAS."""
-    statements = side_by_side(runs)
+    statements = _filled(side_by_side(runs))
     benchmarks, categories = benchmark_tables(statements)
     rows = statements.sort_values("cobias", na_position="last", kind="stable", ignore_index=True)
     return [

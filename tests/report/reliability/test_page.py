@@ -83,6 +83,14 @@ def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_a_run_scored_without_what_was_added_later_has_a_page(run: ReliabilityRun) -> None:
+    statements = run.tables["statements"].select(["id", "source", "text", "tau", "cobias"])
+    earlier = ReliabilityRun(run.record, {**run.tables, "statements": statements}, run.path)
+    page = render_reliability([earlier])
+    assert "Women talk a lot at work." in page
+    assert ">nan<" not in page.lower()
+
+
 def test_report_writes_it(
     run: ReliabilityRun, tmp_path: Path, clinometer: Callable[..., Any]
 ) -> None:
