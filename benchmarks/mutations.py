@@ -53,7 +53,7 @@ HOW = (
 FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py"
 PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
-UNTRUSTED, CLIENT = "storage/untrusted.py", "models/server/client.py"
+UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
 SCORER = "models/server/scorer.py"
 LIMITS, PAGE = "tests/security/test_limits.py", "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
@@ -112,9 +112,9 @@ MUTATIONS = (
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
-    Mutation("keys", "models/server/client.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
-    Mutation("keys", "models/server/client.py", "for one in PROVIDERS.values() if one.owns(host))", "for one in PROVIDERS.values())", NAMES, "key_goes"),
-    Mutation("keys", "models/server/client.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
+    Mutation("keys", "models/client.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
+    Mutation("keys", "models/client.py", "for one in PROVIDERS.values() if one.owns(host))", "for one in PROVIDERS.values())", NAMES, "key_goes"),
+    Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
     Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),

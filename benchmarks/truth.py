@@ -27,7 +27,7 @@ from clinometer.reliability import (
     read_variants,
 )
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
-from clinometer.reliability.people import ScoreTable, read_ratings, validate
+from clinometer.reliability.people import StatementScores, read_ratings, validate
 from clinometer.reliability.people.validation import random_control
 from clinometer.reliability.variants import VariantSettings
 
@@ -71,7 +71,7 @@ def main() -> None:
         runs[name] = found.run
     controls = {name: random_control(run) for name, run in runs.items()}
     ratings = read_ratings(given.data / "validation_ratings.csv")
-    result = validate(ratings, ScoreTable.of_runs(runs, controls), high="enough")
+    result = validate(ratings, StatementScores.of_runs(runs, controls), high="enough")
     print(f"{result.statements} statements, {', '.join(models)}")
     print("| | rho | given length | ours ahead by |\n|---|---|---|---|")
     for row in result.rows:

@@ -20,7 +20,7 @@ SOURCE = ROOT / "src" / "clinometer"
 
 #: What is caught inside the package, or shows a mistake of ours, by the file that raises it.
 INSIDE = {
-    "AssertionError": {"gate/decision.py", "models/server/client.py"},
+    "AssertionError": {"gate/decision.py", "models/client.py"},
     "AttributeError": {"__init__.py"},
     "BrokenPipeError": {"cli/printing.py"},
     "EOFError": {"contexts/mining/corpora.py", "storage/untrusted.py"},
@@ -35,7 +35,7 @@ INSIDE = {
     "RuntimeError": {
         "contexts/mining/run.py",
         "models/background.py",
-        "models/server/client.py",
+        "models/client.py",
     },
     "SystemExit": {"cli/app.py"},
     "TypeError": {"cli/options.py", "statistics/arrays.py"},

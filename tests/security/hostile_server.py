@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.models.server.standin import Handler, Standin
 
-from clinometer.models.server.client import MOST_REPLY
+from clinometer.models.client import MOST_REPLY
 
 #: What is done with one request, instead of an honest answer.
 Attack = Callable[[BaseHTTPRequestHandler], None]

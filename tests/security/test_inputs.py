@@ -22,9 +22,9 @@ from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.client import Address, Client, WrongReply, _Failed, tokens_of
 from clinometer.models.options import ServerOptions
 from clinometer.models.server import routes
-from clinometer.models.server.client import Address, Client, WrongReply, _Failed, tokens_of
 from clinometer.models.tokens import check_tokenizer_words, in_template
 from clinometer.runs import Run, read_table
 from clinometer.runs.folder.folder import RunFolder

@@ -16,8 +16,8 @@ from tests.security.hostile_server import Attack, HostileServer, body, bomb, dri
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
-from clinometer.models.server import client as client_module
-from clinometer.models.server.client import BudgetReached, retry_after
+from clinometer.models import client as client_module
+from clinometer.models.client import BudgetReached, retry_after
 from clinometer.topics import Prompt
 
 PROMPT = [Prompt("A NURSE SAID", "", space=True)]

@@ -119,7 +119,7 @@ def validate_command(
     words), and the paper's regression. Read the first sentence; the rest is for researchers. One
     column of consensus labels will do. Empty cells, "skip" and "na" are not judgements.
     """
-    from clinometer.reliability.people import Rule, ScoreTable, read_ratings, validate
+    from clinometer.reliability.people import Rule, StatementScores, read_ratings, validate
     from clinometer.reliability.people.agreement import parse_share
 
     judged = read_ratings(ratings, columns=annotators)
@@ -143,7 +143,7 @@ def validate_command(
         raise SettingsError("SCORES: expected one table, or folders of runs (for --out too)")
     else:
         by_id, texts = _read_scores(scores[0], column, dataset)
-        table = ScoreTable.of_table(by_id, {**texts, **judged.texts}, name=column)
+        table = StatementScores.of_table(by_id, {**texts, **judged.texts}, name=column)
         compared = validate(judged, table, high=high, **statistics)
         if json_output:
             print_json({"summary": compared.to_dict()})
@@ -302,7 +302,7 @@ def _truth(
     from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.people.validation import (
         BASELINE,
-        ScoreTable,
+        StatementScores,
         random_control,
         validate,
     )
@@ -314,7 +314,7 @@ def _truth(
         with progress("random words", unit="texts", start="loading models") as watch:
             for name, run in runs.items():
                 controls[name] = random_control(run, seed=options["seed"], progress=watch)
-    result = validate(ratings, ScoreTable.of_runs(runs, controls), **options)
+    result = validate(ratings, StatementScores.of_runs(runs, controls), **options)
     if json_output:
         print_json({"summary": result.to_dict()})
     else:

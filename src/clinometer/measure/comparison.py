@@ -588,7 +588,8 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Teste
     rho = np.clip(np.divide(shared, size, out=np.zeros_like(size), where=size > 0), -1.0, 1.0)
 
     def arm(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(of_a**2 + of_b**2 - 2 * rho * of_a * of_b, 0.0))
+        squared: FloatArray = of_a**2 + of_b**2 - 2 * rho * of_a * of_b
+        return np.sqrt(np.maximum(squared, 0.0))
 
     gap = snap(a.value - b.value) + np.where(np.isnan(size), np.nan, 0.0)
     below = arm(a.value - a.low, b.high - b.value)

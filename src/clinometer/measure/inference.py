@@ -100,7 +100,8 @@ def interval_of_means(
 
     def averaged(x: FloatArray) -> FloatArray:
         """Over all units alike, or over draws by weight."""
-        return np.einsum("ut,ut->t", weights, x) if draws is not None else x.sum(axis=0) / n
+        by_weight: FloatArray = np.einsum("ut,ut->t", weights, x)
+        return by_weight if draws is not None else x.sum(axis=0) / n
 
     away = values - averaged(values * there)
     if not there.all():

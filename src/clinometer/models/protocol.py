@@ -17,7 +17,7 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
-    from clinometer.models.server.client import Client
+    from clinometer.models.client import Client
     from clinometer.storage.reply_log import ReplyLog
 
 

@@ -38,7 +38,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
-    from clinometer.models.server.client import Client
+    from clinometer.models.client import Client
 
 #: A note of models that are asked inside their chat template.
 IN_TEMPLATE = "scored inside its chat template"

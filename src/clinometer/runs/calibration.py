@@ -90,7 +90,7 @@ def errors_by_group(
     total = sum(by_group.values(), Counter[bool]())
     made = []
     for group, counts in by_group.items():
-        table = [[c[True], c[False]] for c in (counts, total - counts)]
+        table = np.array([[c[True], c[False]] for c in (counts, total - counts)])
         p = min(1.0, float(fisher_exact(table).pvalue) * len(by_group))
         made.append(GroupErrors(group, counts.total(), share(counts[True], counts.total()), p))
     return sorted(made, key=lambda one: -one.errors.value)

@@ -6,6 +6,7 @@ import math
 
 from scipy.special import ndtri
 
+from clinometer.errors import SettingsError
 from clinometer.statistics.estimate import Estimate
 
 
@@ -55,5 +56,5 @@ def ratio(a: Estimate, b: Estimate) -> Estimate | None:
 
 def _ends(share: Estimate) -> tuple[float, float]:
     if share.low is None or share.high is None:
-        raise ValueError(f"expected a share with an interval, found {share!r}")
+        raise SettingsError(f"expected a share with an interval, found {share!r}")
     return share.low, share.high

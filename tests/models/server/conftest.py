@@ -94,7 +94,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same backoff, in milliseconds; but a server on a busy machine is slow, and not gone."""
     for name in ("timeout", "patience"):
         monkeypatch.setitem(present(ServerOptions.__init__.__kwdefaults__), name, PATIENCE_S)
-    from clinometer.models.server import client
+    from clinometer.models import client
 
     monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)
     monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
@@ -104,7 +104,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_connection_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests forget their scorers; when a forgotten connection is found, and by which test, is up to
     the garbage collector."""
-    from clinometer.models.server.client import Client
+    from clinometer.models.client import Client
 
     made: list[Client] = []
     begin = Client.__init__

@@ -22,7 +22,7 @@ from tests.present import present
 from tests.processes import PATIENCE_S
 
 from clinometer.errors import SettingsError
-from clinometer.models.server.client import BudgetReached
+from clinometer.models.client import BudgetReached
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic, parse_topic
 

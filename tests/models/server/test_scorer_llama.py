@@ -27,7 +27,7 @@ from clinometer.models import (
     WordOptions,
     open_model,
 )
-from clinometer.models.server.client import BudgetReached
+from clinometer.models.client import BudgetReached
 from clinometer.models.server.scorer import ServerScorer
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
@@ -275,7 +275,7 @@ def test_invalid_addresses_are_refused(name: str) -> None:
 
 
 def test_the_openai_key_is_sent_only_to_openai(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clinometer.models.server.client import Address
+    from clinometer.models.client import Address
 
     monkeypatch.delenv("CLINOMETER_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")

@@ -18,7 +18,7 @@ import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement, VariantSet
 from clinometer.reliability.folder import ReliabilityRecord
-from clinometer.reliability.people import Ratings, ScoreTable, read_ratings, validate
+from clinometer.reliability.people import Ratings, StatementScores, read_ratings, validate
 from clinometer.reliability.people.ratings import sentence_key
 from clinometer.reliability.people.validation import (
     ADDED,
@@ -105,7 +105,7 @@ def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(
     scores = pd.read_csv(folder / "paper" / "temperatures.csv", dtype={"id": str})
     mean = scores.groupby("id")["cobias"].mean()
     texts = dict(zip(pairs["id"], judged, strict=True))
-    table = ScoreTable.of_table(mean.to_dict(), texts, name="the paper's")
+    table = StatementScores.of_table(mean.to_dict(), texts, name="the paper's")
     found = validate(labels, table, high="missing")
     assert (found.statements, found.outcome) == (184, {"n": 154, "y": 30})
     for number in (found.rows[0].rho, found.rows[0].given_length):
@@ -122,7 +122,7 @@ def test_the_overlap_says_what_a_high_rating_means(shared_data: Path) -> None:
     labels = read_ratings(folder / "paper" / "validation_190.csv", columns=["is_context_required"])
     sentences = {s.id: s.text for s in cm.load_statements(folder / "statements.csv")}
     scores = dict(zip(ratings.items, ratings.means().tolist(), strict=True))
-    table = ScoreTable.of_table(scores, sentences, name="mean rating")
+    table = StatementScores.of_table(scores, sentences, name="mean rating")
     found = validate(labels, table, high="missing", replicates=0)
     assert found.outcome["y"] == 6
     assert 40 <= found.statements <= 43
@@ -188,13 +188,13 @@ def test_the_middle_judgement_is_the_lower_of_two(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     rows = ["1,1,4,", "2,2,2,5", "3,,,3", "4,5,1,4", "5,2,3,"]
     path.write_text("id,rater a,rater b,rater c\n" + "\n".join(rows) + "\n")
-    scores = ScoreTable.of_table({str(i): float(i * i % 7) for i in range(1, 6)}, {}, name="x")
+    scores = StatementScores.of_table({str(i): float(i * i % 7) for i in range(1, 6)}, {}, name="x")
     found = validate(read_ratings(path), scores, high="enough", replicates=0)
     assert found.outcome == {"1": 1, "2": 2, "3": 1, "4": 1}
 
 
 def test_judgements_without_an_order_or_a_match_are_refused() -> None:
-    scores = ScoreTable.of_table({"1": 0.1, "2": 0.2}, {}, name="x")
+    scores = StatementScores.of_table({"1": 0.1, "2": 0.2}, {}, name="x")
     words = Ratings.of({"1": {"a": "red"}, "2": {"a": "blue"}, "3": {"a": "green"}})
     with pytest.raises(TableError, match="numbers"):
         validate(words, scores, high="enough")
@@ -249,7 +249,7 @@ ENOUGH: dict[str, Any] = {"replicates": 100, "high": "enough"}
 
 def test_rows_equal_scipy() -> None:
     scores = TRUTH + RNG.normal(size=N)
-    table = ScoreTable.of_runs({"ours": made(scores, ("a", "b"))})
+    table = StatementScores.of_runs({"ours": made(scores, ("a", "b"))})
     found = validate(Ratings.of(RATED), table, **ENOUGH)
     rows = {row.name: row for row in found.rows}
     assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU, ADDED]
@@ -280,14 +280,14 @@ def test_a_planted_score_passes_in_either_direction_and_noise_does_not(high: str
     turned = {k: {a: str(6 - int(v)) for a, v in row.items()} for k, row in RATED.items()}
     table = RATED if high == "enough" else turned
     ratings = Ratings.of(table, rows={k: {"high_means": high} for k in table})
-    trial = ScoreTable.of_runs({"good": good}, {"good": noise})
+    trial = StatementScores.of_runs({"good": good}, {"good": noise})
     found = validate(ratings, trial, replicates=300)
     assert found.passed
     assert found.rows[-1].name == RANDOM
     assert [f.kind for f in found.findings] == ["agreement with people", "ceiling", "passed"]
     for some in ({"noise": noise}, {"noise": other}), ({"good": good}, {"good": good}):
-        assert not validate(ratings, ScoreTable.of_runs(*some), replicates=300).passed
-    alone = validate(ratings, ScoreTable.of_runs({"good": good}), replicates=300)
+        assert not validate(ratings, StatementScores.of_runs(*some), replicates=300).passed
+    alone = validate(ratings, StatementScores.of_runs({"good": good}), replicates=300)
     assert not alone.passed
     assert alone.findings[-1].kind == "no control"
     unsaid, wrong = Ratings.of(table), "enough" if high == "missing" else "missing"
@@ -311,7 +311,7 @@ def test_random_ratings_have_no_verdict_at_a_low_level() -> None:
     for seed in range(20):
         values = np.random.default_rng(seed).integers(1, 6, N)
         rated = Ratings.of({f"{k}": {"1": str(v)} for k, v in enumerate(values)})
-        trial = ScoreTable.of_runs({"noise": noise}, {"noise": control})
+        trial = StatementScores.of_runs({"noise": noise}, {"noise": control})
         found = validate(rated, trial, **ENOUGH, level=0.01)
         above += present(present(found.rows[0].given_length).low) > 0
         assert not found.passed

@@ -20,8 +20,8 @@ import numpy as np
 
 from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models.background import settled
+from clinometer.models.client import Client, Missing, RequestRefused, WrongReply
 from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
-from clinometer.models.server.client import Client, Missing, RequestRefused, WrongReply
 from clinometer.models.server.routes import checked_texts, choices, log_prob
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt

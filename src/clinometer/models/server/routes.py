@@ -30,7 +30,7 @@ import numpy as np
 
 from clinometer.errors import ModelNotFound
 from clinometer.models.background import together
-from clinometer.models.server.client import Client, Missing, RequestRefused, Unsupported, WrongReply
+from clinometer.models.client import Client, Missing, RequestRefused, Unsupported, WrongReply
 from clinometer.models.tokens import Tokens
 from clinometer.statistics.arrays import FloatArray
 

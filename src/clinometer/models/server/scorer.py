@@ -17,14 +17,7 @@ import numpy as np
 from clinometer.errors import ModelError, ModelNotFound, SettingsError
 from clinometer.models.background import together
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.options import QUESTION, LoadOptions, SampleOptions, WordOptions
-from clinometer.models.protocol import ModelInfo, Scorer, Turn, WordScores
-from clinometer.models.providers import price_of
-from clinometer.models.sampled import IN_TEMPLATE, AskingSampler, first_line, seed_for
-from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.server.chat import NO_CUTS, PLAIN, ChatEndpoint, ChatTokenScorer, asked
-from clinometer.models.server.client import (
+from clinometer.models.client import (
     NO_ACCESS,
     Address,
     Client,
@@ -34,6 +27,13 @@ from clinometer.models.server.client import (
     digest,
     served_model,
 )
+from clinometer.models.options import QUESTION, LoadOptions, SampleOptions, WordOptions
+from clinometer.models.protocol import ModelInfo, Scorer, Turn, WordScores
+from clinometer.models.providers import price_of
+from clinometer.models.sampled import IN_TEMPLATE, AskingSampler, first_line, seed_for
+from clinometer.models.scoring.causal_job import Job
+from clinometer.models.scoring.word_scorer import WordScorer
+from clinometer.models.server.chat import NO_CUTS, PLAIN, ChatEndpoint, ChatTokenScorer, asked
 from clinometer.models.server.routes import (
     ROUTES,
     Bounds,

@@ -5,13 +5,13 @@ Importing this package loads no statsmodels; the regressions of `validate` do.
 
 from clinometer.reliability.people.agreement import Agreement, Rule, accepted, agreement
 from clinometer.reliability.people.ratings import Ratings, read_ratings
-from clinometer.reliability.people.validation import ScoreTable, Validation, validate
+from clinometer.reliability.people.validation import StatementScores, Validation, validate
 
 __all__ = [
     "Agreement",
     "Ratings",
     "Rule",
-    "ScoreTable",
+    "StatementScores",
     "Validation",
     "accepted",
     "agreement",

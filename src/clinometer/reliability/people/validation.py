@@ -71,7 +71,7 @@ class Odds:
 
 
 @dataclass(frozen=True)
-class Regression(Plain):
+class LogisticRegression(Plain):
     """A multinomial logistic regression of judgements on a score, as in 4.4.
 
     chi2, df, p   likelihood ratio against a model without the score
@@ -113,7 +113,7 @@ class Validation(Plain):
     rows: tuple[ScoreRow, ...]
     right_order: Estimate | None
     outcome: Mapping[str, int]
-    regression: Regression | None
+    regression: LogisticRegression | None
 
     @property
     def passed(self) -> bool:
@@ -173,7 +173,7 @@ def _sign(found: Estimate) -> int:
 
 
 @dataclass(frozen=True)
-class ScoreTable:
+class StatementScores:
     """Scores and what they are compared with: role and value by id for each name, the first one on
     trial; and the statements' texts by id."""
 
@@ -183,7 +183,7 @@ class ScoreTable:
     @classmethod
     def of_table(
         cls, scores: Mapping[str, float], texts: Mapping[str, str], *, name: str
-    ) -> ScoreTable:
+    ) -> StatementScores:
         """One score by id, and the length of those with a text."""
         score = pd.Series(dict(scores), dtype=float)
         if not np.isfinite(score).all():
@@ -202,7 +202,7 @@ class ScoreTable:
         cls,
         runs: Mapping[str, ReliabilityRun],
         controls: Mapping[str, ReliabilityRun] | None = None,
-    ) -> ScoreTable:
+    ) -> StatementScores:
         """COBIAS of runs and of each of their models, and the baselines; `controls` are the same
         runs with random words."""
         if not runs:
@@ -227,7 +227,7 @@ class ScoreTable:
             columns[named(RANDOM, name)] = BASELINE, run.statements.set_index("id")["cobias"]
         return cls(columns, first["text"])
 
-    def by_sentence(self) -> ScoreTable:
+    def by_sentence(self) -> StatementScores:
         """The same by the words of each statement; of statements with the same words the first."""
         if self.texts.empty:
             raise TableError(
@@ -240,7 +240,7 @@ class ScoreTable:
             return values.reindex(keys.index).set_axis(keys.to_numpy())
 
         columns = {name: (role, keyed(values)) for name, (role, values) in self.columns.items()}
-        return ScoreTable(columns, keyed(self.texts))
+        return StatementScores(columns, keyed(self.texts))
 
 
 def _added(run: ReliabilityRun) -> pd.Series[float]:
@@ -252,7 +252,7 @@ def _added(run: ReliabilityRun) -> pd.Series[float]:
 
 def validate(
     ratings: Ratings,
-    scores: ScoreTable,
+    scores: StatementScores,
     *,
     high: str | None = None,
     replicates: int = 2000,
@@ -398,7 +398,7 @@ def regression(
     *,
     categories: Sequence[str],
     level: float = 0.95,
-) -> Regression:
+) -> LogisticRegression:
     """Fit categories (indices into `categories`) on a score, scaled to standard deviation 1.
     Requires two categories that occur, and a score that varies."""
     require("a regression", "statsmodels")
@@ -426,7 +426,7 @@ def regression(
         problem = "the score separates the categories completely"
     with np.errstate(over="ignore"):
         ratios, ends = np.exp(slopes), np.exp(ends)
-    return Regression(
+    return LogisticRegression(
         n=len(y),
         chi2=float(fit.llr),
         df=int(fit.df_model),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from clinometer.models.server.client import Pace, refill
+from clinometer.models.client import Pace, refill
 
 T = TypeVar("T")
 
