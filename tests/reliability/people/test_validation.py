@@ -105,7 +105,9 @@ def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(
     scores = pd.read_csv(folder / "paper" / "temperatures.csv", dtype={"id": str})
     mean = scores.groupby("id")["cobias"].mean()
     texts = dict(zip(pairs["id"], judged, strict=True))
-    table = StatementScores.of_table(mean.to_dict(), texts, name="the paper's")
+    table = StatementScores.of_table(
+        {str(i): x for i, x in mean.items()}, texts, name="the paper's"
+    )
     found = validate(labels, table, high="missing")
     assert (found.statements, found.outcome) == (184, {"n": 154, "y": 30})
     for number in (found.rows[0].rho, found.rows[0].given_length):

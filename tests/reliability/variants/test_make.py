@@ -116,7 +116,7 @@ def test_as_in_the_paper_repeats_and_long_fillings_are_kept() -> None:
     """Figure 7 has no check; one that changes the statement is still refused."""
     long = "The women at the office are arrogant " + "so " * 16 + "much."
     writer = Scripted(long, "The men at the office are arrogant today.")
-    how = {"n": 3, "model": "scripted", "rounds": 2, "filler": "none"}
+    how: dict[str, Any] = {"n": 3, "model": "scripted", "rounds": 2, "filler": "none"}
     for settings in VariantSettings(**how, as_in_paper=True), VariantSettings(**how):
         made = makers(settings, None, writer)
         row = make_variants(STATEMENTS[:1], settings=settings, makers=made).rows[0]
