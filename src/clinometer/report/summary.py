@@ -144,15 +144,11 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         return _scores_screen(summaries, split)
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = spread_figure([s.leans for s in summaries], names)
-    first, *swap = runs_findings(runs, names)
+    first = runs_findings(runs, names)[0]
     level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
     return Screen(
         first.text,
-        (
-            top.title,
-            *(one.text for one in swap),
-            f"R is the {CRITERIA[runs[0].risks.criterion.name]}.",
-        ),
+        (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
         None,
         f"Evidence {level}: {why}{_next(first)}",
         (split or risks_figure(runs, names), *([spread] if spread else [])),
