@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, 
 from functools import cache
 from math import inf
 from numbers import Real
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from clinometer.errors import SettingsError, closest
 
@@ -206,9 +206,10 @@ def set_by_name(kind: type[T], given: Mapping[str, Any]) -> T:
 
 
 def _changed(kind: type[T], settings: T | None, given: Mapping[str, Any]) -> T:
+    names = list(_settings(cast("Any", kind)))
     for name in given:
-        if name not in _settings(kind):
-            raise SettingsError(f"{name}: no such setting{closest(name, _settings(kind))}")
+        if name not in names:
+            raise SettingsError(f"{name}: no such setting{closest(name, names)}")
     changed: T = _replaced(kind, settings, given)
     return changed
 

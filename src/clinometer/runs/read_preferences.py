@@ -147,7 +147,7 @@ def risks(
     >>> rows = [("nurse", f"context {c}", y, p) for c in range(40)
     ...         for y, p in (("she", 0.7 + c % 4 / 10), ("he", 0.3 - c % 4 / 10))]
     >>> risks(pd.DataFrame(rows, columns=["group", "context", "attribute", "p"])).R
-    0.700 (0.623 to 0.772)
+    0.700 (0.628 to 0.772)
     """
     read = read_table if isinstance(table, str | Path) else from_frame
     preferences = read(table, labels=labels)  # type: ignore[arg-type]

@@ -172,21 +172,25 @@ def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_
 
 
 @pytest.mark.usefixtures("scored")
-def test_the_command_shows_and_clears(cache_on: Path, clinometer: Callable[..., Any]) -> None:
+def test_doctor_shows_and_clears_the_cache(cache_on: Path, clinometer: Callable[..., Any]) -> None:
     def command(*options: str) -> str:
-        done = clinometer("cache", *options)
+        done = clinometer("doctor", *options)
         assert done.status == 0, done.err
         return str(done.out)
 
-    shown = json.loads(command("--json"))
+    def cached(*options: str) -> dict[str, Any]:
+        part: dict[str, Any] = json.loads(command("--json", *options))["cache"]
+        return part
+
+    shown = cached()
     assert shown["folder"] == str(cache_on)
     assert [(s["model"], s["rows"]) for s in shown["scopes"]] == [(MODEL, 300)]
     assert "300 prompts" in command()
     (cache_on / "compiled").mkdir()
-    assert json.loads(command("--clear", "--json"))["scopes"] == []
+    assert cached("--clear-cache")["scopes"] == []
     assert not (cache_on / "compiled").exists()
     assert found(asked(topic=TOPIC.select(FEW[:1]))) == 0
-    assert shown["scores_bytes"] > 50_000 > json.loads(command("--json"))["scores_bytes"]
+    assert shown["scores_bytes"] > 50_000 > cached()["scores_bytes"]
 
 
 def test_readouts_that_score_differently_do_not_share_the_cache(
