@@ -246,13 +246,20 @@ def find_setting(kind: Any, name: str) -> tuple[Field[Any], Any]:
 
 @cache
 def _settings(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
-    """Every setting by name with its type: those of the dataclass, then those of nested ones."""
+    """Every setting by name with its type: those of the dataclass, then those of nested ones.
+
+    An option whose value is a dataclass, such as a topic, is one setting."""
     hints = get_type_hints(kind)
     settings = {setting.name: (setting, hints[setting.name]) for setting in fields(kind)}
-    for _, hint in tuple(settings.values()):
-        if (inner := dataclass_in(hint)) is not None:
+    for setting, hint in tuple(settings.values()):
+        if (inner := _nested(setting, hint)) is not None:
             settings = {**_settings(inner), **settings}
     return settings
+
+
+def _nested(setting: Field[Any], hint: Any) -> Any:
+    """The dataclass whose fields are settings of the one around it."""
+    return dataclass_in(hint) if option_of(setting) is None else None
 
 
 def values_from_texts(
@@ -311,7 +318,7 @@ def _replaced(
     own = {name: given[name] for name in names & given.keys()}
     outer = {*enclosing, *names}
     for name in names:
-        inner = dataclass_in(find_setting(kind, name)[1])
+        inner = _nested(*find_setting(kind, name))
         inside = {} if inner is None else {n: v for n, v in given.items() if n in _settings(inner)}
         before = own.get(name, getattr(settings, name, None))
         if inside and (before is not None or inside.keys() - outer):
