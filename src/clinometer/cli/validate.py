@@ -73,16 +73,15 @@ def validate_command(
     high: Annotated[
         str | None,
         opt(
-            "What a high judgement (of two words the last, as y of n and y) says of a statement: "
-            "enough context, or missing.",
+            "What a high judgement (y of n and y) says: enough context, or missing.",
             unset="as the ratings say",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         opt(
-            "With SCORES: a passed truth test, for --validation of score and audit. Without: who "
-            "differs from the majority (Figure 4), as .svg or .png."
+            "With SCORES: a passed truth test, for --validation. Without: who differs from the "
+            "majority (Figure 4), as .svg or .png."
         ),
     ] = None,
     annotators: Annotated[
@@ -96,8 +95,8 @@ def validate_command(
     dataset: Annotated[
         Path | None,
         opt(
-            "The table that was judged, joined by id: --accepted takes its rows, and a table of "
-            "SCORES its sentences."
+            "The table that was judged, by id: --accepted takes its rows, a table of SCORES its "
+            "sentences."
         ),
     ] = None,
     stratified: Annotated[
@@ -116,8 +115,8 @@ def validate_command(
     Without SCORES: percent agreement, kappa and alpha with intervals, outlying annotators, and the
     items that enough of them accept. With SCORES: rank correlation with the judgements, also with
     length held fixed, next to what is cheap (length; of runs the bare statement's tau and random
-    words), and the paper's regression. Read the first sentence; the rest is for researchers. One
-    column of consensus labels will do. Empty cells, "skip" and "na" are not judgements.
+    words), and the paper's regression. Read the first sentence. One column of consensus labels
+    will do. Empty cells, "skip" and "na" are not judgements.
     """
     from clinometer.reliability.people import Rule, StatementScores, read_ratings, validate
     from clinometer.reliability.people.agreement import parse_share

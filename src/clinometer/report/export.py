@@ -136,6 +136,8 @@ def format_of(out: Path) -> str:
     >>> format_of(Path("tables/run.CSV"))
     'csv'
     """
+    if out.is_dir():
+        raise SettingsError(f"{out}: expected a file to write, found a folder; name a file in it")
     form = out.suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise SettingsError(
