@@ -124,8 +124,12 @@ def audit(
     if plan is not None:
         topic = plan.protocol.load_topic() if topic is None else topic
         contexts = plan.protocol.contexts if contexts is None else contexts
-    # A function may change the current folder.
-    folder = None if out is None else RunFolder(Path(out).absolute())
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    folder = None
+    if out is not None:
+        # The function of an application may change the current folder.
+        moves = spec.place is ModelSource.APP
+        folder = RunFolder(Path(out).absolute() if moves else Path(out))
     with ExitStack() as stack:
         held = None
         if folder:
@@ -148,7 +152,6 @@ def audit(
             earlier=None if record is None else record.identity,
         )
         settings = resolved.settings
-        spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
         spec = spec.asked_with(settings.load)
         readout = ReadoutQuery.of(resolved.topic)
         if folder:
