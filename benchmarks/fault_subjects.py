@@ -91,7 +91,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
             lambda out: [
                 "study", "sources", model, f"openai:{other}#toy", "--topic", str(topic),
                 "--source", f"one={folder / 'contexts.csv'}",
-                "--source", f"two={folder / 'others.csv'}", "--out", str(out), "--no-page",
+                "--source", f"two={folder / 'others.csv'}", "--out", str(out),
             ],
             _studied,
             _small_parts,

@@ -120,7 +120,7 @@ class FixedReplies(Server):
 
     def __init__(self, *replies: str | None) -> None:
         super().__init__(_Handler)
-        self.replies, self.asked = replies, 0
+        self.replies, self.asked, self.tokens = replies, 0, 0
         self.messages: list[Any] = []
 
     @property
@@ -146,7 +146,10 @@ class _Handler(JsonHandler):
             said = self.server.replies[self.server.asked % len(self.server.replies)]
             self.server.asked += 1
             choices.append({"message": {"content": said}} if chat else {"text": said or ""})
-        self.send(200, {"choices": choices, "usage": {"total_tokens": 1}})
+        read = len(str(self.server.messages[-1])) // 4
+        usage = {"prompt_tokens": read, "completion_tokens": len(choices)}
+        self.server.tokens += sum(usage.values())
+        self.send(200, {"choices": choices, "usage": usage})
 
 
 @pytest.fixture
@@ -228,12 +231,12 @@ def test_a_server_that_answers_is_asked_the_question_itself(
 def test_replies_of_a_server_plan_the_next_audit_at_a_price(
     saying: Callable[..., FixedReplies], clinometer: Clinometer
 ) -> None:
-    """The stand-in counts one token a request; a reply costs what all of them did, divided."""
+    """A reply costs what all of them did, divided."""
     server = saying("Yes.", "No", "Yes", "no!")
     people = ("--groups", "white man,Black woman", "--max-contexts", "6")
     clinometer("audit", server.model, "--topic", "hiring", "--replies", "10", *people, "--out", "r")
     tokens = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["usage"]["tokens"]
-    assert tokens == len(server.messages)
+    assert tokens == server.tokens
     planned = ("plan", "--from", "r", "--detect", "0.1", "--price", "2000000")
     for plan in json.loads(clinometer(*planned, "--json").out)["plans"]:
         assert plan["cost"] == pytest.approx(2 * plan["requests"] * tokens / (2 * 6 * 10))

@@ -64,7 +64,7 @@ def test_one_model_in_two_context_sets_is_compared_by_group(
 
 def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: list[Path]) -> None:
     out = runs[1].parent / "factors"
-    asked = ("study", "factors", runs[1], "--out", out, "--no-page")
+    asked = ("study", "factors", runs[1], "--out", out)
     found = json.loads(clinometer(*asked, "--json").out)
     assert len(found["tables"]["factors"]) == 4
     assert all(50 < row["n"] < 120 for row in found["tables"]["factors"])

@@ -68,7 +68,8 @@ def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
     found = json.loads(clinometer("compare", *runs, "--json").out)
     assert "…" not in pair.out
     for d in found["overall"]:
-        assert f"{d['low']:+.3f} to {d['high']:+.3f}" in pair.out
+        ends = f"{d['low']:+.3f} to {d['high']:+.3f}"
+        assert ends.replace("-", "−") in pair.out
     assert "pair: " not in pair.out  # both tables fit
 
 

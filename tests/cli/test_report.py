@@ -74,8 +74,8 @@ def test_charts_are_exported_as_files(clinometer: Callable[..., Any], tmp_path: 
     done = clinometer("report", tmp_path / "run", "--out", tmp_path / "svg" / "x.svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
-    assert {"x-risks", "x-groups", "x-heat", "x-coverage"} <= files
-    assert "effective" in (tmp_path / "svg" / "x-heat.svg").read_text(encoding="utf-8")
+    assert {"x-groups", "x-swing", "x-distribution"} <= files
+    assert "effective" in (tmp_path / "svg" / "x-swing.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -66,7 +66,9 @@ def test_a_reply_to_a_question_is_read_by_the_readout() -> None:
 
 
 def test_risks_of_replies_that_all_agree_or_split_by_context() -> None:
-    """Always one category: all bias. One category per context: as R of the plain equations."""
+    """Always one category: all bias. One category per context: as R of the plain equations, and of
+    the bias risk, which nothing keeps from 0 where contexts disagree, the middle of what is left.
+    """
     alike = [(about, "male") for _, about in AUDIT.samples() for _ in range(50)]
     found = present(risks_of(alike, ["male", "female"], None))
     assert (found.R.value, found.R_bias.value) == pytest.approx((1, 1), abs=0.01)
@@ -80,7 +82,7 @@ def test_risks_of_replies_that_all_agree_or_split_by_context() -> None:
     plain = decompose(shares, context_weights=AUDIT.contexts.weights)
     assert found.groups == AUDIT.topic.group_names
     assert found.R.value == pytest.approx(plain.R.value, abs=0.01)
-    assert found.R_bias.value == pytest.approx(plain.R_bias.value, abs=0.02)
+    assert found.R_bias.value == pytest.approx(plain.R_bias.value / 2, abs=0.02)
 
 
 def test_too_few_replies_have_no_risk() -> None:
@@ -89,6 +91,7 @@ def test_too_few_replies_have_no_risk() -> None:
 
 
 def test_questions_of_one_wording_are_resampled_together() -> None:
+    """Two questions of each wording alike: half as many units, so nearly √2 times as wide."""
     topic = load_topic("hiring")
     asked = InspectAudit(
         topic.select(topic.group_names[:4]), default_contexts(topic), AUDIT.options
@@ -101,7 +104,7 @@ def test_questions_of_one_wording_are_resampled_together() -> None:
     for _, about in asked.samples():
         assert about["unit"] == wordings[about["context"]]
         share = yes[about["unit"]][asked.topic.group_names.index(about["group"])]
-        replies += [(about, "yes" if rng.random() < share else "no") for _ in range(20)]
+        replies += [(about, "yes" if rng.random() < share else "no") for _ in range(200)]
     alone = [({**about, "unit": about["context"]}, reply) for about, reply in replies]
     together, apart = (risks_of(rows, ["yes", "no"], None) for rows in (replies, alone))
     assert together is not None
@@ -111,7 +114,7 @@ def test_questions_of_one_wording_are_resampled_together() -> None:
     assert together.R.high is not None
     assert apart.R.low is not None
     assert apart.R.high is not None
-    assert together.R.high - together.R.low > 1.2 * (apart.R.high - apart.R.low)
+    assert together.R.high - together.R.low > 1.3 * (apart.R.high - apart.R.low)
 
 
 Reply = tuple[int, int, str, str, str]
