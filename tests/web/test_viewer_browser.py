@@ -64,7 +64,7 @@ def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, add
     page = seen.page
     page.get_by_role("link", name="pocket:gpt2-s").click()
     ready(page)
-    page.get_by_role("button", name="Worst sentences").click()
+    page.get_by_role("button", name="Strongest sentences").click()
     page.locator(".rows button").first.click()
     large = page.locator(".large").inner_text()
     assert large.startswith("The ")
@@ -84,7 +84,7 @@ def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, add
 
 def test_the_list_says_what_was_found(chromium: Any, address: str, root: Path) -> None:
     page = opened(chromium, address, "/?q=second").page
-    page.get_by_text("prefers").wait_for()
+    page.get_by_text("leans clearly").wait_for()
     assert page.locator(".finding").inner_text() == Run.load(root / "second").findings[0].text
     shown = page.locator("tbody tr").inner_text()
     assert "made" in shown
@@ -94,7 +94,7 @@ def test_the_list_says_what_was_found(chromium: Any, address: str, root: Path) -
 def test_a_run_opens_with_its_strongest_sentence(chromium: Any, address: str, root: Path) -> None:
     page = opened(chromium, address, "/run?id=second").page
     shown = page.locator(".large").inner_text()
-    page.get_by_role("button", name="Worst sentences").click()
+    page.get_by_role("button", name="Strongest sentences").click()
     said = page.locator(".rows button").first.get_attribute("aria-label")
     assert shown.startswith(said.split("___")[0])
     p = Run.load(root / "second").preferences

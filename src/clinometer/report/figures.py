@@ -83,6 +83,9 @@ FACTOR_STEPS = {
 #: Groups on the first screen, and how many of each side before the rest is taken evenly.
 FIRST_GROUPS, _EXTREMES = 18, 4
 
+#: Groups on which models differ most, below the chart of their risks on the same screen.
+_SPREAD_GROUPS = 12
+
 #: Groups and contexts of the figure of swing.
 _SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 15
 
@@ -697,7 +700,7 @@ def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None
     shares = np.stack([one.share[:, y] for one in leans])
     measured = np.asarray(~np.isnan(shares).any(axis=0))
     spread = np.where(measured, np.ptp(np.nan_to_num(shares), axis=0), -1)
-    groups = [int(x) for x in np.argsort(-spread, kind="stable")[:FIRST_GROUPS] if measured[x]]
+    groups = [int(x) for x in np.argsort(-spread, kind="stable")[:_SPREAD_GROUPS] if measured[x]]
     if not groups:
         return None
     groups.sort(key=lambda x: float(shares[:, x].mean()))
