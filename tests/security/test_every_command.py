@@ -103,8 +103,7 @@ def filled(command: Any, thing: Path, out: Path) -> list[list[str]]:
 
 #: Options that name a file, a folder or a model.
 NAMES = {"--topic", "--contexts", "--model", "--mapping", "--task", "--tokenizer", "--protocol",
-         "--variants", "--validation", "--writer", "--guidelines", "--pilot",
-         "--scores"}  # fmt: skip
+         "--variants", "--validation", "--writer", "--guidelines"}  # fmt: skip
 
 
 @pytest.mark.parametrize("thing", THINGS)
