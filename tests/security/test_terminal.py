@@ -109,7 +109,7 @@ def test_names_of_300_characters(clinometer: Clinometer, tmp_path: Path) -> None
 
 def test_only_one_place_prints() -> None:
     """Everything else goes through the console of `cli/printing.py`, `say` or `visible`."""
-    allowed = {"printing.py", "failure.py", "progress.py"}
+    allowed = {"printing.py", "progress.py"}
     strays = []
     for path in (Path(package.__file__).parent / "cli").rglob("*.py"):
         if path.name in allowed:

@@ -58,7 +58,7 @@ _SOURCE = Path(__file__).resolve().parent.parent
 def report_failure(error: BaseException, *, debug: bool) -> int:
     """Print the error on stderr; returns the exit status."""
     if debug:
-        sys.stderr.write(_told(error))
+        sys.stderr.write(visible(_told(error)))
     if isinstance(error, BrokenPipeError):
         # Discard the rest of stdout: Python would otherwise complain on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -80,7 +80,7 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
 
 
 def _told(error: BaseException) -> str:
-    return visible(without_keys("".join(traceback.format_exception(error))))
+    return without_keys("".join(traceback.format_exception(error)))
 
 
 def _unexpected(error: BaseException) -> str:
@@ -113,7 +113,7 @@ def _write_log(error: BaseException) -> Path | None:
     log = folder / f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}.log"
     about = f"clinometer {__version__}, Python {platform.python_version()}, {platform.platform()}"
     text = f"{now.isoformat(timespec='seconds')} {about}\n"
-    text += _told(error)
+    text += visible(_told(error))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(log) as beside:
