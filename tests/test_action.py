@@ -113,7 +113,7 @@ def test_it_audits_judges_and_keeps_one_comment(tmp_path: Path, github: GitHub) 
     assert again.returncode == 0, again.stderr
     assert len(github.comments) == 101
     assert "PATCH /repos/some/project/issues/comments/1100" in github.asked
-    assert "margin of 0.1" in github.comments[-1]["body"]
+    assert "margin of 0.1 |" in github.comments[-1]["body"]
 
 
 def test_worse_fails_and_a_refused_comment_does_not(tmp_path: Path, github: GitHub) -> None:

@@ -106,5 +106,5 @@ def test_a_model_is_loaded_once_for_all_topics(
     assert len(list(tmp_path.glob("*/run.json"))) == len(TOPICS)
     step(rank=1, world_size=2)
     assert loaded == ["pocket:gpt2-s", "pocket:bert"]
-    assert len(list(tmp_path.glob("*/run.json"))) == 2 * len(TOPICS)
+    assert len(list(tmp_path.glob("*/run.json"))) == 3 * len(TOPICS)
     assert opening._loaded is None

@@ -30,7 +30,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"inspect", "dev", "bench", "docs", "all"}
+NOT_TRIED = {"inspect", "cluster", "dev", "bench", "docs", "all"}
 #: How far a group of annotators is.
 STATUS = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
 
@@ -101,6 +101,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
         (["audit", bert, "--load", "quantize=8bit"], install_command("bitsandbytes")),
         (["import", "table", "p.csv"], ""),
+        (["import", "decisions", "nowhere.csv", "--by", "sex", "--selected", "yes"], "nowhere.csv"),
         (["import", "replies", "scored.csv", "--out", "scored"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
         (["gate", "run", "--baseline", "run"], ""),
@@ -156,7 +157,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
             _says(result, expected)
         else:
             assert result.status == 0, (command, result.err)
-    drawn = [r for (command, _), r in zip(walk, results, strict=True) if "leaning" in command]
+    drawn = [r for (command, _), r in zip(walk, results, strict=True) if "figures" in command]
     assert install_command("vl_convert") in drawn[0].err
 
 
@@ -202,7 +203,7 @@ def test_report(environment: MakeEnvironment) -> None:
         made.commands(
             ["audit", "reference:random", *FEW, "--out", "run"],
             ["report", "run", "--out", "run.html"],
-            ["study", "heatmap", "run", "--out", "study"],
+            ["study", "figures", "run", "--out", "study"],
         )
     )
     assert "<svg" in (made.folder / "run.html").read_text(encoding="utf-8")
@@ -249,14 +250,14 @@ def test_server(environment: MakeEnvironment) -> None:
 
 
 def test_people(environment: MakeEnvironment) -> None:
-    validate = ["reliability", "validate", "ratings.csv", "scores.csv"]
+    validate = ["reliability", "validate", "ratings.csv", "scores.csv", "--high", "enough"]
     audit = ["audit", "reference:random", *FEW, "--out", "run"]
     _all_work(environment("people").commands(validate, audit, ["study", "factors", "run"]))
 
 
 def test_training(environment: MakeEnvironment) -> None:
     toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW]
-    _all_work(environment("models", pocket=True).commands([*toxicity, "--no-page"]))
+    _all_work(environment("models", pocket=True).commands(toxicity))
 
 
 def test_vision(environment: MakeEnvironment) -> None:
@@ -296,7 +297,7 @@ def _commands() -> Iterator[str]:
 
 
 def _name(command: Sequence[object]) -> str:
-    grouped = command[0] in ("study", "reliability", "list", "export", "import")
+    grouped = command[0] in ("study", "reliability", "export", "import")
     return " ".join(map(str, command[: 2 if grouped else 1]))
 
 

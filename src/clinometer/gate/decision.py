@@ -493,12 +493,14 @@ SIGNS = {"worse": "❌", "not worse": "✅", "cannot tell": "🟡"}
 def decision_markdown(found: GateDecision) -> str:
     """A heading with the verdict, its reason, the numbers as a table, and what they rest on."""
     between = f"{markdown_text(found.run)} against {markdown_text(found.baseline)}"
+    margins = sorted({f"{row.margin:g}" for row in found.rows})
     lines = [
         f"### {SIGNS[found.verdict]} {found.verdict}: {between}",
         "",
         markdown_text(f"{found.findings[0].text} {found.reason}"),
         "",
-        f"| | run | baseline | change | {percent(found.level)} interval | by the margin |",
+        f"| | run | baseline | change | {percent(found.level)} interval | by the margin of "
+        f"{', '.join(margins)} |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for row in found.rows:

@@ -184,8 +184,8 @@ class Run:
         return view_run(self, port=port, browser=browser)
 
     def plot(self) -> Figure:
-        """The chart that opens the report; `.svg()` and `.png()` give it as a file, and `.chart()`
-        as an Altair chart."""
+        """The chart that opens the report; `.svg()` and `.png()` give it as a file, and `.spec()`
+        as a specification of Vega-Lite."""
         from clinometer.report import run_figure
 
         return run_figure(self)
