@@ -66,7 +66,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
             lambda out: [
                 "reliability", "score", str(given / "statements.csv"), "--variants",
                 str(given / "versions.jsonl"), "--out", str(out),
-                "--limit", "4", "--versions", "3",
+                "--limit", "4", "--set", "versions=3",
             ],
             _scored,
             _open_models_once,
@@ -74,7 +74,7 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
         "reliability audit": Subject(
             lambda out: [
                 "reliability", "audit", str(given / "statements.csv"), "--limit", "2", "--versions",
-                "2", "--filler", "phrases:pocket:gpt2-s", "--out", str(out),
+                "2", "--out", str(out),
             ],
             _benchmarked,
             _open_models_once,
