@@ -31,6 +31,7 @@ EXTRAS = {
     ),
     "server": (("httpx", "tenacity"), "models behind a server (openai/NAME, openai:URL)"),
     "inspect": (("inspect_ai",), "logs of Inspect, and audits as its tasks"),
+    "cluster": (("datatrove",), "shards by datatrove (mine, audit --shard)"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
     "vision": (("PIL",), "study vision"),

@@ -61,8 +61,10 @@ class ReplyLog:
                 if key:
                     self._found[key, number] = reply
                 if used and isinstance(used[0], dict):
-                    counts = used[0].items()  # one that is no count leaves what was known before
-                    self.used |= {k: n for k, n in counts if type(n) is int and 0 <= n < 1 << 63}
+                    self.used = {  # what is no count leaves what was known before
+                        name: n if type(n) is int and 0 <= n < 1 << 63 else self.used.get(name, 0)
+                        for name, n in used[0].items()
+                    }
 
     def get(self, prompt: str, number: int) -> Any:
         """A reply; None if it was not asked for yet."""
