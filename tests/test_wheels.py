@@ -30,7 +30,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"inspect", "cluster", "dev", "bench", "docs", "all"}
+NOT_TRIED = {"inspect", "dev", "bench", "docs", "all"}
 #: How far a group of annotators is.
 STATUS = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
 
@@ -98,7 +98,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", "openai:http://127.0.0.1:9#m"], install_command("httpx")),
         (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
         (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
-        (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
         (["audit", bert, "--load", "quantize=8bit"], install_command("bitsandbytes")),
         (["import", "table", "p.csv"], ""),
         (["import", "decisions", "nowhere.csv", "--by", "sex", "--selected", "yes"], "nowhere.csv"),
@@ -195,6 +194,31 @@ def test_mining(environment: MakeEnvironment) -> None:
     assert "pip" not in chinese.err
     _says(checked, f"pip install {models_package('pocket')}")
     _says(hub, install_command("datasets"))
+
+
+def test_cluster(environment: MakeEnvironment) -> None:
+    """Two ranks mine half a corpus each; the plain command writes the set."""
+    made = environment("cluster")
+    made.run("-c", _TWO_RANKS, "corpus.txt", "shared.csv")
+    assert len(list((made.folder / "shared.csv.mining" / "parts").glob("*.json"))) == 1
+    _all_work(
+        made.commands(*(["mine", "corpus.txt", "--out", f"{n}.csv"] for n in ("shared", "alone")))
+    )
+    assert (made.folder / "shared.csv").read_bytes() == (made.folder / "alone.csv").read_bytes()
+
+
+_TWO_RANKS = """
+import sys
+from datatrove.executor import LocalPipelineExecutor
+from clinometer.cluster import Mining
+from clinometer.contexts.mining import MineSettings
+from clinometer.topics import load_topic
+
+if __name__ == "__main__":
+    corpus, out = sys.argv[1:]
+    step = Mining([corpus], out, MineSettings(topic=load_topic("gender")))
+    LocalPipelineExecutor([step], tasks=2, workers=1, logging_dir="logs").run()
+"""
 
 
 def test_report(environment: MakeEnvironment) -> None:
