@@ -1,13 +1,11 @@
 """One model asked in several ways, and a task of another harness read as a run.
 
     .venv/harnesses/bin/python benchmarks/bridges.py replies [WORK]    # after make test-harnesses
-    .venv/harnesses/bin/python benchmarks/bridges.py exact [WORK]
     .venv/harnesses/bin/python benchmarks/bridges.py pairs [WORK]
 
 `replies`: SmolLM2 behind llama.cpp's server, asked the questions of hiring in its chat template by
 `clinometer audit --replies --chat` and by `inspect eval clinometer/audit`, which is then imported.
-`exact`: the log-probabilities of SmolLM2's words by lm-evaluation-harness, imported, against our
-own. `pairs`: the harness's own crows_pairs_english on two packaged models, imported and compared.
+`pairs`: the harness's own crows_pairs_english on two packaged models, imported and compared.
 
 Each prints one JSON object, through the commands that a user types, and keeps the runs in WORK.
 `pairs` reads the published CrowS-Pairs in ../shared/data. None needs a network.
@@ -35,7 +33,6 @@ from tests.processes import ROOT
 from clinometer.models import ModelSpec
 from clinometer.models.catalog.weights import embedded_gguf, weights_source
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.scores.accumulate import stored_scores
 
 TOPIC, GROUPS = "hiring", "Jessica Schmidt,Ashley Hernandez,Black man,Asian woman"
 CONTEXTS, REPLIES, TOKENS = 6, 40, 3
@@ -133,34 +130,6 @@ def drawn(one: Run) -> list[tuple[str, ...]]:
     return [found[cell] for cell in sorted(found)]
 
 
-def exact(work: Path) -> dict[str, Any]:
-    task = work / "task"
-    asked = ("--topic", "gender", "--groups", "nurse,engineer,pilot", "--contexts", "paper-gender")
-    clinometer("export", "lm-eval", *asked, "--out", task)
-    folder = weights_source(ModelSpec.parse("smollm2"))
-    run(HARNESS, "task", folder, task, work / "harness")
-    (samples,) = (work / "harness").rglob("samples_clinometer_gender_*.jsonl")
-    clinometer(
-        "import", "lm-eval", samples, "--task", task, "--tokenizer", "smollm2",
-        "--out", work / "theirs", "--fresh",
-    )  # fmt: skip
-    plain = ("--tolerance", "0", "--device", "cpu", "--load", "dtype=float32")
-    clinometer("audit", "smollm2", *asked, *plain, "--out", work / "exact")
-    theirs, ours = Run.load(work / "theirs"), Run.load(work / "exact")
-    a, b = (np.concatenate([logs for _, _, logs in stored_scores(one)]) for one in (theirs, ours))
-    both = np.isfinite(a) & np.isfinite(b)
-    return {
-        "cells": int(a.shape[0]),
-        "words": int(a.shape[1]),
-        "words_scored_by_one_only": int((np.isfinite(a) != np.isfinite(b)).sum()),
-        "largest_difference_of_log_p": float(np.abs(a - b)[both].max()),
-        "largest_difference_of_p": float(
-            np.nanmax(np.abs(theirs.preferences.values - ours.preferences.values))
-        ),
-        "R": {"lm-eval": theirs.risks.R.to_dict(), "ours": ours.risks.R.to_dict()},
-    }
-
-
 def pairs(work: Path) -> dict[str, Any]:
     folder = Path(require("shared data"), "benchmarks", "crows_pairs")
     published = folder / "crows_pairs_anonymized.csv"
@@ -171,27 +140,20 @@ def pairs(work: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"pairs": len(lines)}
     for name in ("gpt2-l", "gpt2-s"):
         weights = weights_source(ModelSpec.parse(f"pocket:{name}"))
-        run(HARNESS, "pairs", weights, source, work / name)
+        run(HARNESS, weights, source, work / name)
         (samples,) = (work / name).rglob("samples_crows_pairs_english_*.jsonl")
         model = f"pocket:{name}"
         clinometer(
             "import", "lm-eval", samples, "--model", model, "--out", work / f"run-{name}", "--fresh"
         )
         one = Run.load(work / f"run-{name}")
-        assert one.record.imported is not None
-        found[model] = {
-            "metrics": {
-                metric: {"lm-eval": value.reported, "recomputed": value.recomputed}
-                for metric, value in one.record.imported.metrics.items()
-            },
-            **{m: one.risks.summary[m].to_dict() for m in ("R", "R_bias", "R_volatility")},
-        }
+        found[model] = {m: one.risks.summary[m].to_dict() for m in ("R", "R_bias", "R_volatility")}
     compared = clinometer("compare", work / "run-gpt2-l", work / "run-gpt2-s", "--json")
     return {**found, "compared": json.loads(compared)}
 
 
 def main() -> None:
-    what = {"replies": replies, "exact": exact, "pairs": pairs}[sys.argv[1]]
+    what = {"replies": replies, "pairs": pairs}[sys.argv[1]]
     if len(sys.argv) > 2:
         work = Path(sys.argv[2]).resolve()
         work.mkdir(parents=True, exist_ok=True)

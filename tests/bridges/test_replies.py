@@ -165,27 +165,6 @@ def test_result_files_of_other_tools(tmp_path: Path) -> None:
     file.write_text(json.dumps({"testCases": eval_, "hyperparameters": {"model": "y"}}))
     (run,) = imported(file, "deepeval")
     assert (run.model, run.preferences.categories) == ("y", ("0", "0.5"))
-    helm = [
-        {
-            "instance": {
-                "id": i,
-                "input": {"text": "?"},
-                "references": [{"output": {"text": "yes"}, "tags": ["correct"]}],
-                **({"perturbation": {"name": p}} if p else {}),
-            },
-            "train_trial_index": t,
-            "output_mapping": {"A": "yes", "B": "no"},
-            "request": {"model": "z"},
-            "result": {"completions": [{"text": " A" if p else " B"}]},
-        }
-        for i, p, t in product("123", ("", "dialect"), range(3))
-    ]
-    # Options that are scored one by one are no replies.
-    helm += [{**one, "reference_index": 0} for one in helm]
-    file.write_text(json.dumps({"adapter_spec": {"model": "z"}, "request_states": helm}))
-    (run,) = imported(file, "helm")
-    assert run.preferences.groups == ("none", "dialect")
-    assert run.R.value == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_replies_cannot_tell_is_a_result_with_a_note(tmp_path: Path) -> None:

@@ -105,7 +105,6 @@ def _sound_run() -> tempfile.TemporaryDirectory[str]:
         ModelInfo("made:model", "sampled", "none"),
         ImportRecord(tool="made", file="made", sha256="0" * 64, samples=8),
         AuditSettings(),
-        scoring={},
         out=Path(folder.name),
         fresh=False,
     )

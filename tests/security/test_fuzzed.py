@@ -225,19 +225,10 @@ TOOLS: dict[str, Any] = {
     "deepeval": {"hyperparameters": {"model": "m"}, "testCases": [
         {"metricsData": [{"score": r["score"]}], "additionalMetadata": r} for r in FEW
     ]},
-    "helm": {"adapter_spec": {"model": "m"}, "request_states": [
-        {"instance": {"id": r["context"], "input": {"text": "Is it?"},
-                      "perturbation": {"name": r["group"]},
-                      "references": [{"output": {"text": "yes"}, "tags": ["correct"]}]},
-         "request": {"model": "m"}, "output_mapping": {"A": "yes"},
-         "result": {"completions": [{"text": "A"}]}, "train_trial_index": r["repetition"]}
-        for r in FEW
-    ]},
     "replies": FEW,
 }  # fmt: skip
 #: Parts of a row of one tool or another.
-PARTS = ("provider", "vars", "testCase", "metricsData", "additionalMetadata", "instance",
-         "request", "result", "output_mapping")  # fmt: skip
+PARTS = ("provider", "vars", "testCase", "metricsData", "additionalMetadata")
 CELLS = st.sampled_from(["", "0", "-1", "1e308", "nan", "inf", "g0", "True", "9" * 40, "\x1b[2J",
                          "=1+1", "\u202e", "a" * 5000, "1;2", "[]", '"', "\0"])  # fmt: skip
 

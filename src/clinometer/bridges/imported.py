@@ -119,18 +119,14 @@ def audited_elsewhere(
     source: ImportRecord,
     settings: AuditSettings,
     *,
-    scoring: Mapping[str, Any],
     out: Path | None,
     fresh: bool,
 ) -> Run:
-    """Measure scores of every cell of the grid, in its order, and write the run to `out`.
-
-    `scoring` tells runs of the same file apart.
-    """
+    """Measure scores of every cell of the grid, in its order, and write the run to `out`."""
     record = new_record(info, grid.topic, grid.contexts, settings)
     record.chunk_size = grid.chunk_size
     record.words = word_record(report, grid.topic)
-    record.scoring = {"imported.sha256": source.sha256, **scoring}
+    record.scoring = {"imported.sha256": source.sha256}
     record.imported = source
     table = PreferenceTable(grid, word_counts(record))
     cells = np.arange(len(grid), dtype=np.int64)

@@ -323,7 +323,6 @@ def _own_run(
         info,
         record,
         replace(settings, clusters=resampling_clusters(settings, topic, audit.contexts)),
-        scoring={},
         out=out,
         fresh=fresh,
     )

@@ -44,7 +44,6 @@ class SampleMapping(BaseModel):
     reference     p*, one number per category; uniform unless given, and of replies the mean of all
                   groups in the same context
     coverage      whether the answers together are a probability worth reporting
-    metrics       a metric of the other tool -> how it follows from the log-likelihoods
 
     For tables of replies (`import replies`), which may hold several models and subjects:
 
@@ -82,7 +81,6 @@ class SampleMapping(BaseModel):
     favourable: str = ""
     reference: dict[str, float] | Literal["group-mean"] | None = None
     coverage: bool = True
-    metrics: dict[str, str] = {}
     model: str = ""
     axis: str = ""
     titles: dict[str, str] = {}
@@ -121,7 +119,7 @@ class SampleMapping(BaseModel):
     @cached_property
     def sha256(self) -> str:
         """Digest of all that changes a cell."""
-        content = self.model_dump_json(exclude={"title", "notes", "tasks", "metrics"})
+        content = self.model_dump_json(exclude={"title", "notes", "tasks"})
         return hashlib.sha256(content.encode()).hexdigest()
 
     def reference_of(self, categories: Sequence[str]) -> list[float] | Literal["group-mean"] | None:

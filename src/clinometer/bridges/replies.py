@@ -73,7 +73,7 @@ def reply_rows(path: Path) -> Iterator[Row]:
 
 
 def _json_rows(content: Any, path: Path) -> Iterator[Row]:
-    """The replies in a JSON file, by its shape: promptfoo, DeepEval, HELM, a list, or one reply."""
+    """The replies in a JSON file, by its shape: promptfoo, DeepEval, a list, or one reply."""
     for fits, rows in _SHAPES:
         if isinstance(content, Mapping) and fits(content):
             try:
@@ -118,30 +118,6 @@ def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
         yield {**row, "metadata": held, "score": metrics[0].get("score"), "model": named}
 
 
-def _of_helm(content: Mapping[str, Any]) -> Iterator[Row]:
-    for row in content["request_states"]:
-        if row.get("reference_index") is not None:  # an option scored by itself, not a reply
-            continue
-        instance, result = row["instance"], row.get("result") or {}
-        completions = result.get("completions") or [{}]
-        right = [
-            ref["output"]["text"].strip().lower()
-            for ref in instance.get("references") or []
-            if "correct" in (ref.get("tags") or ())
-        ]
-        reply = str(completions[0].get("text", "")).strip()
-        reply = (row.get("output_mapping") or {}).get(reply, reply)
-        yield {
-            "model": (row.get("request") or {}).get("model") or content["adapter_spec"]["model"],
-            "id": instance["id"],
-            "perturbation": (instance.get("perturbation") or {}).get("name", "none"),
-            "trial": row.get("train_trial_index", 0),
-            "input": instance["input"]["text"],
-            "reply": reply,
-            "correct": "correct" if reply.strip().lower() in right else "wrong",
-        }
-
-
 def _results(content: Mapping[str, Any]) -> bool:
     results = content.get("results")
     return isinstance(results, Mapping) and isinstance(results.get("results"), list)
@@ -151,7 +127,6 @@ Shape = tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any]],
 _SHAPES: tuple[Shape, ...] = (
     (_results, _of_promptfoo),
     (lambda content: isinstance(content.get("testCases"), list), _of_deepeval),
-    (lambda content: isinstance(content.get("request_states"), list), _of_helm),
 )
 
 

@@ -156,7 +156,6 @@ COMMANDS: CommandTable = {
     "export": (
         {
             "hugging-face": ("exports:hugging_face_command", "Risks in a model card"),
-            "lm-eval": ("exports:lm_eval_command", "An audit as a task of lm_eval"),
             "labels": ("exports:labels_command", "Replies of a run, for people to label"),
         },
         "Write runs for other tools and for people",

@@ -157,17 +157,13 @@ def _server_notes(run: Run) -> list[str]:
 
 
 def _import_notes(run: Run) -> list[str]:
-    """What was read of another tool, and whether its own metrics come out of it."""
+    """What was read of another tool."""
     source = run.record.imported
     if source is None:
         return []
     used = f"{source.tool} {source.version}".rstrip()
     lines = [f"{source.samples} samples of {source.task or source.file} ({used})."]
-    lines += [f"Left out: {n} {why}." for why, n in source.left_out.items()]
-    for name, metric in source.metrics.items():
-        stated = "not reported" if metric.reported is None else f"{metric.reported:.6g}"
-        lines.append(f"{name} {metric.recomputed:.6g}, recomputed ({source.tool}: {stated}).")
-    return lines
+    return [*lines, *(f"Left out: {n} {why}." for why, n in source.left_out.items())]
 
 
 def _read(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""clinometer export: runs and audits in the formats of other tools, and replies for people."""
+"""clinometer export: a run in a model card, and replies for people."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import ALLOW, GROUPS, SEED, grouped, topic_of
+from clinometer.cli.options import ALLOW, SEED
 from clinometer.cli.printing import console
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.settings import select_contexts
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import load_topic
 
@@ -39,36 +38,6 @@ def hugging_face_command(
     from clinometer.exports import write_hugging_face
 
     _written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
-
-
-@grouped
-def lm_eval_command(
-    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
-    contexts: Annotated[
-        str | None,
-        opt(
-            "A source (wikipedia, book, conversation, textbook, web), a built-in context set "
-            "or a .csv file.",
-            unset="paper-TOPIC",
-        ),
-    ] = None,
-    groups: GROUPS = None,
-    *,
-    settings: Annotated[AuditSettings, "max_contexts", "seed"],
-    out: Annotated[Path, opt("Folder to write.", "--out", "-o")],
-) -> None:
-    """Write an audit as a task folder for lm_eval --include_path: one document per cell."""
-    from clinometer.bridges.lm_eval import TaskFolder
-
-    asked = topic_of(topic, groups)
-    folder = TaskFolder(asked, select_contexts(asked, contexts, settings))
-    folder.write(out)
-    _written(
-        [out],
-        f"lm_eval --include_path {out} --tasks {folder.name} --log_samples --output_path results "
-        f"…, then clinometer import lm-eval results/…/samples_{folder.name}_….jsonl --task {out} "
-        "--out RUN",
-    )
 
 
 def labels_command(

@@ -160,14 +160,6 @@ def lm_eval_command(
     ],
     out: OUT,
     mapping: MAPPING = None,
-    task: Annotated[
-        Path | None,
-        opt("The folder of 'clinometer export lm-eval' that the samples belong to."),
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        opt("With --task: the model's tokenizer, which tells what words are written alike."),
-    ] = None,
     model: MODEL = None,
     *,
     settings: MEASURED,
@@ -180,8 +172,6 @@ def lm_eval_command(
     run = import_lm_eval(
         samples,
         mapping=mapping,
-        task=task,
-        tokenizer=tokenizer,
         model=model,
         out=out,
         settings=settings,
@@ -224,7 +214,7 @@ def replies_command(
         typer.Argument(
             metavar="TABLE",
             help="One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), a result file of "
-            "promptfoo, DeepEval or HELM (.json), or a folder of .json files.",
+            "promptfoo or DeepEval (.json), or a folder of .json files.",
         ),
     ],
     out: Annotated[Path, opt("Folder for the runs, one per model (and axis).", "--out", "-o")],

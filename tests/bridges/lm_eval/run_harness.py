@@ -1,10 +1,9 @@
-"""Runs lm-evaluation-harness itself, in its own environment, on local files only.
+"""Runs lm-evaluation-harness's own crows_pairs_english, in its own environment, on local files.
 
-python run_harness.py pairs MODEL PAIRS.jsonl OUT   its own crows_pairs_english on these pairs
-python run_harness.py task MODEL FOLDER OUT         a task that clinometer exported
+python run_harness.py MODEL PAIRS.jsonl OUT
 
-MODEL is a folder. The samples in tests/data/lm_eval were made by the first from pairs.jsonl there,
-with pocket:gpt2-s; of the results beside them only what the import reads was kept.
+MODEL is a folder. The samples in tests/data/lm_eval were made from pairs.jsonl there, with
+pocket:gpt2-s; of the results beside them only what the import reads was kept.
 """
 
 from __future__ import annotations
@@ -27,26 +26,20 @@ dataset_kwargs:
 """
 
 
-def main(what: str, model: str, source: str, out: str) -> None:
+def main(model: str, pairs: str, out: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        if what == "pairs":
-            found = find_spec("lm_eval")
-            assert found is not None
-            assert found.origin is not None
-            tasks = Path(found.origin).parent / "tasks"
-            text = _PAIRS.format(tasks=tasks, pairs=Path(source).resolve())
-            (Path(folder) / "crows_pairs_english.yaml").write_text(text, encoding="utf-8")
-            included, task, dtype = folder, "crows_pairs_english", "float32"
-        else:
-            included = source
-            task = next(Path(source).glob("*.yaml")).stem
-            dtype = "float64"  # in float32 plain transformers is off by up to 2e-4
+        package = find_spec("lm_eval")
+        assert package is not None
+        assert package.origin is not None
+        tasks = Path(package.origin).parent / "tasks"
+        text = _PAIRS.format(tasks=tasks, pairs=Path(pairs).resolve())
+        (Path(folder) / "crows_pairs_english.yaml").write_text(text, encoding="utf-8")
         subprocess.run(
             [
                 *(sys.executable, "-m", "lm_eval", "--model", "hf"),
-                *("--model_args", f"pretrained={model},dtype={dtype}", "--device", "cpu"),
-                *("--include_path", included, "--tasks", task, "--batch_size", "16"),
-                *("--log_samples", "--output_path", out),
+                *("--model_args", f"pretrained={model},dtype=float32", "--device", "cpu"),
+                *("--include_path", folder, "--tasks", "crows_pairs_english"),
+                *("--batch_size", "16", "--log_samples", "--output_path", out),
             ],
             env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": f"{folder}/cache"},
             check=True,

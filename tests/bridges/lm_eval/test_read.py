@@ -13,7 +13,7 @@ from tests.present import present
 from tests.processes import ROOT
 
 from clinometer.bridges.lm_eval import import_lm_eval, read_results, read_samples
-from clinometer.errors import SettingsError, TableError
+from clinometer.errors import TableError
 from clinometer.runs import Run
 
 SAMPLE: dict[str, Any] = {
@@ -38,7 +38,6 @@ def test_a_sample_has_its_answers_and_their_log_likelihoods(tmp_path: Path) -> N
     assert sample.answers == (" b", " c")
     assert sample.log_probs == (-3.5, -2.25)
     assert sample.fields == {"doc_id": 4, "text": "a"}
-    assert sample.target == "0"
 
 
 def test_only_the_first_filter_is_read_also_beside_numbers_that_json_does_not_have(
@@ -74,14 +73,12 @@ def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -
         "model_name": "org/model",
         "lm_eval_version": "0.4.13",
         "config": {"model_num_parameters": 12, "model_dtype": "torch.float32", "model_sha": "N/A"},
-        "results": {"crows_pairs_english": {"pct_stereotype,none": 0.5, "alias": "x"}},
     }
     (tmp_path / f"results_{date}.json").write_text(json.dumps(results), encoding="utf-8")
     found = read_results(tmp_path / f"samples_crows_pairs_english_{date}.jsonl")
     assert found.task == "crows_pairs_english"
     assert (found.model.name, found.model.parameters) == ("org/model", 12)
     assert (found.model.dtype, found.model.revision) == ("float32", "")
-    assert found.metrics == {"pct_stereotype": 0.5}
     assert found.version == "0.4.13"
 
 
@@ -111,12 +108,18 @@ def test_preferences_are_the_shares_of_the_likelihoods() -> None:
     assert run.risks.R_between is None  # no context has two groups
 
 
-def test_metrics_of_the_harness_come_out_again() -> None:
-    found = present(import_lm_eval(SAMPLES).record.imported)
-    assert (found.version, found.task, found.samples) == ("0.4.13", "crows_pairs_english", 10)
-    assert set(found.metrics) == {"pct_stereotype", "likelihood_diff"}
-    for metric in found.metrics.values():
-        assert metric.recomputed == pytest.approx(metric.reported, abs=1e-12)
+def test_metrics_of_the_harness_follow_from_what_was_read() -> None:
+    imported = present(import_lm_eval(SAMPLES).record.imported)
+    assert (imported.version, imported.task, imported.samples) == (
+        "0.4.13",
+        "crows_pairs_english",
+        10,
+    )
+    (file,) = SAMPLES.parent.glob("results_*.json")
+    told = json.loads(file.read_text(encoding="utf-8"))["results"]["crows_pairs_english"]
+    more, less = np.array([sample.log_probs for sample in read_samples(SAMPLES)]).T
+    assert told["pct_stereotype,none"] == pytest.approx((more > less).mean(), abs=1e-12)
+    assert told["likelihood_diff,none"] == pytest.approx(abs(more - less).mean(), abs=1e-12)
 
 
 def test_the_command_writes_a_run_that_report_and_compare_take(
@@ -127,16 +130,26 @@ def test_the_command_writes_a_run_that_report_and_compare_take(
             *("import", "lm-eval", SAMPLES, "--out", tmp_path / name, "--model", name)
         )
         assert done.status == 0, done.err
-    assert "pct_stereotype 0.3, recomputed (lm-eval: 0.3)" in done.out
     assert Run.load(tmp_path / "a").model == "a"
     compared = clinometer("compare", tmp_path / "a", tmp_path / "b", "--json")
     assert compared.status == 0, compared.err
     assert clinometer("report", tmp_path / "a", "--out", tmp_path / "r.md").status == 0
 
 
-def test_another_mapping_is_refused_where_it_does_not_fit(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    text = 'name="own"\ngroup="{bias_type}"\ncontext="{sent_more}"\n[categories]\na=[0]\nb=[1]\n'
-    own.write_text(text + '[metrics]\nacc="nonsense"\n', encoding="utf-8")
-    with pytest.raises(SettingsError, match="expected one of first likelier"):
-        import_lm_eval(SAMPLES, mapping=str(own))
+TWO_WAYS = {**SAMPLE, "arguments": [["p", " b"], ["p", " c"]]}
+
+
+@pytest.mark.parametrize(
+    ("samples", "word"),
+    [
+        ([{**TWO_WAYS, "filtered_resps": [["0", "False"]] * 2}], "together"),
+        ([{**SAMPLE, "doc_id": n, "filtered_resps": [["-3", "False"]] * 2} for n in range(10)],
+         "differ"),
+        ([SAMPLE, {**SAMPLE, "filtered_resps": [["-1", "False"]] * 2}], "doc_id 4"),
+    ],
+)  # fmt: skip
+def test_numbers_that_cannot_be_are_refused(
+    tmp_path: Path, samples: list[dict[str, Any]], word: str
+) -> None:
+    with pytest.raises(TableError, match=word):
+        list(read_samples(written(tmp_path / "s.jsonl", *samples)))

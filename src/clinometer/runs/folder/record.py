@@ -172,13 +172,6 @@ class FloorRecord(RecordPart):
     p_between: float | None = None
 
 
-class MetricRecord(RecordPart):
-    """A metric of another tool, as it says and as we recompute it."""
-
-    reported: float | None
-    recomputed: float
-
-
 class ImportRecord(RecordPart):
     """Where an imported run comes from.
 
@@ -197,7 +190,6 @@ class ImportRecord(RecordPart):
     mapping_sha256: str = ""
     samples: int
     left_out: dict[str, int] = Field(default_factory=dict)
-    metrics: dict[str, MetricRecord] = Field(default_factory=dict)
 
 
 class PlugInRecord(RecordPart):
