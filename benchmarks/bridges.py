@@ -124,7 +124,8 @@ def drawn(one: Run) -> list[tuple[str, ...]]:
     assert one.path is not None
     found: dict[int, tuple[str, ...]] = {}
     words = len(one.record.scored_words.words)
-    for cells, scores in RunFolder(one.path).read_scores(words=words):
+    n = one.preferences.values[:, :, 0].size
+    for cells, scores in RunFolder(one.path).read_scores(words=words, cells=n):
         assert scores.draws is not None
         found |= dict(zip(cells.tolist(), scores.draws, strict=True))
     return [found[cell] for cell in sorted(found)]
