@@ -1,7 +1,7 @@
 #!/bin/sh
-# The built-in context sets, mined anew: benchmarks/build_contexts.sh CORPORA OUT [gender|people|zh|fr...]
+# The built-in context sets, mined anew: benchmarks/build_contexts.sh CORPORA OUT [gender|people|zh...]
 # CORPORA holds the files named below; each set is mined with the command its sidecar repeats.
-# Race, religion and disability ("people") share one parse of each corpus. Only Wikipedia has
+# Only Wikipedia has
 # enough sentences about such people; the other sources give predicates of any person.
 # A set that is in OUT already is not mined again, and one that was stopped continues.
 set -eu
@@ -38,11 +38,13 @@ for kind in $kinds; do
         each gender
         ;;
     people)
-        mine wikipedia-race \
-            "English Wikipedia, 10,000 recent and 3,000 long articles (CC BY-SA 3.0)" \
-            wikipedia_en_recent.jsonl.zst wikipedia_en_core.jsonl.zst --sample all \
-            --topic race --also religion,disability
-        each race --also religion,disability --about any
+        for topic in race religion disability; do
+            mine "wikipedia-$topic" \
+                "English Wikipedia, 10,000 recent and 3,000 long articles (CC BY-SA 3.0)" \
+                wikipedia_en_recent.jsonl.zst wikipedia_en_core.jsonl.zst --sample all \
+                --topic "$topic"
+            each "$topic" --about any
+        done
         ;;
     zh)
         mine wikipedia-gender-zh \

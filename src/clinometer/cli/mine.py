@@ -14,7 +14,7 @@ from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.run import mine_shard, out_files
+from clinometer.contexts.mining.run import mine_shard
 from clinometer.contexts.mining.settings import KEYS
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
@@ -27,14 +27,14 @@ def mine_command(
         list[str],
         typer.Argument(
             metavar="CORPUS...",
-            help="Files (.txt, .jsonl, .json, a Wikipedia dump .xml, also packed as .gz, .zst, "
-            ".bz2, .xz; .parquet, .arrow, .zip), folders of these, a member of a zip file "
-            "(FILE.zip:MEMBER), hf:OWNER/NAME:CONFIGURATION, or - for standard input.",
+            help="Files (.txt, .jsonl, a Wikipedia dump .xml, also packed as .gz, .zst, .bz2, .xz; "
+            ".parquet, .zip), folders of these, a member of a zip file (FILE.zip:MEMBER), or "
+            "hf:OWNER/NAME:CONFIGURATION.",
         ),
     ],
     out: Annotated[Path, opt("The context set to write: a .csv or .csv.gz file.")],
     *,
-    settings: Annotated[MineSettings, "topic", "also", "sample", "seed", "about", "as_in_paper"],
+    settings: Annotated[MineSettings, "topic", "sample", "seed", "about", "as_in_paper"],
     values: Annotated[list[str] | None, set_option(MineSettings, *KEYS)] = None,
     explain: Annotated[
         Path | None,
@@ -105,7 +105,5 @@ def mine_command(
         soft_wrap=True,
         markup=False,
     )
-    for topic, path in zip(settings.also, out_files(out, settings)[1:], strict=True):
-        console().print(f"{topic.name}: written to {path}", soft_wrap=True, markup=False)
     for what, number in about.damage.items():
         say(f"skipped {number} × {what}", prefix="")

@@ -46,11 +46,11 @@ def assert_same_sets(one: Path, other: Path) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Callable[..., Path]:
-    """A file c.csv, or of another name, in a folder of its own."""
+    """A file c.csv in a folder of its own."""
 
-    def in_folder(folder: str, name: str = "c.csv") -> Path:
+    def in_folder(folder: str) -> Path:
         (tmp_path / folder).mkdir(exist_ok=True)
-        return tmp_path / folder / name
+        return tmp_path / folder / "c.csv"
 
     return in_folder
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from tests.contexts.mining.conftest import assert_same_sets
 from clinometer.contexts import load_contexts
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, corpora, mine, run
-from clinometer.contexts.mining.languages.shared import Parsed, SpacyParser
 from clinometer.contexts.mining.run import mine_shard, sampled
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, SettingsError
@@ -110,8 +109,6 @@ def test_shards_of_another_number_or_setting_are_refused(
             with pytest.raises(ContextError, match="another process"):
                 start()
         mine_shard([path], place("out"), gender, Shard(2, 3))
-    with pytest.raises(ContextError, match="standard input"):
-        mine_shard(["-"], place("out"), gender, Shard(0, 3))
 
 
 def test_the_progress_of_a_small_corpus_is_seen(
@@ -171,49 +168,24 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
     assert "--set min_confidence=0.96" in (sets[0.96].metadata.command or "")
 
 
-def test_several_topics_share_one_parse(
-    corpus: Write, tmp_path: Path, place: Write, monkeypatch: pytest.MonkeyPatch
+def test_predicates_are_of_the_topics_own_people_or_of_anybody(
+    corpus: Write, tmp_path: Path
 ) -> None:
-    """The sets are those of separate runs; topics that need other sentences are refused."""
     path = corpus(
         0,
         "The black nurse, who won a prize, left. A Muslim lawyer lost a coat. The pilot was tall.",
         "Ada Smith is an Indian lawyer. She was born into a Hindu family. She won a prize.",
         "The blind teacher played a role. The teacher sold the house.",
     )
-    race, religion = (MineSettings(topic=load_topic(name)) for name in ("race", "religion"))
-    both = replace(race, also=(religion.topic,))
-    anybody = replace(race, about="any")
-    parses: list[str] = []
-    real = SpacyParser.parse
-
-    def counted(self: SpacyParser, sentences: Iterable[str]) -> Iterator[Parsed]:
-        parses.extend(sentences)
-        return real(self, sentences)
-
-    monkeypatch.setattr(SpacyParser, "parse", counted)
-    wiki = mine([path], tmp_path / "wiki.csv", both)
-    assert len(parses) == len(set(parses)) == wiki.metadata.sentences_parsed
-    contexts = mine([path], tmp_path / "both-race.csv", both)
-    about = contexts.metadata
-    assert (about.topic, about.about) == ("race", "own")
+    race = MineSettings(topic=load_topic("race"))
+    contexts = mine([path], tmp_path / "own.csv", race)
+    assert (contexts.metadata.topic, contexts.metadata.about) == ("race", "own")
     assert contexts.templates == ("The [X], who won a prize, is [Y]",)
     assert list(contexts.counts) == [2]  # the black nurse, and the subject of the second article
-    general = mine([path], tmp_path / "any.csv", anybody)
+    general = mine([path], tmp_path / "any.csv", replace(race, about="any"))
     assert "The [X], who sold the house, is [Y]" in general.templates
     assert general.metadata.about == "any"
     assert (general.metadata.command or "").endswith("--about any")
-    mine([path], place("alone", "wiki.csv"), race)
-    mine([path], place("alone", "wiki-religion.csv"), religion)
-    mine([path], place("alone", "both-religion.csv"), religion)
-    for name in ("wiki", "wiki-religion", "both-religion"):
-        assert_same_sets(tmp_path / f"{name}.csv", place("alone", f"{name}.csv"))
-    with pytest.raises(SettingsError, match="topic 'gender' needs other sentences than 'race'"):
-        mine([path], tmp_path / "x.csv", replace(race, also=(load_topic("gender"),)))
-    with pytest.raises(SettingsError, match="topic 'tea' needs other sentences than 'race'"):
-        mine([path], tmp_path / "x.csv", replace(race, also=(replace(race.topic, name="tea"),)))
-    with pytest.raises(SettingsError, match="expected other topics than race"):
-        replace(race, also=(race.topic,))
 
 
 KILLED = """

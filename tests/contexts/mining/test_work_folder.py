@@ -16,8 +16,8 @@ def test_pieces_in_any_order_add_up_to_the_whole() -> None:
     for at, (article, template, sure) in enumerate(sentences):
         whole.take([decision(template, sure)], article)
         (one if at % 2 else two).take([decision(template, sure)], article)
-    stored = PART.dump_json(Part(articles=1, sentences=2, tallies=[two]))
-    one.add(PART.validate_json(stored).tallies[0])
+    stored = PART.dump_json(Part(articles=1, sentences=2, tally=two))
+    one.add(PART.validate_json(stored).tally)
     mean = round((90 + 80 + 80 + 95) / 400, 3)
     expected = {"a": TemplateCount(4, 2, mean), "b": TemplateCount(1, 1, None)}
     for tally in (whole, one):

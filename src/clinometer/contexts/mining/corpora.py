@@ -1,16 +1,14 @@
 """Corpora in all common formats: list the files and stream their articles.
 
-A place is a file (.txt, .jsonl, .json, a Wikipedia dump .xml, each also as .gz, .zst, .bz2 or .xz;
-.parquet, .arrow, .zip), a member of a zip file (calls.zip:switchboard/transcript), a folder of
-these (one of `datasets.save_to_disk` too), a dataset of the Hugging Face hub
-(hf:wikimedia/wikipedia:20231101.en), or - for standard input. Nothing is ever loaded whole.
+A place is a file (.txt, .jsonl, a Wikipedia dump .xml, each also as .gz, .zst, .bz2 or .xz;
+.parquet, .zip), a member of a zip file (calls.zip:switchboard/transcript), a folder of these, or a
+dataset of the Hugging Face hub (hf:wikimedia/wikipedia:20231101.en). Nothing is ever loaded whole.
 Damaged articles are counted and skipped; a source without a readable one is an error.
 """
 
 from __future__ import annotations
 
 import bz2
-import codecs
 import contextlib
 import gzip
 import io
@@ -19,14 +17,11 @@ import json
 import lzma
 import os
 import re
-import shutil
-import sys
-import time
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -40,8 +35,6 @@ if TYPE_CHECKING:
     from mwparserfromhell.nodes import Node
     from mwparserfromhell.wikicode import Wikicode
 
-#: Standard input on the command line.
-STDIN = "-"
 HF = "hf:"
 #: Endings of packed files -> what unpacks their stream.
 PACKED: dict[str, Callable[[Any], Any]] = {
@@ -50,11 +43,9 @@ PACKED: dict[str, Callable[[Any], Any]] = {
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
 }
-_KINDS = (".txt", ".jsonl", ".json", ".xml")
+_KINDS = (".txt", ".jsonl", ".xml")
 _ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *PACKED))
-_FILES = (*_ENDINGS, ".parquet", ".arrow", ".zip")
-#: A .json file in a folder may as well be a sidecar or dataset_info.json; it is read if named.
-_IN_FOLDERS = tuple(ending for ending in _FILES if ".json" not in ending or ".jsonl" in ending)
+_FILES = (*_ENDINGS, ".parquet", ".zip")
 
 #: A line longer than this is not an article; it is skipped, and never loaded whole.
 LONGEST_LINE = 16 * 1024 * 1024
@@ -62,7 +53,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 BLOCK = 10_000
 #: Bytes of a tag or comment of a dump.
 _LONGEST_TAG = 1 << 20
-#: Bytes of a stream that are read at a time.
+#: Bytes of a dump that are read at a time.
 _CHUNK = 1 << 16
 
 #: Times its own size to which a file may unpack, and bytes that any may: text packs to a fifth, and
@@ -99,15 +90,8 @@ class Source:
         """Identifies the source, to detect changes when a run is resumed."""
         if self.place.startswith(HF):
             return [self.place]
-        if self.is_stdin:
-            # Its previous content is unknown: such a run never resumes.
-            return [self.name, time.time_ns()]
         about = Path(self.place).stat()
         return [self.name, about.st_size, about.st_mtime_ns]
-
-    @property
-    def is_stdin(self) -> bool:
-        return self.place == STDIN
 
     @property
     def kind(self) -> str:
@@ -147,16 +131,6 @@ def _numbered(texts: Iterator[str], numbers: Iterable[int]) -> Iterator[str]:
         before = number
 
 
-def keep_standard_input(sources: Iterable[Source], folder: Path) -> tuple[Source, ...]:
-    """The sources with what stands on standard input as a file in the folder: it is read twice."""
-    file = folder / "standard input"
-    with file.open("wb") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-    return tuple(
-        replace(source, place=str(file)) if source.is_stdin else source for source in sources
-    )
-
-
 def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
     """The same without the markup of a dump taken out, which takes most of the time."""
     name, kind = source.name, source.kind
@@ -164,34 +138,27 @@ def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterato
     with contextlib.ExitStack() as stack:
         if source.place.startswith(HF):
             rows = _hub_rows(source.place.removeprefix(HF))
-        elif kind in (".parquet", ".arrow"):
-            rows = _table_rows(Path(source.place), field, parquet=kind == ".parquet")
+        elif kind == ".parquet":
+            rows = _parquet_rows(Path(source.place), field)
         else:
             stream = stack.enter_context(_opened(source.place, source.member))
             if kind == ".xml":
                 yield from _dump_articles(stream, name=name, damage=damage)
                 return
             lines = _lines(stream, name=name, damage=damage)
-            if not kind:  # standard input: objects or plain text, see the first line
-                first = next(lines, "")
-                kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
-                lines = itertools.chain([first], lines)
-            if kind not in (".json", ".jsonl"):
+            if kind != ".jsonl":
                 yield from _blocks(lines)
                 return
-            json_lines = kind == ".jsonl"
-            rows = _json_lines(lines, damage) if json_lines else _json_values(stream, name=name)
+            rows = _json_lines(lines, damage)
         yield from _texts(rows, field, name=name, damage=damage)
 
 
 def _sources(place: str) -> list[Source]:
     if place.startswith(HF):
         return [Source(place, place)]
-    if place == STDIN:
-        return [Source(place, "standard input")]
     path = Path(place)
     if path.is_dir():
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_IN_FOLDERS))
+        inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_FILES))
         return [source for p in inside for source in _sources(str(p))]
     if not path.exists() and ".zip:" in place:
         archive, _, member = place.rpartition(":")
@@ -224,33 +191,22 @@ def _members(path: Path, wanted: str | None) -> list[Source]:
     return [Source(str(path), f"{_shown(path)}:{name}", name) for name in chosen]
 
 
-def _table_rows(path: Path, field: str, *, parquet: bool) -> Iterator[dict[str, Any]]:
-    """The column of a parquet or Arrow file, some rows at a time; without it one row of Nones."""
+def _parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
+    """The column of a parquet file, some rows at a time; without it one row of Nones."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with open_binary(path) as raw:
-            if parquet:
-                columns = pq.read_schema(raw).names
-                # As references: a text that a thousand rows share is in memory once.
-                shared = [field] if field in columns else []
-                with pq.ParquetFile(raw, read_dictionary=shared) as file:
-                    batches = file.iter_batches(batch_size=64, columns=shared)
-                    yield from _column(batches, columns, field, path)
-            else:
-                with pa.memory_map(str(path)) as source:
-                    # `datasets` writes a stream; other files have a footer.
-                    footer = source.read(6) == b"ARROW1"
-                    source.seek(0)
-                    reader = pa.ipc.open_file(source) if footer else pa.ipc.open_stream(source)
-                    count = reader.num_record_batches if footer else 0
-                    batches = map(reader.get_batch, range(count)) if footer else reader
-                    yield from _column(batches, reader.schema.names, field, path)
+            columns = pq.read_schema(raw).names
+            # As references: a text that a thousand rows share is in memory once.
+            shared = [field] if field in columns else []
+            with pq.ParquetFile(raw, read_dictionary=shared) as file:
+                batches = file.iter_batches(batch_size=64, columns=shared)
+                yield from _column(batches, columns, field, path)
     except (OSError, pa.ArrowException) as exc:
-        kind = "parquet" if parquet else "Arrow"
         message = " ".join(str(exc).split())  # may have several lines
-        raise ContextError(f"{path.name}: not a readable {kind} file: {message}") from exc
+        raise ContextError(f"{path.name}: not a readable parquet file: {message}") from exc
 
 
 def _column(
@@ -405,39 +361,6 @@ def _json_lines(lines: Iterable[str], damage: Counter[str]) -> Iterator[Any]:
                 yield json.loads(line)
             except (ValueError, RecursionError):
                 damage[NOT_JSON] += 1
-
-
-def _json_values(stream: IO[bytes], *, name: str) -> Iterator[Any]:
-    """The elements of a JSON array, or a sequence of JSON values, read one at a time.
-
-    Unlike a damaged line, a damaged value hides where the next one begins: it is an error.
-    """
-    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8-sig")("replace")
-    text, begun, ended, number = "", False, False, 0
-    while True:
-        text = text.lstrip(" \t\r\n,]")
-        if text and not begun:
-            text, begun = text.removeprefix("["), True
-        elif text:
-            try:
-                value, end = decoder.raw_decode(text)
-            except RecursionError:
-                raise ContextError(f"{name}: expected articles, found deeply nested JSON") from None
-            except ValueError as exc:
-                if ended or len(text) > LONGEST_LINE:
-                    raise ContextError(
-                        f"{name}: expected valid JSON, found damage after {number} articles; "
-                        "download it again"
-                    ) from exc
-            else:
-                text, number = text[end:], number + 1
-                yield value
-                continue
-        elif ended:
-            return
-        piece = _read(stream.read, max(_CHUNK, len(text)), name=name)
-        ended = not piece
-        text += utf8.decode(piece, final=ended)
 
 
 def _texts(rows: Iterable[Any], field: str, *, name: str, damage: Counter[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby, islice, tee
 from multiprocessing import active_children, get_context
@@ -27,10 +27,9 @@ from clinometer.contexts.mining.corpora import (
     Source,
     articles,
     find_sources,
-    keep_standard_input,
     raw_articles,
 )
-from clinometer.contexts.mining.languages import Language, decide_each, open_languages
+from clinometer.contexts.mining.languages import Language, open_language
 from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.contexts.mining.settings import KEYS, MineSettings
 from clinometer.contexts.mining.work_folder import (
@@ -66,8 +65,7 @@ def mine(
     fresh: bool = False,
     progress: StageProgress | None = None,
 ) -> ContextSet:
-    """Mine contexts from a corpus and write them to `out`, with a sidecar .json; those of
-    `settings.also` next to it. Returns the set of the first topic.
+    """Mine contexts from a corpus and write them to `out`, with a sidecar .json.
 
     An interrupted run resumes: nothing is parsed twice, and the result is the same byte for byte.
     What `mine_shard` did is not done again. `explain` names a .jsonl file that gives for every
@@ -75,11 +73,9 @@ def mine(
     """
     path = Path(out)
     run = _opened(corpus, path, settings, explain=explain is not None)
-    work, once = run.work, any(source.is_stdin for source in run.sources)
-    with work.opened(run.identity(work.shards), fresh=fresh or once):  # stdin never resumes
+    work = run.work
+    with work.opened(run.identity(work.shards), fresh=fresh):
         work.check_no_shard_runs()
-        if once:
-            run = replace(run, sources=keep_standard_input(run.sources, work.folder))
         try:
             run.do(WHOLE, processes, progress or (lambda *_: None))
         except InputError:
@@ -92,12 +88,10 @@ def mine(
                 beside.open("w", encoding="utf-8") as file,
             ):
                 file.writelines(work.explained(run.pieces))
-        places = out_files(path, settings)
-        sets = run.context_sets([place.name.partition(".csv")[0] for place in places])
-        for place, contexts in zip(places, sets, strict=True):
-            contexts.save(place)
+        contexts = run.context_set(path.name.partition(".csv")[0])
+        contexts.save(path)
         work.clear()
-    return sets[0]
+    return contexts
 
 
 def mine_shard(
@@ -113,25 +107,15 @@ def mine_shard(
     """Do one shard of the work of `mine`, on any machine that has the corpus and the folder of
     `out`. Afterwards `mine` does what no shard has done, and writes the sets."""
     run = _opened(corpus, Path(out), settings, explain=explain)
-    if any(source.is_stdin for source in run.sources):
-        raise ContextError("--shard: expected files, found standard input, which is read once")
     with run.work.joined(run.identity(shard.of), shard):
         run.do(shard, processes, progress or (lambda *_: None))
-
-
-def out_files(path: Path, settings: MineSettings) -> list[Path]:
-    """Where the set of each topic is written: wiki.csv or wiki-race.csv, wiki-religion.csv, …"""
-    first, ending, rest = path.name.partition(".csv")
-    stem = first.removesuffix(f"-{settings.topic.name}")
-    further = [path.with_name(f"{stem}-{topic.name}{ending}{rest}") for topic in settings.also]
-    return [path, *further]
 
 
 def _opened(
     corpus: Sequence[str | os.PathLike[str]], path: Path, settings: MineSettings, *, explain: bool
 ) -> _MiningRun:
     sources = tuple(find_sources([os.fspath(place) for place in corpus]))
-    open_languages(settings)  # refuses what cannot be mined
+    open_language(settings)  # refuses what cannot be mined
     if not path.parent.is_dir():
         raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
     if not path.name.endswith((".csv", ".csv.gz")):
@@ -211,9 +195,9 @@ class _MiningRun:
 
     def store(self, pieces: Sequence[int]) -> Iterator[int]:
         """Read, parse, count and store these pieces; gives the number of each when it is stored."""
-        languages = open_languages(self.settings)
+        language = open_language(self.settings)
         for piece, rows in groupby(self._texts({*pieces}), key=lambda row: row[0] // self._piece):
-            self.work.write_part(piece, *self._mined(rows, languages))
+            self.work.write_part(piece, *self._mined(rows, language))
             yield piece
 
     def _texts(self, pieces: set[int]) -> Iterator[tuple[int, str]]:
@@ -231,39 +215,32 @@ class _MiningRun:
             yield from ((at, text) for (at, _), text in zip(rows, texts, strict=False))
 
     def _mined(
-        self, rows: Iterable[tuple[int, str]], languages: Sequence[Language]
+        self, rows: Iterable[tuple[int, str]], language: Language
     ) -> tuple[Part, list[Decision]]:
-        """Parse the candidate sentences of articles once, and count the decisions of each topic."""
-        part, explained = Part.empty(len(languages)), list[Decision]()
+        """Parse the candidate sentences of articles, and count the decisions on them."""
+        part, explained = Part(), list[Decision]()
 
         def candidates() -> Iterator[tuple[int, str]]:
             for at, text in rows:
-                sentences = languages[0].find(text)
+                sentences = language.find(text)
                 part.articles += bool(sentences) or self.settings.sample is not None
                 part.sentences += len(sentences)
                 yield from ((at, sentence) for sentence in sentences)
 
         waiting = candidates()
         while batch := list(islice(waiting, BATCH)):
-            decided = decide_each(languages, [sentence for _, sentence in batch])
-            for (at, _), by_topic in zip(batch, decided, strict=True):
-                for tally, decisions in zip(part.tallies, by_topic, strict=True):
-                    tally.take(decisions, at)
-                explained += by_topic[0] if self.explain else ()
+            decided = language.decide([sentence for _, sentence in batch])
+            for (at, _), decisions in zip(batch, decided, strict=True):
+                part.tally.take(decisions, at)
+                explained += decisions if self.explain else ()
         return part, explained
 
-    def context_sets(self, names: Sequence[str]) -> list[ContextSet]:
-        """The set of each topic; an error, and no work folder, if one would be empty."""
-        languages = open_languages(self.settings)
-        total = Part.empty(len(languages))
+    def context_set(self, name: str) -> ContextSet:
+        """The set; an error, and no work folder, if it would be empty."""
+        settings, language, total = self.settings, open_language(self.settings), Part()
         for part in self.work.parts(self.pieces):
             total.add(part)
-        each = zip(names, self.settings.each_topic(), languages, total.tallies, strict=True)
-        return [self._context_set(*topic, total) for topic in each]
-
-    def _context_set(
-        self, name: str, settings: MineSettings, language: Language, tally: Tally, total: Part
-    ) -> ContextSet:
+        tally = total.tally
         read = sum(counts.articles for counts in self._counts)
         templates = tally.merged(language.merge_key)
         frequent = {t: each for t, each in templates.items() if each.count >= settings.min_count}

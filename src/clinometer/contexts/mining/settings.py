@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -33,11 +33,6 @@ def parse_sample(text: str) -> int | None:
         raise SettingsError(f"sample: expected a number or all, found {text!r}") from None
 
 
-def parse_topics(text: str) -> tuple[Topic, ...]:
-    """Parse names of topics separated by commas."""
-    return tuple(load_topic(name.strip()) for name in text.split(",") if name.strip())
-
-
 #: Settings that the command takes as --set KEY=VALUE.
 KEYS = ("strategy", "parser", "min_confidence", "field", "min_count", "source")
 
@@ -48,15 +43,6 @@ class MineSettings:
 
     topic: Topic = option(
         MISSING, help="A built-in topic or a .toml file.", typed="gender", parse=load_topic
-    )
-    also: tuple[Topic, ...] = option(
-        (),
-        help="Further topics to mine with the same parses, separated by commas; each is written "
-        "beside the first, with its name before .csv (wiki-race.csv, wiki-religion.csv). Their "
-        "candidate sentences must be the same.",
-        typed="",
-        parse=parse_topics,
-        advanced=True,
     )
     sample: int | None = option(
         SAMPLE,
@@ -98,9 +84,6 @@ class MineSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        names = [topic.name for topic in (self.topic, *self.also)]
-        if len(set(names)) < len(names):
-            raise SettingsError(f"also: expected other topics than {self.topic.name}, each once")
         if self.as_in_paper and self.topic.language != "en":
             raise SettingsError("as_in_paper: expected a topic in English, as the paper's are")
 
@@ -109,16 +92,11 @@ class MineSettings:
         """The paper takes every link."""
         return 0.0 if self.as_in_paper else self.min_confidence
 
-    def each_topic(self) -> list[MineSettings]:
-        """The settings of every topic by itself, the first one first."""
-        return [replace(self, topic=topic, also=()) for topic in (self.topic, *self.also)]
-
     def describe(self) -> dict[str, Any]:
         """The settings as the work folder records them."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return values | {
             "topic": self.topic.name,
             "topic_sha256": self.topic.sha256,
-            "also": {topic.name: topic.sha256 for topic in self.also},
             "language": self.topic.language,
         }

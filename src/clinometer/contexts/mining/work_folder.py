@@ -106,23 +106,17 @@ class TemplateCount:
 @dataclass
 class Part:
     """What a piece holds: articles with candidate sentences (in a sample, all), the sentences that
-    were parsed, and the tally of each topic."""
+    were parsed, and their tally."""
 
-    articles: int
-    sentences: int
-    tallies: list[Tally]
-
-    @classmethod
-    def empty(cls, topics: int) -> Part:
-        """No articles."""
-        return cls(0, 0, [Tally() for _ in range(topics)])
+    articles: int = 0
+    sentences: int = 0
+    tally: Tally = field(default_factory=Tally)
 
     def add(self, other: Part) -> None:
         """Add another piece."""
         self.articles += other.articles
         self.sentences += other.sentences
-        for tally, more in zip(self.tallies, other.tallies, strict=True):
-            tally.add(more)
+        self.tally.add(other.tally)
 
 
 PART = TypeAdapter(Part)

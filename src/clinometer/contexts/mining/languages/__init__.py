@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.errors import SettingsError
@@ -52,21 +52,6 @@ def language_modules() -> dict[str, str]:
     return {e.name: e.value for e in entry_points(group=ENTRY_POINTS)} | MODULES
 
 
-@runtime_checkable
-class SharedParse(Protocol):
-    """Protocol for a language whose topics can share one parse."""
-
-    def reads_with(self, other: object) -> bool:
-        """Whether the miner of another topic looks for the same sentences."""
-        ...
-
-    def decide_with(
-        self, others: Sequence[Language], sentences: Sequence[str]
-    ) -> Iterator[list[list[Decision]]]:
-        """The decisions of this topic and of the others on each sentence, in order."""
-        ...
-
-
 def open_language(settings: MineSettings) -> Language:
     """The miner for the language of the topic."""
     code = settings.topic.language.lower().split("-")[0]
@@ -78,27 +63,3 @@ def open_language(settings: MineSettings) -> Language:
         )
     language: Language = importlib.import_module(modules[code]).open_language(settings)
     return language
-
-
-def open_languages(settings: MineSettings) -> list[Language]:
-    """The miner of each topic; an error if they do not read the same sentences."""
-    languages = [open_language(each) for each in settings.each_topic()]
-    first = languages[0]
-    for language, topic in zip(languages[1:], settings.also, strict=True):
-        if not isinstance(first, SharedParse) or not first.reads_with(language):
-            raise SettingsError(
-                f"also: topic {topic.name!r} needs other sentences than {settings.topic.name!r}; "
-                "mine it with a separate command"
-            )
-    return languages
-
-
-def decide_each(
-    languages: Sequence[Language], sentences: Sequence[str]
-) -> Iterator[list[list[Decision]]]:
-    """The decisions of each topic on each sentence, which is parsed once."""
-    first, *others = languages
-    if others and isinstance(first, SharedParse):
-        yield from first.decide_with(others, sentences)
-    else:
-        yield from ([decisions] for decisions in first.decide(sentences))

@@ -121,7 +121,6 @@ class English:
         self.own = own and has_people(topic.name)
         self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
-        self._reads = (self.strategy, self.persons, self.parser_name, self.own)
         if self.strategy == "coreference":
             words = set().union(*LINK_WORDS.values()) & self.cues
             words |= self.cues if self.as_in_paper else set()
@@ -140,9 +139,8 @@ class English:
         return open_parser(self.parser_name)
 
     def find(self, text: str) -> list[str]:
-        """Candidate sentences. Those of own people are the same for all topics that have such:
-        sentences that describe someone, and sentences about the subject of the article, each
-        followed by how the article refers to its subject."""
+        """Candidate sentences. Those of own people describe someone, or are about the subject of
+        the article, each followed by how the article refers to its subject."""
         if not self.own:
             return self._candidates.find(text)
         subject = mentioned_in(text, self.persons)
@@ -154,21 +152,10 @@ class English:
         return [f"{sentence}\t{subject.write()}" for sentence in sentences_of_subject]
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
-        for (decisions,) in self.decide_with((), sentences):
-            yield decisions
-
-    def reads_with(self, other: object) -> bool:
-        return isinstance(other, English) and self._reads == other._reads
-
-    def decide_with(
-        self, others: Sequence[object], sentences: Sequence[str]
-    ) -> Iterator[list[list[Decision]]]:
-        each = [self, *(other for other in others if isinstance(other, English))]
         pairs = [sentence.partition("\t")[::2] for sentence in sentences]
         parses = self.parser.parse([text for text, _ in pairs])
         for parsed, (_, about) in zip(parses, pairs, strict=True):
-            subject = Mention.read(about)
-            yield [list(topic.decide_parsed(parsed, subject)) for topic in each]
+            yield list(self.decide_parsed(parsed, Mention.read(about)))
 
     def decide_parsed(self, parsed: Parsed, subject: Mention = NO_ONE) -> Iterator[Decision]:
         """The decisions on a sentence that has been parsed; `subject` is that of its article."""
