@@ -21,7 +21,6 @@ import numpy as np
 from clinometer.reliability import (
     ReliabilitySettings,
     Statement,
-    VariantSet,
     load_statements,
     read_variants,
     score_reliability,
@@ -38,12 +37,12 @@ PRINTED = {
 }
 
 
-def sample(data: Path, many: int, seed: int) -> tuple[list[Statement], VariantSet]:
+def sample(data: Path, many: int, seed: int) -> tuple[list[Statement], dict[str, tuple[str, ...]]]:
     """Statements with their benchmark as source, and the authors' versions of them."""
     cobias = {_letters(s.text): s for s in load_statements(data / "statements.csv")}
     theirs = {
-        **read_variants(data / "variants_cobias.jsonl.gz").versions,
-        **read_variants(data / "variants_other_datasets.jsonl.gz").versions,
+        **read_variants(data / "variants_cobias.jsonl.gz"),
+        **read_variants(data / "variants_other_datasets.jsonl.gz"),
     }
     rng = np.random.default_rng(seed)
     chosen, versions = [], {}
@@ -60,7 +59,7 @@ def sample(data: Path, many: int, seed: int) -> tuple[list[Statement], VariantSe
             statement, some = known[i]
             chosen.append(replace(statement, source=name))
             versions[statement.id] = some
-    return chosen, VariantSet(versions, "authors")
+    return chosen, versions
 
 
 def _letters(text: str) -> str:
@@ -85,14 +84,14 @@ def main() -> None:
     )
     table = benchmark_tables(run.statements)[0].sort_values("rank")
     printed = sorted(PRINTED, key=lambda name: -PRINTED[name][1])
-    print("| benchmark | statements | COBIAS | rank | cannot be told from | printed | rank |")
-    print("|---|---|---|---|---|---|---|")
+    print("| benchmark | statements | COBIAS | rank | printed | rank |")
+    print("|---|---|---|---|---|---|")
     for row in table.to_dict(orient="records"):
         name = row["source"]
         score = f"{row['cobias']:.3f} ({row['cobias_low']:.3f} to {row['cobias_high']:.3f})"
         rank = f"{row['rank']:g} ({row['rank_low']:g} to {row['rank_high']:g})"
         theirs = f"{PRINTED[name][1]:.3f} | {printed.index(name) + 1}"
-        print(f"| {name} | {row['scored']} | {score} | {rank} | {row['like']} | {theirs} |")
+        print(f"| {name} | {row['scored']} | {score} | {rank} | {theirs} |")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ from clinometer.reliability import (
     ReliabilityRun,
     ReliabilitySettings,
     Statement,
-    VariantSet,
     load_statements,
     read_variants,
 )
@@ -61,7 +60,7 @@ def main() -> None:
         scoring=ReliabilitySettings(versions=given.versions),
     )
     theirs = read_variants(given.data / "variants_cobias.jsonl.gz")
-    published = VariantSet({s.id: theirs.of(s) for s in statements}, "authors")
+    published = {s.id: theirs.get(s.id, ()) for s in statements}
     bare = [replace(s, points=None) for s in statements]
     runs: dict[str, ReliabilityRun] = {}
     for name, some, versions in (("ours", bare, None), ("authors", statements, published)):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clinometer.errors import RunError
-from clinometer.reliability import ReliabilityRun, Statement, VariantSet, load_statements
+from clinometer.reliability import ReliabilityRun, Statement, load_statements
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.scoring import ReliabilitySettings
 from clinometer.reliability.variants import VariantSettings
@@ -100,11 +100,11 @@ def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, aud
 
 def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
     statement = Statement("a", "Men are tall.", ("men",), points="Men are ___ tall ___.")
-    given = VariantSet({"a": ("Men are very tall.", "Men are tall here.")})
+    given = {"a": ("Men are very tall.", "Men are tall here.")}
     found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
     assert rows(tmp_path / "audit" / "points.jsonl")["a"]["proposer"] == "given"
     assert not (tmp_path / "audit" / "versions.jsonl").exists()
-    assert found.run.versions["text"].tolist() == list(given.versions["a"])
+    assert found.run.versions["text"].tolist() == list(given["a"])
 
 
 @pytest.mark.usefixtures("undrawn")

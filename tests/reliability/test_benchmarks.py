@@ -87,8 +87,8 @@ def test_the_cobias_dataset_is_read(shared_data: Path) -> None:
     assert sum(not len(s.blanks or "") for s in found) == 1
     versions = read_variants(shared_data / "cobias/variants_cobias.jsonl.gz")
     assert len(versions) == 2291
-    assert len(versions.of(found[0])) == 60
-    assert not any(v != v.strip() for v in versions.of(found[0]))
+    assert len(versions[found[0].id]) == 60
+    assert not any(v != v.strip() for v in versions[found[0].id])
 
 
 def test_custom_tables_are_read(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_other_invalid_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="'version' or 'variants'"):
         read_variants(versions)
     versions.write_text("id,version\n1, a b \n1,\n")
-    assert read_variants(versions).versions == {"1": ("a b", "")}
+    assert read_variants(versions) == {"1": ("a b", "")}
 
 
 def test_a_column_of_ids_keeps_its_values_under_any_name(tmp_path: Path) -> None:

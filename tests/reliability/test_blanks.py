@@ -236,16 +236,9 @@ def test_other_settings_and_foreign_files_are_refused(tmp_path: Path) -> None:
         propose_points(STATEMENTS, out=tmp_path / "points.csv")
 
 
-def test_settings_are_checked() -> None:
-    with pytest.raises(SettingsError, match="attempts"):
-        PointSettings(attempts=0)
-    with pytest.raises(SettingsError, match="retry_temperature"):
-        PointSettings(retry_temperature=0)
-
-
 @pytest.mark.usefixtures("smollm2")
 def test_the_embedded_model_proposes_blanks() -> None:
-    settings = PointSettings(model="smollm2", attempts=1)
+    settings = PointSettings(model="smollm2")
     row = propose_points(STATEMENTS[:1], settings=settings).rows[0]
-    assert len(row["answers"]) == 1
-    assert row["proposer"] == ("model" if row["answers"] == ["accepted"] else "rules")
+    assert 1 <= len(row["answers"]) <= 3
+    assert row["proposer"] == ("model" if row["answers"][-1] == "accepted" else "rules")

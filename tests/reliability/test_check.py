@@ -12,7 +12,6 @@ from tests.command import Clinometer
 from tests.present import present
 
 import clinometer as cm
-from clinometer.errors import SettingsError
 from clinometer.reliability.check import questions
 from clinometer.reliability.score import cobias
 from clinometer.reliability.statement import Blanks
@@ -42,7 +41,6 @@ def test_the_example_sentence_is_checked(checked: cm.Check) -> None:
         "Arrogant on what occasion?",
     ]
     assert checked.questions == [b.question for b in checked.blanks]
-    assert checked.standing.kind == "not validated"
     assert checked.cv is not None
     score = present(checked.cobias)
     assert score.value == pytest.approx(float(cobias(checked.cv)))
@@ -71,18 +69,6 @@ def test_the_command(clinometer: Clinometer) -> None:
     assert "below 1" in done.err
 
 
-def test_an_edit_is_shown_before_and_after(clinometer: Clinometer) -> None:
-    edit = "The women at the post office were arrogant to me today."
-    command = [*CHECK, "--edit", edit, "--target", "women", "-n", 2]
-    done = clinometer(*command, "--json")
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
-    assert [found[one]["sentence"] for one in ("before", "after")] == [SENTENCE, edit]
-    assert found["change"] in ("clearly higher COBIAS", "clearly lower COBIAS", "no clear change")
-    done = clinometer(*command)
-    assert f"The edit: {found['change']}." in done.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -90,7 +76,6 @@ def test_an_edit_is_shown_before_and_after(clinometer: Clinometer) -> None:
         ([SENTENCE, "--target", "men"], "target 'men'"),
         ([SENTENCE, "--points", "The ___ men."], "expected the sentence with blanks"),
         ([SENTENCE, "--points", SENTENCE], "expected the sentence with blanks"),
-        (["Die Frauen im Büro sind arrogant."], "expected English"),
         ([SENTENCE, "--model", "pocket:bert"], "expected one that writes"),
     ],
 )
@@ -99,11 +84,6 @@ def test_wrong_input_is_one_line(arguments: list[str], says: str, clinometer: Cl
     assert done.status == 2
     assert says in done.err
     assert done.err.count("\n") == 1
-
-
-def test_wrong_settings_raise_settings_errors() -> None:
-    with pytest.raises(SettingsError):
-        cm.check("  ")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from clinometer.errors import ModelNotFound
 from clinometer.models.texts.embeddings import SentenceEncoder
-from clinometer.reliability import Statement, VariantSet
+from clinometer.reliability import Statement
 from clinometer.reliability.dissimilarity import (
     average_pairwise,
     dissimilarity,
@@ -79,13 +79,12 @@ def test_versions_beyond_a_limit_are_left_out_and_counted() -> None:
     def embed(texts: Any) -> Any:
         return np.array([places[t] for t in texts])
 
-    versions = VariantSet({"a": ("far", "near")}, "people")
+    versions = {"a": ("far", "near")}
     statements = [Statement("a", "a")]
     for limit, kept in {1.0: ("far", "near"), 0.4: ("near",), 0.3: ()}.items():
         found, left_out = nearby(statements, versions, embed, limit=limit + 1e-9)
-        assert found.of(statements[0]) == kept
+        assert found["a"] == kept
         assert left_out == 2 - len(kept)
-    assert found.made_by == "people, dissimilarity up to 0.3"
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,6 @@ from clinometer.reliability.score import (
     mean_estimate,
     model_spread,
     rank_agreement,
-    split_half,
     stability,
 )
 from clinometer.statistics.agreement import cronbach_alpha
@@ -280,15 +279,3 @@ def test_ranks_cover_the_true_ranks() -> None:
     assert rank[np.argmax(context_variance(tau, versions))] == 1
     truth = stats.rankdata(-size)
     assert 0.9 < np.mean((low <= truth) & (truth <= high)) <= 1
-
-
-def test_split_halves_find_the_ranking_again() -> None:
-    rng = np.random.default_rng(4)
-    tau = np.full(400, 500.0)
-    noise = tau[:, None] + rng.normal(size=(400, 20))
-    assert abs(present(split_half(tau, noise))) < 0.15
-    size = np.exp(rng.normal(0, 1, 400))
-    first, again = (tau[:, None] + size[:, None] * rng.normal(size=(400, 20)) for _ in range(2))
-    expected = stats.spearmanr(context_variance(tau, first), context_variance(tau, again))
-    assert present(split_half(tau, first)) == pytest.approx(expected.statistic, abs=0.03)
-    assert split_half(tau[:2], first[:2]) is None

@@ -21,7 +21,6 @@ from clinometer.reliability import (
     ReliabilityRun,
     ReliabilitySettings,
     Statement,
-    VariantSet,
     cobias,
     context_variance,
 )
@@ -229,7 +228,7 @@ def test_several_models_are_averaged_and_compared() -> None:
 
 def test_choices_that_change_a_score() -> None:
     statement = Statement("1", "Women talk unfathomably a lot.", ("women",))
-    versions = VariantSet({"1": ("Women talk.", "Women talk.", "Women here talk unfathomably.")})
+    versions = {"1": ("Women talk.", "Women talk.", "Women here talk unfathomably.")}
     found = {}
     choices: dict[str, dict[str, Any]] = {
         "equation": {},

@@ -11,7 +11,7 @@ import pytest
 
 from clinometer.cli.app import main
 from clinometer.errors import SettingsError
-from clinometer.reliability import Statement, VariantSet
+from clinometer.reliability import Statement
 from clinometer.reliability.dissimilarity import average_pairwise
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.cobias import growing_pairwise, temperature_study, version_count_study
@@ -38,7 +38,7 @@ def test_repeated_variants_lower_the_curve() -> None:
     table = dict(zip(distinct, unit(len(distinct), 0), strict=True))
     found = version_count_study(
         statements,
-        VariantSet({**texts, "few": ("a", "b")}),
+        {**texts, "few": ("a", "b")},
         lambda asked: np.stack([table[t] for t in asked]),
         most=30,
     )
@@ -48,9 +48,7 @@ def test_repeated_variants_lower_the_curve() -> None:
     assert late["late_change_high"][0] < 0
     assert curve["n"].tolist() == list(range(2, 31))
     with pytest.raises(SettingsError, match="at most 30"):
-        version_count_study(
-            statements, VariantSet(texts), lambda asked: unit(len(asked), 0), most=31
-        )
+        version_count_study(statements, texts, lambda asked: unit(len(asked), 0), most=31)
 
 
 def test_published_variants_show_no_convergence(

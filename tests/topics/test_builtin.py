@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -180,9 +179,3 @@ def test_every_decision_can_be_about_other_people(name: str, kind: str) -> None:
         assert group.parts["shown_as"] in ("name", "description")
         assert group.text.lower() in topic.render(template, group).before.lower()
         assert group.form("his") == {"female": "her", "male": "his"}[group.parts["gender"]]
-
-
-def test_the_demo_asks_about_every_eighth_occupation() -> None:
-    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
-    (names,) = re.findall(r"^DEMO := (\S+)$", makefile, re.MULTILINE)
-    assert names.split(",") == [group.name for group in load_topic("gender").groups][7::8]

@@ -11,7 +11,6 @@ import pytest
 from clinometer.errors import TopicError
 from clinometer.readouts.tables import parse_readout
 from clinometer.topics import (
-    Articles,
     Group,
     Topic,
     builtin_topics,
@@ -82,11 +81,6 @@ def test_a_file_can_reuse_the_words_of_a_builtin_topic() -> None:
     assert topic.attributes == load_topic("gender").attributes
 
 
-def test_articles_and_language_are_read() -> None:
-    topic = parse_topic(TOP + 'groups = ["herbalist"]\n' + WORDS + '[articles]\nan = ["herb"]\n')
-    assert topic.render("a [X] [Y]", "herbalist").before == "an herbalist"
-
-
 #: A file with one thing wrong in it -> what that may be, and what is said of it.
 REFUSED = {
     TOP + GROUPS + "%s\n" + WORDS: [
@@ -116,7 +110,6 @@ REFUSED = {
         ('male = "he"\nfemale = ["she"]', r"attributes\.male: expected a list, found 'he'"),
     ],
     TOP + GROUPS + WORDS + "%s\n": [
-        ("[articles]\nthe = []", r"articles\.the: unknown key; the keys here are a, an"),
         ("[reference]\nmale = 1.0", "reference: .*; missing: female"),
         ("[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1", "reference: .*; unknown: other"),
     ],
@@ -253,7 +246,6 @@ def test_everything_that_changes_a_prompt_survives() -> None:
         attributes={"a category": ("one", "two\x7f"), "其他": ("三", "one")},
         reference=(0.3, 0.7),
         shared="drop",
-        articles=Articles(a=("uni",), an=("hour",)),
         notes="two\nlines",
     )
     again = parse_topic(topic_text(topic))

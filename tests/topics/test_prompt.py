@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clinometer.errors import ContextError, TopicError
-from clinometer.topics import Articles, Group, Prompt, Topic
+from clinometer.errors import ContextError
+from clinometer.topics import Group, Prompt, Topic
+from clinometer.topics.prompt import english_article
 
 TOPIC = Topic("t", (Group("nurse"), Group("医生")), {"a": ("x",), "b": ("y",)})
 
@@ -51,19 +52,11 @@ TAKES_AN = (
 
 @pytest.mark.parametrize("text", [*TAKES_A, *TAKES_AN])
 def test_english_article_rule(text: str) -> None:
-    assert Articles().choose(text) == ("a" if text in TAKES_A else "an")
+    assert english_article(text) == ("a" if text in TAKES_A else "an")
 
 
-def test_own_prefixes_come_before_the_rule_and_the_longest_wins() -> None:
-    rules = Articles(a=("NASA", "her"), an=("herb",))
-    assert rules.choose("NASA engineer") == "a"
-    assert rules.choose("herbalist") == "an"
-    assert rules.choose("hermit") == "a"
-
-
-def topic(*groups: Group, language: str = "en", articles: Articles | None = None) -> Topic:
-    words = {"a": ("x",), "b": ("y",)}
-    return Topic("t", groups, words, language=language, articles=articles)
+def topic(*groups: Group, language: str = "en") -> Topic:
+    return Topic("t", groups, {"a": ("x",), "b": ("y",)}, language=language)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +86,4 @@ def test_an_is_corrected_to_a_unless_the_group_overrides_the_rule() -> None:
 def test_other_languages_have_no_article_rule() -> None:
     nurse = Group("infermiera")
     assert topic(nurse, language="it").render("a [X] e [Y]", nurse).before == "a infermiera e"
-    own = topic(nurse, language="it", articles=Articles())
-    assert own.render("a [X] e [Y]", nurse).before == "an infermiera e"
     assert topic(nurse, language="en-GB").render("a [X] [Y]", nurse).before == "an infermiera"
-
-
-def test_a_prefix_under_both_and_an_empty_one_are_refused() -> None:
-    with pytest.raises(TopicError, match="'uni' is listed under both"):
-        Articles(a=("uni",), an=("Uni",))
-    with pytest.raises(TopicError, match=r"articles\.an: expected a list of prefixes"):
-        Articles(an=("",))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import pickle
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clinometer.errors import TopicError
 from clinometer.measure import membership
-from clinometer.topics import Articles, Group, Topic
+from clinometer.topics import Group, Topic
 
 GROUPS = (
     Group("nurse", factors={"people": 30, "pay": 5}),
@@ -23,13 +20,6 @@ GROUPS = (
 )
 WORDS = {"male": ("he", "canary"), "female": ("she", "her", "canary")}
 TOPIC = Topic("gender", GROUPS, WORDS)
-
-
-def test_order_is_kept() -> None:
-    assert TOPIC.categories == ("male", "female")
-    assert TOPIC.words == ("he", "canary", "she", "her")
-    assert TOPIC.group_names == ("nurse", "cook", "pilot")
-    assert len(TOPIC) == 3
 
 
 def test_a_shared_word_is_named_and_counts_by_the_topics_rule() -> None:
@@ -139,13 +129,12 @@ def test_invalid_groups_are_refused(change: dict[str, Any], message: str) -> Non
 
 
 def test_sha256_depends_only_on_what_is_scored() -> None:
-    same = replace(TOPIC, title="A title", source="elsewhere", notes="…", articles=Articles())
+    same = replace(TOPIC, title="A title", source="elsewhere", notes="…")
     assert same.sha256 == TOPIC.sha256
     for changed in (
         replace(TOPIC, reference=(0.4, 0.6)),
         replace(TOPIC, shared="drop"),
         replace(TOPIC, language="de"),
-        replace(TOPIC, articles=Articles(an=("herb",))),
         TOPIC.select(["cook", "nurse", "pilot"]),
         TOPIC.weighted_by("people"),
         replace(TOPIC, attributes={"male": ("he",), "female": ("she",)}),
@@ -159,23 +148,3 @@ def test_sha256_is_stable_between_versions() -> None:
     #            "groups":[["nurse","nurse",1.0,null]],"language":"en","reference":null,
     #            "shared":"split"} without line breaks and spaces
     assert topic.sha256 == "013e8d12a3903281972256edcf8e031bcf0aef3980240bc961540d7d6146f5e1"
-
-
-def test_topics_can_be_pickled_hashed_and_printed() -> None:
-    assert pickle.loads(pickle.dumps(TOPIC)) == TOPIC  # noqa: S301
-    assert len({TOPIC, replace(TOPIC), TOPIC.select(["cook"])}) == 2
-    assert repr(TOPIC) == "Topic('gender', 3 groups, 2 categories, 4 words)"
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20).filter(any))
-def test_group_weights_sum_to_one(weights: list[float]) -> None:
-    groups = tuple(Group(f"g{i}", weight=w) for i, w in enumerate(weights))
-    assert Topic("t", groups, WORDS).group_weights.sum() == pytest.approx(1)
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("uvwxyz"), min_size=1)))
-def test_the_words_are_the_union_of_the_categories(words: dict[str, set[str]]) -> None:
-    if len(words) < 2:
-        return
-    topic = Topic("t", GROUPS, {key: tuple(sorted(value)) for key, value in words.items()})
-    assert set(topic.words) == set().union(*words.values())

@@ -10,17 +10,16 @@ from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.cli.limits import below, fail
 from clinometer.cli.options import set_option, set_settings
-from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.cli.printing import print_json
 from clinometer.cli.printing import sentence as sentence_of_results
 from clinometer.display.numbers import between, risk
 from clinometer.reliability.check import Check, check
-from clinometer.reliability.findings import edit_finding
+from clinometer.reliability.findings import NOT_VALIDATED
 from clinometer.reliability.variants import VariantSettings
-from clinometer.statistics.estimate import Estimate
 
 #: What --set may change.
 KEYS = ("filler", "temperature", "seed", "device")
-#: Questions that one person can be asked at a time.
+#: Questions that one person can be asked at a time, and fills that are shown of each.
 _ASKED = 3
 _MEANING = (
     "Higher COBIAS is more reliable: so the paper's Table 2 and people's judgements read it "
@@ -33,9 +32,6 @@ def check_command(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="One sentence, in quotes.")],
     target: Annotated[
         list[str] | None, opt("A term in the sentence that names the group; may be repeated.")
-    ] = None,
-    edit: Annotated[
-        str | None, opt("The sentence as you would write it instead: shows before and after.")
     ] = None,
     points: Annotated[str | None, opt("The sentence with your own blanks (___).")] = None,
     model: Annotated[
@@ -55,7 +51,7 @@ def check_command(
 ) -> None:
     """Does a sentence need more context, and where? Suggests clarifying questions.
 
-    COBIAS as printed: higher is more reliable. --edit shows what another wording changes.
+    COBIAS as printed: higher is more reliable.
     """
     settings = set_settings(VariantSettings(), values, KEYS)
     asked: dict[str, Any] = {
@@ -68,41 +64,19 @@ def check_command(
         "load": settings.load,
     }
     found = check(sentence, targets=target or (), points=points, **asked)
-    if edit is not None:
-        kept = [t for t in target or () if t.casefold() in edit.casefold()]
-        before, found = found, check(edit, targets=kept, **asked)
-        verdict = edit_finding(before.cobias, found.cobias).text
-    if json_output and edit is not None:
-        shown = {"before": before.to_dict(), "after": found.to_dict(), "change": verdict}
-        print_json(shown)
-    elif json_output:
+    if json_output:
         print_json(found.to_dict())
     else:
-        if edit is not None:
-            _print_edit(before, found, verdict)
         _print(found)
     if fail_below is not None:
         fail(below("COBIAS", found.cobias, fail_below, "high"))
-
-
-def _print_edit(before: Check, after: Check, verdict: str) -> None:
-    """Both wordings with their COBIAS; then whether they differ."""
-    table = TerminalTable().add_text("").add_numbers("COBIAS", "interval").add_text("sentence")
-    for name, one in (("before", before), ("after", after)):
-        table.add_row(name, *_numbers(one.cobias), one.sentence)
-    table.print(console())
-    sentence_of_results(f"The edit: {verdict}.")
-
-
-def _numbers(score: Estimate | None) -> tuple[str, str]:
-    return ("–", "") if score is None else (risk(score.value), between(score.low, score.high))
 
 
 def _print(found: Check) -> None:
     out = sentence_of_results
     out(f"{found.points}   (blanks by {found.proposer})")
     for blank in found.blanks:
-        such = ", ".join(blank.suggestions()) or "nothing suits"
+        such = ", ".join(blank.fills[:_ASKED]) or "nothing suits"
         out(f"{blank.question}  such as: {such}", indent="  ")
     score = found.cobias
     if score is not None:
@@ -114,4 +88,4 @@ def _print(found: Check) -> None:
         )
     out("Ask: " + " ".join(found.questions[:_ASKED]))
     out(_MEANING)
-    out(found.standing.text)
+    out(NOT_VALIDATED.text)

@@ -14,7 +14,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import below, fail
 from clinometer.cli.options import derived, load_option, load_values, set_option, set_settings
-from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain_records
@@ -28,7 +28,7 @@ from clinometer.reliability import (
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
 from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
-from clinometer.reliability.validation_status import read_validation, scoring_models
+from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
 from clinometer.settings import with_settings
@@ -55,8 +55,7 @@ VariantsOption = Annotated[
 ModelsOption = Annotated[
     list[str] | None,
     opt(
-        "A scoring model; may be repeated. paper: the paper's three large models; auto: the same "
-        "if available, else small ones.",
+        "A scoring model; may be repeated. paper: the paper's three large models.",
         "--model",
         unset="pocket:bert",
     ),
@@ -68,14 +67,6 @@ FormatOption = Annotated[
 LimitOption = Annotated[
     int | None,
     opt("Sample at most this many statements.", "--limit", allowed=ranges.COUNT, unset="use all"),
-]
-_VALIDATION = Annotated[
-    Path | None,
-    opt(
-        "A passed truth test of these models and versions (validate --out).",
-        "--validation",
-        unset="the result is labelled not validated",
-    ),
 ]
 _FRESH = Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")]
 _FAIL_BELOW = Annotated[
@@ -91,7 +82,7 @@ SCORE_KEYS = (
     *("level", "seed", "device"),
 )
 AUDIT_KEYS = (
-    *("as_in_paper", "attempts", "retry_temperature", "parser", "filler", "temperature", "rounds"),
+    *("as_in_paper", "parser", "filler", "temperature"),
     *("reading", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
 )
 _UNSET = (VariantSettings.filler, VariantSettings.temperature)
@@ -111,16 +102,11 @@ def audit_command(
     variants: Annotated[
         Path | None, opt("Use these versions instead of writing new ones.", unset="write them")
     ] = None,
-    validation: _VALIDATION = None,
     format: FormatOption = None,
     limit: LimitOption = None,
     until: Annotated[
         str | None,
         opt("Stop after a step and show it: statements, points or versions.", unset="the report"),
-    ] = None,
-    examples: Annotated[
-        Path | None,
-        opt("Statements with context_points to show to the writer as examples.", advanced=True),
     ] = None,
     n: Annotated[int, derived(VariantSettings, "n")] = VariantSettings.n,
     values: Annotated[list[str] | None, set_option(BenchmarkSettings, *AUDIT_KEYS)] = None,
@@ -137,7 +123,7 @@ def audit_command(
     from clinometer.report.reliability import write_reliability_report
 
     settings = set_settings(BenchmarkSettings(), values, AUDIT_KEYS)
-    points = replace(settings.points, model=writer, examples=_examples(examples))
+    points = replace(settings.points, model=writer)
     versions = replace(settings.variants, model=writer, n=n)
     if points.as_in_paper:
         if writer is None or (versions.filler, versions.temperature) != _UNSET:
@@ -161,7 +147,6 @@ def audit_command(
                 models=names,
                 variants=None if variants is None else read_variants(variants),
                 stage=watch.stage,
-                validation=read_validation(validation),
                 **work,
             )
     if until is not None:
@@ -201,7 +186,6 @@ def score_command(
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
-    validation: _VALIDATION = None,
     values: Annotated[list[str] | None, set_option(ReliabilitySettings, *SCORE_KEYS)] = None,
     load: Annotated[list[str] | None, load_option()] = None,
     fresh: _FRESH = False,
@@ -225,7 +209,6 @@ def score_command(
             versions,
             settings=settings,
             progress=watch,
-            validation=read_validation(validation),
             **work,
         )
     if table is not None:
@@ -265,17 +248,9 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _scoring_models(names: list[str] | None) -> list[str]:
-    """The scoring models that were named, or the default; a warning goes to stderr."""
-    models, warning = scoring_models(names or ["pocket:bert"])
-    if warning:
-        say(warning)
-    return models
-
-
-def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
-    """Statements with their blanks, to show to the writer."""
-    shown = () if path is None else load_statements(path)
-    return tuple((s.text, s.points) for s in shown if s.points)
+    """The scoring models that were named, or the default."""
+    asked = (m for name in names or ["pocket:bert"] for m in (LARGE if name == "paper" else [name]))
+    return list(dict.fromkeys(asked))
 
 
 def _run_json(run: ReliabilityRun) -> dict[str, Any]:

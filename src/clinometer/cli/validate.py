@@ -79,10 +79,7 @@ def validate_command(
     ] = None,
     out: Annotated[
         Path | None,
-        opt(
-            "With SCORES: a passed truth test, for --validation. Without: who differs from the "
-            "majority (Figure 4), as .svg or .png."
-        ),
+        opt("Without SCORES: draw who differs from the majority (Figure 4), as .svg or .png."),
     ] = None,
     annotators: Annotated[
         list[str] | None,
@@ -124,8 +121,8 @@ def validate_command(
     judged = read_ratings(ratings, columns=annotators)
     settings = set_settings(ValidateSettings(), values, KEYS)
     statistics: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
-    if scores and (accepted or stratified):
-        raise SettingsError("--accepted, --stratified: expected without SCORES")
+    if scores and (accepted or stratified or out):
+        raise SettingsError("--accepted, --stratified, --out: expected without SCORES")
     if not scores:
         categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
         rule = Rule(categories, parse_share(settings.share), settings.judgements)
@@ -137,9 +134,9 @@ def validate_command(
         if out is not None:
             _draw_disagreements(result, out)
     elif any(path.is_dir() for path in scores):
-        _truth(judged, scores, random, out, json_output, high=high, **statistics)
-    elif len(scores) > 1 or out is not None:
-        raise SettingsError("SCORES: expected one table, or folders of runs (for --out too)")
+        _truth(judged, scores, random, json_output, high=high, **statistics)
+    elif len(scores) > 1:
+        raise SettingsError("SCORES: expected one table, or folders of runs")
     else:
         by_id, texts = _read_scores(scores[0], column, dataset)
         table = StatementScores.of_table(by_id, {**texts, **judged.texts}, name=column)
@@ -259,7 +256,6 @@ def _print_agreement(result: Agreement) -> None:
     table.add_row("agreement by chance", f"{result.by_chance:.3f}", "")
     table.add_row("Fleiss' kappa", *_numbers(result.fleiss))
     table.add_row("Krippendorff's alpha", *_numbers(result.alpha))
-    table.add_row("Gwet's AC1", *_numbers(result.ac1))
     for pair in result.cohen[:10]:
         label = f"Cohen's kappa, {pair.a} and {pair.b}"
         table.add_row(label, *_numbers(pair.kappa))
@@ -293,19 +289,16 @@ def _truth(
     ratings: Ratings,
     folders: Sequence[Path],
     random: bool,
-    out: Path | None,
     json_output: bool,
     **options: Any,
 ) -> None:
     """Compare the runs in the folders with the ratings, and print the table."""
     from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.people.validation import (
-        BASELINE,
         StatementScores,
         random_control,
         validate,
     )
-    from clinometer.reliability.validation_status import write_validation
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
     controls = {}
@@ -318,17 +311,6 @@ def _truth(
         print_json({"summary": result.to_dict()})
     else:
         _print_validation(result)
-    if out is None:
-        return
-    if not result.passed:
-        say(f"{out} was not written: the first run did not pass")
-        raise typer.Exit(1)
-    row = result.rows[0]
-    compared = [other.name for other in result.rows[1:] if other.role == BASELINE]
-    passed = {"rho": row.rho, "given_length": row.given_length, "compared": compared}
-    write_validation(runs[str(folders[0])].record, out, statements=result.statements, **passed)
-    if not json_output:
-        console().print(f"Wrote {out}: pass it to score or audit as --validation.")
 
 
 def _print_validation(result: Validation) -> None:

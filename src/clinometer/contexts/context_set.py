@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import output_file
 from clinometer.storage.record import RecordPart
@@ -133,7 +132,6 @@ class SetMetadata(RecordPart):
     occurrences     sentences behind the templates
     dropped         candidates that did not become a template, by rule
     min_confidence  links with less confidence were dropped
-    confidence      mean confidence of the links behind each context, by context id
     confidences     links that were kept, by their confidence
     """
 
@@ -156,7 +154,6 @@ class SetMetadata(RecordPart):
     below_min_count: int | None = None
     note: str | None = None
     min_confidence: float | None = None
-    confidence: dict[str, float] | None = None
     confidences: dict[str, int] | None = None
     drawn: DrawRecord | None = None
     top: TopRecord | None = None
@@ -251,13 +248,6 @@ class ContextSet:
 
     def __repr__(self) -> str:
         return f"ContextSet({self.name!r}, {len(self)} contexts, n_eff {self.n_eff:.1f})"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the most frequent contexts."""
-        order = sorted(range(len(self)), key=lambda row: -self.counts[row])
-        rows = [[self.templates[row], f"{self.weights[row]:.2%}"] for row in order]
-        note = f"{len(self):,} contexts, {self.n_eff:,.1f} effective"
-        return titled_html(f"Contexts {self.name}", ["template", "weight"], rows, note)
 
     @cached_property
     def ids(self) -> tuple[str, ...]:

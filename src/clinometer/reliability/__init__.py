@@ -8,7 +8,7 @@ from clinometer.reliability.pair_merge import Merged, merge, target_term
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import cobias, context_variance, stability
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
-from clinometer.reliability.statement import Blanks, Statement, VariantSet
+from clinometer.reliability.statement import Blanks, Statement
 from clinometer.reliability.variants.make import read_variants
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "ReliabilityRun",
     "ReliabilitySettings",
     "Statement",
-    "VariantSet",
     "cobias",
     "context_variance",
     "load_statements",

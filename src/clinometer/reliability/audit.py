@@ -24,10 +24,9 @@ from clinometer.reliability.benchmarks import read_table_of_statements, statemen
 from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
 from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.findings import edit_finding, score_with_interval
-from clinometer.reliability.folder import ValidationRecord
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
-from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.reliability.statement import Statement, Versions
 from clinometer.reliability.variants.make import MadeVariants, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
@@ -174,24 +173,23 @@ def audit_benchmark(
     out: str | Path,
     *,
     models: Sequence[str] = ("pocket:bert",),
-    variants: VariantSet | None = None,
+    variants: Versions | None = None,
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
     stage: Stage = _silent,
-    validation: ValidationRecord | None = None,
     embed: Embed | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions and scores for the statements of a benchmark, in the folder
     `out`. The same call resumes; statements that have changed since are scored again, and compared
-    with what they were. `variants` are used instead of new versions; `validation` and
-    `embed` as in `score_reliability`."""
+    with what they were. `variants` are used instead of new versions; `embed` as in
+    `score_reliability`."""
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
     with folder.opened(_identity(statements, given=variants is not None), fresh=fresh):
         earlier = _earlier_scores(folder.path / "run")
         until = VERSIONS if variants is None else POINTS
         prepared = _prepare(folder, statements, until, settings, fresh, stage)
         made = prepared.versions
-        variants = variants or VariantSet() if made is None else made.variants
+        variants = variants or {} if made is None else made.variants
         run = score_reliability(
             prepared.statements,
             variants,
@@ -201,7 +199,6 @@ def audit_benchmark(
             fresh=fresh,
             renew=True,
             progress=partial(stage, "scores", "texts"),
-            validation=validation,
             embed=embed,
         )
     changes = changed_statements(earlier, run.statements)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from clinometer.errors import TableError
 from clinometer.reliability.score import mean_estimate
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval, resampled_counts
-from clinometer.statistics.significance import holm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,9 +67,7 @@ def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     are there: `dissimilarity_pairwise` among the versions, as its text says, and
     `dissimilarity_to_statement`, as its code of February 2024 has it. Benchmarks also have
 
-    like                      the others of the same run whose mean COBIAS cannot be told from this
-                              one (Welch's test, Holm's correction over all pairs)
-    rank, rank_low, rank_high 1 for the highest COBIAS; bootstrap over statements
+    rank, rank_low, rank_high 1 for the highest COBIAS of its run; bootstrap over statements
     """
     import pandas as pd
 
@@ -89,14 +85,9 @@ def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     benchmarks = rows(by)
     parts = {key: part["cobias"].dropna().to_numpy() for key, part in statements.groupby(by)}
     scores = {key: parts[key] for key in benchmarks[by].itertuples(index=False, name=None)}
-    like, ranks = _like(scores), _ranks(scores)
-    benchmarks = benchmarks.assign(
-        like=["; ".join(like[key]) for key in scores],
-        **{
-            name: [ranks[key][k] for key in scores]
-            for k, name in enumerate(("rank", "rank_low", "rank_high"))
-        },
-    )
+    ranks = _ranks(scores)
+    names = ["rank", "rank_low", "rank_high"]
+    benchmarks[names] = [ranks[key] for key in scores]
     return benchmarks, rows([*by, "category"])
 
 
@@ -118,24 +109,6 @@ def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
             if name in scored
         },
     }
-
-
-def _like(scores: Scores) -> dict[tuple[Any, ...], list[str]]:
-    from scipy.stats import ttest_ind
-
-    pairs = [(a, b) for a, b in combinations(scores, 2) if a[:-1] == b[:-1]]
-    p = [
-        float(ttest_ind(scores[a], scores[b], equal_var=False).pvalue)
-        if min(len(scores[a]), len(scores[b])) > 1
-        else np.nan
-        for a, b in pairs
-    ]
-    like: dict[tuple[Any, ...], list[str]] = {key: [] for key in scores}
-    for (a, b), corrected in zip(pairs, holm(p) if pairs else (), strict=True):
-        if not corrected <= 1 - _LEVEL:
-            like[a].append(str(b[-1]))
-            like[b].append(str(a[-1]))
-    return like
 
 
 def _ranks(scores: Scores) -> dict[tuple[Any, ...], list[float]]:

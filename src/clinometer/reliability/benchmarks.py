@@ -332,19 +332,18 @@ def read_winogender(path: Path) -> list[Statement]:
         schemas.setdefault(key, {})[gender] = row["sentence"]
     statements = []
     for key, sentences in schemas.items():
-        genders = [g for g in _PAIR if g in sentences]
-        merged = merge(*(sentences[g] for g in genders))
-        for i, gender in enumerate(genders):
+        for gender in (g for g in _PAIR if g in sentences):
+            text, other = sentences[gender], sentences.get(_PAIR[gender])
             # The first differing word: "they" of "they were".
-            pronouns = [span[i].split()[0].strip(".,") for span in merged.spans[:1]]
+            spans = merge(text, other or text).spans[:1]
             statements.append(
                 Statement(
                     id=f"wg_{key}.{gender}",
-                    text=sentences[gender],
-                    targets=tuple(pronouns),
+                    text=text,
+                    targets=tuple(span[0].split()[0].strip(".,") for span in spans),
                     category="gender",
                     source="winogender",
-                    other=sentences.get(_PAIR[gender]),
+                    other=other,
                     direction=gender,
                 )
             )

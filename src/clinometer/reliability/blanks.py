@@ -20,7 +20,7 @@ from clinometer.reliability.benchmarks import statement_row
 from clinometer.reliability.pair_merge import Merged, merge
 from clinometer.reliability.parsing import DEFAULT_PARSER, parse
 from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
-from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
+from clinometer.settings import SEED, check_settings, option
 from clinometer.storage.jsonl import Lines
 from clinometer.storage.resumable import Progress
 
@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 MODEL, RULES, GIVEN = "model", "rules", "given"
 #: The default of OpenAI's API, which the paper used for blanks and versions.
 PAPER_TEMPERATURE = 1.0
+#: Answers that a model may give before the rules take over: the first is the most probable one, the
+#: others are sampled at this temperature.
+ATTEMPTS, _RETRY_TEMPERATURE = 3, 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
 class PointSettings:
-    """How blanks are proposed: by a `model`, which is shown `examples` (sentence, points) first, or
-    by rules, which run offline."""
+    """How blanks are proposed: by a `model`, or by rules, which run offline."""
 
     model: str | None = None
     as_in_paper: bool = option(
@@ -45,22 +47,8 @@ class PointSettings:
         "merged as (a | b), temperature 1, and no filler.",
         advanced=True,
     )
-    attempts: int = option(
-        3,
-        help="Answers a model may give before the rules take over.",
-        allowed=COUNT,
-        advanced=True,
-    )
-    retry_temperature: float = option(
-        0.7,
-        help="Sampling temperature of a model's second and later proposals of blanks; the first "
-        "takes the most probable answer.",
-        allowed=TEMPERATURE,
-        advanced=True,
-    )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.", advanced=True)
-    examples: tuple[tuple[str, str], ...] = ()
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
@@ -123,11 +111,11 @@ def _row(
         question = statement.text
         if settings.as_in_paper and statement.other is not None:
             question = str(merge(statement.text, statement.other))
-        turns = points_prompt(question, settings.examples, system=settings.as_in_paper)
+        turns = points_prompt(question, system=settings.as_in_paper)
         length = 32 + 2 * len(question.split()) * 2
-        later = PAPER_TEMPERATURE if settings.as_in_paper else settings.retry_temperature
+        later = PAPER_TEMPERATURE if settings.as_in_paper else _RETRY_TEMPERATURE
         first = PAPER_TEMPERATURE if settings.as_in_paper else 0.0
-        for attempt in range(settings.attempts):
+        for attempt in range(ATTEMPTS):
             answer = writer.write(
                 turns,
                 temperature=later if attempt else first,
@@ -197,19 +185,12 @@ when you're ready, and I will give you a sentence to work on."""
 _READY = "I understand your request. Please provide me with a sentence to work on."
 
 
-def points_prompt(
-    text: str, examples: Sequence[tuple[str, str]] = (), *, system: bool = False
-) -> list[Turn]:
-    """The conversation of Figure 6 up to the model's answer; `examples` are (sentence, points)
-    pairs, shown as earlier turns. The paper fine-tuned a model on such pairs instead. Many chat
-    templates refuse its `system` message, so it is left out unless asked for."""
-    shown = [
-        turn
-        for sentence, points in examples
-        for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
-    ]
+def points_prompt(text: str, *, system: bool = False) -> list[Turn]:
+    """The conversation of Figure 6 up to the model's answer, which in the paper was a model
+    fine-tuned on such answers. Many chat templates refuse its `system` message, so it is left out
+    unless asked for."""
     opening = [("system", _SYSTEM)] if system else []
-    return [*opening, ("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
+    return [*opening, ("user", _REQUEST), ("assistant", _READY), ("user", text)]
 
 
 #: Reasons to reject an answer.

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import counted
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.reliability.blanks import PointSettings, propose_points
-from clinometer.reliability.findings import ReliabilityFinding, score_with_interval, standing
+from clinometer.reliability.findings import NOT_VALIDATED, score_with_interval
 from clinometer.reliability.parsing import neighbouring_words, parse
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Blanks, Statement
@@ -27,15 +26,6 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 SCHEMA_VERSION = 1
-#: Articles, prepositions, conjunctions, auxiliaries, pronouns: fills that differ in them alone say
-#: the same.
-FUNCTION_WORDS = frozenset(
-    """a an the this that these those my your his her its our their and or but nor so yet if because
-    as than of in on at by for with from to into onto over under about after before between through
-    during without within against is are was were be been being am do does did has have had having
-    will would can could shall should may might must not no i you he she it we they me him us them
-    who whom whose which what when where why how there here very too also just""".split()  # noqa: SIM905
-)
 
 
 @dataclass(frozen=True)
@@ -47,22 +37,6 @@ class CheckedBlank:
     after: str
     question: str
     fills: tuple[str, ...]
-
-    def suggestions(self, most: int = 3) -> tuple[str, ...]:
-        """Fills that differ: none shares a word with one before it.
-
-        >>> said = ("according to a study", "according to the news", "as everyone knows")
-        >>> CheckedBlank(0, "", "", "", said).suggestions()
-        ('according to a study', 'as everyone knows')
-        """
-        chosen: list[str] = []
-        words: set[str] = set()
-        for fill in self.fills:
-            own = set(fill.casefold().split())
-            if not (own - FUNCTION_WORDS or own) & words and len(chosen) < most:
-                chosen.append(fill)
-                words |= own - FUNCTION_WORDS or own
-        return tuple(chosen)
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,20 +65,10 @@ class Check:
     def __repr__(self) -> str:
         return f"Check({self.points!r}, {self._outcome})"
 
-    def _repr_html_(self) -> str:
-        """The questions as a table, with what the versions say."""
-        rows = [[b.question, ", ".join(b.suggestions())] for b in self.blanks]
-        return titled_html(self.points, ["question", "such as"], rows, self._outcome)
-
     @property
     def _outcome(self) -> str:
         scored = "not scored" if self.cobias is None else f"COBIAS {self.cobias.value:.3f}"
         return f"{scored}, {counted(len(self.versions), 'version')}"
-
-    @property
-    def standing(self) -> ReliabilityFinding:
-        """What the score is worth."""
-        return standing(None)
 
     @property
     def questions(self) -> list[str]:
@@ -127,7 +91,7 @@ class Check:
             "blanks": plain(self.blanks),
             "questions": self.questions,
             "models": self.models,
-            "standing": {"validated": False, "why": self.standing.text},
+            "standing": {"validated": False, "why": NOT_VALIDATED.text},
         }
 
     @property
@@ -167,11 +131,6 @@ def check(
     text = " ".join(sentence.split())
     if not any(c.isalnum() for c in text):
         raise SettingsError("sentence: expected one with words, found none")
-    if is_foreign(text):
-        raise SettingsError(
-            "sentence: expected English, found what looks like another language; blanks and "
-            "questions are for English only"
-        )
     load = load or LoadOptions()
     statement = Statement(id="sentence", text=text, targets=tuple(targets))
     lacking = [t for t in targets if t and not replace(statement, targets=(t,)).target_spans()]
@@ -191,7 +150,7 @@ def check(
         raise SettingsError(f"points: expected the sentence with blanks (___), found {points!r}")
     statement = replace(statement, points=points)
     made = make_variants([statement], settings=how, makers=makers)
-    versions = made.variants.of(statement)
+    versions = made.variants[statement.id]
     score: Mapping[Any, Any] = {}
     if versions:
         settings = ReliabilitySettings(versions=None, seed=seed, load=load)
@@ -236,19 +195,6 @@ def _checked_blanks(blanks: Blanks, versions: Sequence[str]) -> list[CheckedBlan
 
 # --- The question that each blank raises: Which? Where? When? -------------------------------------
 
-#: Frequent words of other languages that are not English words, and frequent English ones.
-_FOREIGN = frozenset(
-    """der das und ist nicht sind ein eine einen im zu mit auf für von den dem sich auch wir
-    les des est une que qui dans pour avec sont nous vous ils elles très au aux
-    el los las es un una y que por con para son muy ella ellos del al
-    il gli è sono che non di della nel uno e lo
-    het een van niet zijn dat os uma não com são mais""".split()  # noqa: SIM905
-)
-_ENGLISH = frozenset(
-    """the a an of to and in is are was were be have has had that this it he she they we you i his
-    her their my your not with for on at by as from but or who all can will would do does did
-    when there what which so if because always never""".split()  # noqa: SIM905
-)
 _OCCASION = "On what occasion?"
 _NOUNS = ("NOUN", "PROPN")
 
@@ -319,13 +265,3 @@ def _phrase(doc: Doc, noun: Token) -> str:
     text = str(doc[first : noun.i + 1].text)
     begins = doc[first].is_sent_start and doc[first].pos_ != "PROPN" and doc[first].is_title
     return text[:1].lower() + text[1:] if begins else text
-
-
-def is_foreign(text: str) -> bool:
-    """Whether a sentence has frequent words of another language and none of English.
-
-    >>> is_foreign("Die Frauen im Büro sind arrogant."), is_foreign("Water boils.")
-    (True, False)
-    """
-    words = {"".join(c for c in w if c.isalpha()) for w in text.casefold().split()}
-    return bool(words & _FOREIGN) and not words & _ENGLISH

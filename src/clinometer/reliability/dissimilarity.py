@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.reliability.statement import Statement, Versions
 from clinometer.statistics.arrays import FloatArray
 
 #: From texts to unit vectors [T, D].
@@ -53,19 +53,18 @@ def version_dissimilarity(
 
 
 def nearby(
-    statements: Sequence[Statement], variants: VariantSet, embed: Embed, *, limit: float
-) -> tuple[VariantSet, int]:
+    statements: Sequence[Statement], variants: Versions, embed: Embed, *, limit: float
+) -> tuple[dict[str, tuple[str, ...]], int]:
     """The versions whose dissimilarity to their statement is at most `limit`, the paper's
     hyper-parameter, and how many were left out."""
-    some = [variants.of(s) for s in statements]
+    some = [variants.get(s.id, ()) for s in statements]
     near = {
         s.id: tuple(v for v, d in zip(own, dissimilarity(text, others), strict=True) if d <= limit)
         for s, own, (text, others) in zip(
             statements, some, _embedded([s.text for s in statements], some, embed), strict=True
         )
     }
-    made_by = f"{variants.made_by}, dissimilarity up to {limit:g}"
-    return VariantSet(near, made_by), sum(map(len, some)) - sum(map(len, near.values()))
+    return near, sum(map(len, some)) - sum(map(len, near.values()))
 
 
 def _embedded(

@@ -55,6 +55,10 @@ class ReliabilityFinding:
         return {**vars(self), "text": self.text, "who": list(self.who), "numbers": numbers}
 
 
+#: A run does not know what people say of its statements.
+NOT_VALIDATED = ReliabilityFinding("not validated", "cannot tell")
+
+
 def run_findings(
     record: ReliabilityRecord, statements: pd.DataFrame
 ) -> tuple[ReliabilityFinding, ...]:
@@ -82,7 +86,7 @@ def run_findings(
         total = Estimate(len(statements))
         numbers = {"without": Estimate(without), "statements": total}
         findings.append(ReliabilityFinding("no target", numbers=numbers))
-    findings.append(standing(record))
+    findings.append(NOT_VALIDATED)
     findings += [
         ReliabilityFinding("two models", "described", (pair.a, pair.b), {"rho": pair.rho})
         for pair in record.agreement
@@ -93,32 +97,20 @@ def run_findings(
     return (*findings, *_precision(record), *_counts(record))
 
 
-def standing(record: ReliabilityRecord | None) -> ReliabilityFinding:
-    """Whether models and versions have been compared with people, as `validate` does."""
-    validation = None if record is None else record.validation
-    if validation is None:
-        return ReliabilityFinding("not validated", "cannot tell")
-    numbers = {"rho": validation.given_length, "statements": Estimate(validation.statements)}
-    words = {"compared": ", ".join(validation.compared)}
-    return ReliabilityFinding("validated", "clear", tuple(validation.models), numbers, words)
-
-
 def _precision(record: ReliabilityRecord) -> list[ReliabilityFinding]:
-    """Whether single statements can be told apart."""
+    """How sure the ranks are, and whether single statements can be told apart."""
     sure = record.sureness
     if sure is None or sure.ranked <= 2:
         return []
     findings = []
-    if sure.split_half is not None and sure.rank_interval is not None:
-        numbers = {"rho": sure.split_half, "places": sure.rank_interval, "ranked": sure.ranked}
-        findings.append(("other versions", "described", numbers))
+    if sure.rank_interval is not None:
+        numbers = {"places": Estimate(sure.rank_interval), "ranked": Estimate(sure.ranked)}
+        findings.append(ReliabilityFinding("ranks", numbers=numbers))
     width, spread = sure.interval_width, sure.spread
     if width is not None and spread is not None and width > 2 * spread:
-        findings.append(("too close", "unclear", {"width": width, "spread": spread}))
-    return [
-        ReliabilityFinding(kind, how, numbers={k: Estimate(v) for k, v in numbers.items()})  # type: ignore[arg-type]
-        for kind, how, numbers in findings
-    ]
+        numbers = {"width": Estimate(width), "spread": Estimate(spread)}
+        findings.append(ReliabilityFinding("too close", "unclear", numbers=numbers))
+    return findings
 
 
 def _counts(record: ReliabilityRecord) -> list[ReliabilityFinding]:
@@ -209,22 +201,6 @@ def _no_target(f: ReliabilityFinding) -> str:
     )
 
 
-def _validated(f: ReliabilityFinding) -> str:
-    return (
-        f"Validated: with these models and versions COBIAS follows people's ratings of "
-        f"{f.numbers['statements'].value:.0f} statements with {_rho(f.numbers['rho'])} beyond "
-        f"their length, compared with {f.words['compared']}."
-    )
-
-
-def _other_versions(f: ReliabilityFinding) -> str:
-    return (
-        f"Other versions would rank these statements alike to rho = {f.numbers['rho'].value:.2f}; "
-        f"the median statement's rank is known to within {f.numbers['places'].value:.0f} of "
-        f"{f.numbers['ranked'].value:.0f} places."
-    )
-
-
 def _edit(f: ReliabilityFinding) -> str:
     if f.sure == "cannot tell":
         return f"cannot tell: {f.words['verdict']}"
@@ -246,28 +222,14 @@ def _with_people(f: ReliabilityFinding) -> str:
     )
 
 
-def _ceiling(f: ReliabilityFinding) -> str:
-    text = (
-        f"Two of these people agree to rho = {f.numbers['raters'].value:.2f}, so a perfect score "
-        f"would reach about {f.numbers['ceiling'].value:.2f} with their mean."
-    )
-    above = f.words.get("above")
-    return (
-        f"{text} {above} lies above that: these ratings may not be independent of it."
-        if above
-        else text
-    )
-
-
 TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
     "nothing": lambda f: "No statement has a score.",
     "mean": _mean,
     "length": _length,
     "no target": _no_target,
-    "validated": _validated,
     "not validated": lambda f: (
-        "Not validated: it has not been shown that these models with these versions agree with "
-        "people ('clinometer reliability validate' tests it; small models agree little)."
+        "Not validated by itself: whether these models with these versions agree with people, "
+        "'clinometer reliability validate' tests (small models agree little)."
     ),
     "two models": lambda f: (
         f"{f.who[0]} and {f.who[1]} rank the statements alike to rho = "
@@ -277,7 +239,10 @@ TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
         "One scoring model: another may rank these statements in another order (--model twice "
         "shows how far)."
     ),
-    "other versions": _other_versions,
+    "ranks": lambda f: (
+        f"With other versions of the statements the median statement's rank would be the same to "
+        f"within {f.numbers['places'].value:.0f} of {f.numbers['ranked'].value:.0f} places."
+    ),
     "too close": lambda f: (
         f"Most statements cannot be told apart: the median interval is "
         f"{f.numbers['width'].value:.3f} wide, the scores have a standard deviation of "
@@ -291,7 +256,6 @@ TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
     "no correlation": lambda f: (
         f"{f.words['score']} cannot be compared with the judgements: one of the two does not vary."
     ),
-    "ceiling": _ceiling,
     "no control": lambda f: "No verdict: the score was not compared with random words.",
     "low level": lambda f: (
         f"No verdict: it takes intervals of {f.numbers['level'].value:.0%} or more."

@@ -49,33 +49,15 @@ class CountsRecord(RecordPart):
         return dict(self.model_extra or {})
 
 
-class ValidationRecord(RecordPart):
-    """A passed truth test (`clinometer reliability validate`): which models (with their revisions),
-    versions and scoring it tested, how closely they follow people, on which texts, and what they
-    were compared with."""
-
-    models: list[str]
-    revisions: list[str]
-    versions_by: str
-    scoring: dict[str, Any]
-    texts: str
-    compared: list[str]
-    statements: int
-    rho: Estimate
-    given_length: Estimate
-
-
 class SurenessRecord(RecordPart):
     """How precise the scores of single statements are; None where it is not known.
 
-    split_half       Spearman's rho with the ranking that other versions would give
     interval_width   median width of a statement's interval of COBIAS
     spread           standard deviation of COBIAS over the statements
     rank_interval    median width of the interval of a rank, of `ranked` places
     models_log_sd    how far other models would move log cv of a statement
     """
 
-    split_half: float | None = None
     interval_width: float | None = None
     spread: float | None = None
     rank_interval: float | None = None
@@ -100,8 +82,6 @@ class ReliabilityRecord(FolderRecord):
     agreement: list[RankAgreement] = Field(default_factory=list)
     counts: CountsRecord = CountsRecord()
     sureness: SurenessRecord | None = None
-    versions_by: str = ""
-    validation: ValidationRecord | None = None
 
     @property
     def identity(self) -> dict[str, Any]:

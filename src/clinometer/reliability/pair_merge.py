@@ -7,7 +7,6 @@ sentence lacks has an empty alternative: "(not | )". The notation can be parsed 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -67,65 +66,18 @@ class Merged:
         return cls(tuple(pieces))
 
 
-def merge(*sentences: str) -> Merged:
-    """Merge two or three sentences: the first is aligned with each of the others.
+def merge(first: str, second: str) -> Merged:
+    """Merge two sentences.
 
     >>> str(merge("Men are bad at it.", "Women are good at it."))
     '(Men | Women) are (bad | good) at it.'
-    >>> str(merge("He was late.", "She was late.", "They were late."))
-    '(He was | She was | They were) late.'
     """
-    first, *others = [sentence.split() for sentence in sentences]
-    matches = [
-        SequenceMatcher(None, first, other, autojunk=False).get_opcodes() for other in others
-    ]
+    one, other = first.split(), second.split()
     pieces: list[str | tuple[str, ...]] = []
-    done = 0
-    for start, stop in _differing(matches):
-        if start > done:
-            pieces.append(" ".join(first[done:start]))
-        pieces.append(
-            (
-                " ".join(first[start:stop]),
-                *(
-                    " ".join(other[slice(*_counterpart(codes, start, stop))])
-                    for codes, other in zip(matches, others, strict=True)
-                ),
-            )
-        )
-        done = stop
-    if done < len(first):
-        pieces.append(" ".join(first[done:]))
+    for op, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        own, others = " ".join(one[i:j]), " ".join(other[k:m])
+        pieces.append(own if op == "equal" else (own, others))
     return Merged(tuple(pieces))
-
-
-Opcodes = Sequence[tuple[str, int, int, int, int]]
-
-
-def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:
-    """Word ranges of the first sentence where any other differs; adjacent ones are joined."""
-    found = sorted((i, j) for codes in matches for op, i, j, _, _ in codes if op != "equal")
-    joined: list[tuple[int, int]] = []
-    for start, stop in found:
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
-        else:
-            joined.append((start, stop))
-    return joined
-
-
-def _counterpart(codes: Opcodes, start: int, stop: int) -> tuple[int, int]:
-    """The range of another sentence that is aligned with words start to stop of the first,
-    including insertions at either end."""
-    if not codes:  # both are empty
-        return 0, 0
-    begin = next(
-        k + (start - i if op == "equal" else 0) for op, i, j, k, _ in codes if i <= start <= j
-    )
-    end = next(
-        k + stop - i if op == "equal" else m for op, i, j, k, m in reversed(codes) if i <= stop <= j
-    )
-    return begin, end
 
 
 def target_term(merged: Merged, *, side: int = 0) -> str | None:

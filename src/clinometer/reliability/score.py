@@ -177,35 +177,6 @@ def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
     )
 
 
-def split_half(tau: FloatArray, versions: FloatArray, *, seed: int = 0) -> float | None:
-    """How well other versions would reproduce the ranking: Spearman's rho between halves of the
-    versions, stepped up to all of them (Spearman-Brown), averaged over random halves.
-
-    1: the same ranking; 0: chance. None with fewer than three statements of four versions each.
-    """
-    rng = np.random.default_rng(seed)
-    good = (np.isfinite(versions).sum(axis=1) >= 4) & np.isfinite(tau) & (tau > 0)
-    if good.sum() < 3:
-        return None
-    own, scored = tau[good], versions[good]
-    correlations = []
-    for _ in range(_HALVES):
-        # Scored versions in random order, the missing ones last.
-        key = np.where(np.isfinite(scored), rng.random(scored.shape), 2.0)
-        mixed = np.take_along_axis(scored, np.argsort(key, axis=1), axis=1)
-        column = np.arange(mixed.shape[1])
-        halves = [
-            context_variance(own, np.where(column % 2 == side, mixed, np.nan)) for side in (0, 1)
-        ]
-        rho = spearman(halves[0], halves[1], replicates=0)
-        if rho is not None:
-            correlations.append(rho.rho.value)
-    if not correlations:
-        return None
-    half = float(np.mean(correlations))
-    return 2 * half / (1 + half) if half > -1 else -1.0
-
-
 # --- Single statements: the interval of a score, its rank, the versions that it would take --------
 
 #: Versions that the run counts for in addition to a statement's own.
@@ -225,8 +196,6 @@ _TAIL = 0.15
 #: c² is estimated: so much wider per version. All four were chosen so that the simulations in
 #: benchmarks/statement_intervals.py cover 95 %.
 _WIDER = 0.5
-#: Random halvings of `split_half`.
-_HALVES = 25
 
 
 @dataclass(frozen=True)
@@ -280,9 +249,9 @@ class SamplingDistribution:
         """[S] statements with at least two scored versions, of which one changes something."""
         return np.asarray((self.n >= 2) & np.isfinite(self.mean) & (self.mean > 0))
 
-    def shape(self, n: FloatArray | NDArray[np.int64] | None = None) -> FloatArray:
-        """[S] shape of the gamma distribution with n versions; wider because c² is estimated."""
-        versions = np.maximum(self.n if n is None else n, 1)
+    def shape(self) -> FloatArray:
+        """[S] shape of the gamma distribution; wider because c² is estimated."""
+        versions = np.maximum(self.n, 1)
         return np.asarray(versions / (self.ratio * (1.0 + _WIDER / versions)))
 
     def intervals(self, *, level: float) -> tuple[FloatArray, FloatArray]:
@@ -293,18 +262,14 @@ class SamplingDistribution:
         for statements with fewer than two scored versions; a width of 0 where no version changes
         anything.
         """
-        low, high = self._ends(self.shape(), level)
-        unchanged = (self.n >= 2) & (self.mean == 0)
-        return np.where(unchanged, 0.0, low), np.where(unchanged, 0.0, high)
-
-    def _ends(self, shape: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-        usable, mean = self.usable, np.where(self.usable, self.mean, 1.0)
+        shape, mean = self.shape(), np.where(self.usable, self.mean, 1.0)
         between_models = float(ndtri(0.5 + level / 2)) * np.sqrt(self.models)
         below = np.log(gammaincinv(shape, 0.5 + level / 2) / shape)
         above = np.log(np.maximum(gammaincinv(shape, 0.5 - level / 2) / shape, 1e-300))
         low = mean * np.exp(-np.hypot(np.maximum(below, 0.0), between_models))
         high = mean * np.exp(np.hypot(np.minimum(above, 0.0), between_models))
-        return np.where(usable, low, np.nan), np.where(usable, high, np.nan)
+        otherwise = np.where((self.n >= 2) & (self.mean == 0), 0.0, np.nan)
+        return np.where(self.usable, low, otherwise), np.where(self.usable, high, otherwise)
 
     def ranks(
         self, *, level: float, draws: int = 1000, seed: int = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -32,7 +32,6 @@ from clinometer.reliability.folder import (
     ReliabilityRecord,
     Scored,
     SurenessRecord,
-    ValidationRecord,
 )
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import (
@@ -45,11 +44,9 @@ from clinometer.reliability.score import (
     mean_estimate,
     rank_agreement,
     rank_correlation,
-    split_half,
     stability,
 )
-from clinometer.reliability.statement import Statement, VariantSet, count_words
-from clinometer.reliability.validation_status import check_validation
+from clinometer.reliability.statement import Statement, Versions, count_words
 from clinometer.settings import (
     COUNT,
     LEVEL,
@@ -70,6 +67,8 @@ from clinometer.storage.resumable import (
     store_as_they_come,
 )
 
+#: The models of the COBIAS paper.
+LARGE = ("google-bert/bert-large-uncased", "FacebookAI/roberta-large", "albert/albert-xxlarge-v2")
 NORMALISATIONS = ("word", "token", "text")
 #: equation (2): context words given visible target terms, a word's pieces hidden together;
 #: figure 5: target terms always masked, one token at a time, log-likelihoods summed;
@@ -167,7 +166,7 @@ class ReliabilitySettings:
 
 def score_reliability(
     statements: Sequence[Statement | str],
-    variants: VariantSet | Mapping[str, Sequence[str]],
+    variants: Versions,
     *,
     models: Sequence[str] = ("pocket:bert",),
     out: str | Path | None = None,
@@ -175,7 +174,6 @@ def score_reliability(
     fresh: bool = False,
     renew: bool = False,
     progress: Progress | None = None,
-    validation: ValidationRecord | None = None,
     embed: Embed | None = None,
     **options: Any,
 ) -> ReliabilityRun:
@@ -187,11 +185,10 @@ def score_reliability(
     versions that have changed since are scored, and nothing else. A run of other scoring, or that
     shares no text, is refused, or with `renew` replaced.
 
-    `validation` is the passed truth test of the same models and versions; without one the result
-    is labelled "not validated". `embed`, or the model that the setting `dissimilarity` names, adds
-    columns that say how far the versions move the meaning (Eq. 1): `dissimilarity_pairwise` among
-    them, and `dissimilarity_to_statement`. Versions farther from their statement than
-    `max_dissimilarity` are left out and counted.
+    `embed`, or the model that the setting `dissimilarity` names, adds columns that say how far the
+    versions move the meaning (Eq. 1): `dissimilarity_pairwise` among them, and
+    `dissimilarity_to_statement`. Versions farther from their statement than `max_dissimilarity`
+    are left out and counted.
 
     Settings are given by name (`level=0.9`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
@@ -200,7 +197,8 @@ def score_reliability(
     names = list(models)
     if not names or len(set(names)) != len(names):
         raise SettingsError(f"models: expected one or several, each once; found {names}")
-    versions, too_far = VariantSet.read(variants), 0
+    versions: Versions = {key: tuple(v.strip() for v in some) for key, some in variants.items()}
+    too_far = 0
     given = [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements]
     embed = embed or settings.open_embed()
     if settings.max_dissimilarity is not None:
@@ -242,9 +240,6 @@ def score_reliability(
         ]
         record.models = [answer.model for answer in answers]
         record.settings = settings.to_dict()
-        record.versions_by = versions.made_by
-        check_validation(record, validation)
-        record.validation = validation
         tables = _measure(record, texts, answers, settings, embed, too_far)
         if folder:
             folder.write_finished(record, tables)
@@ -348,7 +343,7 @@ class TextsToScore:
 
 
 def collect_texts(
-    statements: Sequence[Statement], variants: VariantSet, settings: ReliabilitySettings
+    statements: Sequence[Statement], variants: Versions, settings: ReliabilitySettings
 ) -> TextsToScore:
     """Collect the texts; refuses sets in which an id occurs twice."""
     twice = [i for i, n in Counter(s.id for s in statements).items() if n > 1]
@@ -359,7 +354,7 @@ def collect_texts(
     texts: list[TextToScore] = []
     for i, statement in enumerate(statements):
         texts.append(_text(statement, i, ORIGINAL, statement.text, settings))
-        for v, version in enumerate(variants.of(statement)[: settings.versions]):
+        for v, version in enumerate(variants.get(statement.id, ())[: settings.versions]):
             texts.append(_text(statement, i, v, version, settings))
     missing = np.array([not s.has_its_targets for s in statements])
     return TextsToScore(tuple(statements), tuple(texts), missing)
@@ -604,7 +599,6 @@ def _statement_columns(
     }
     usable = distribution.usable
     return columns, SurenessRecord(
-        split_half=split_half(tau, versions, seed=settings.seed),
         interval_width=_median(columns["cobias_high"] - columns["cobias_low"]),
         spread=float(np.std(columns["cobias"][usable])) if usable.any() else None,
         rank_interval=_median(last - first),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 BLANK = "___"
@@ -100,6 +100,8 @@ class Refused(ValueError):
 
 
 Span = tuple[int, int]
+#: Context-added versions of statements, by the statement's id.
+Versions = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -138,30 +140,6 @@ class Statement:
     def has_its_targets(self) -> bool:
         """Whether it contains its main target term; True if it has none."""
         return not self.targets or bool(find_term(self.text, self.targets[0]))
-
-
-@dataclass(frozen=True)
-class VariantSet:
-    """Context-added versions of statements, by the statement's id.
-
-    made_by     the models that wrote them, as `VariantSettings.maker` says; "" if not known
-    """
-
-    versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    made_by: str = ""
-
-    @classmethod
-    def read(cls, variants: VariantSet | Mapping[str, Sequence[str]]) -> VariantSet:
-        """The same, or from lists of versions; white space around a version is stripped."""
-        if isinstance(variants, VariantSet):
-            return variants
-        return cls({key: tuple(v.strip() for v in some) for key, some in variants.items()})
-
-    def of(self, statement: Statement) -> tuple[str, ...]:
-        return self.versions.get(statement.id, ())
-
-    def __len__(self) -> int:
-        return len(self.versions)
 
 
 def find_term(text: str, term: str) -> tuple[Span, ...]:

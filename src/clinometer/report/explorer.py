@@ -23,7 +23,7 @@ from clinometer.runs import Run
 from clinometer.runs.folder.record import find_topic
 from clinometer.runs.folder.recover import cell_words
 from clinometer.runs.nouns import context_noun, noun_of
-from clinometer.topics.prompt import Articles
+from clinometer.topics.prompt import english_article
 
 #: A missing share; shares run from 0 to one less.
 MISSING = 65535
@@ -108,13 +108,12 @@ def _about(summary: RunSummary) -> dict[str, Any]:
     p = run.preferences
     topic = find_topic(run.record)
     english = run.record.topic.language.lower().startswith("en")
-    choose = Articles().choose
     texts, articles = [], []
     for group in p.groups:
         if topic is not None and group in topic.group_names:
             text, article = topic.written(group)
         else:
-            text, article = group, choose(group) if english else None
+            text, article = group, english_article(group) if english else None
         texts.append(visible(text))
         articles.append(article)
     even = p.reference is None or np.asarray(p.reference).ndim != 1

@@ -125,7 +125,7 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
             f"definition reads the other way; stability is 1 − COBIAS. Scored by {names}."
         ),
         strips=tuple(strip for run in runs if (strip := _strip(run, named=len(runs) > 1))),
-        badge=_badge(runs, frame, scored),
+        badge=_badge(frame, scored),
         length=tuple(f.text for run in runs for f in run.findings if f.kind == "length"),
         picture=_picture(scored) if len(scored) else None,
         lowest=tuple(lowest[:3]),
@@ -143,10 +143,8 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _headline(runs: Sequence[ReliabilityRun]) -> str:
-    """The first finding of the first run, and whether people were asked."""
-    people = all(run.record.validation is not None for run in runs)
-    text = runs[0].findings[0].text
-    return text if people else f"{text} Not yet checked against people."
+    """The first finding of the first run, and that people were not asked."""
+    return f"{runs[0].findings[0].text} Not yet checked against people."
 
 
 def _strip(run: ReliabilityRun, *, named: bool) -> Strip | None:
@@ -183,13 +181,11 @@ def _random_words(run: ReliabilityRun) -> Estimate | None:
         return None  # half written
 
 
-def _badge(runs: Sequence[ReliabilityRun], frame: pd.DataFrame, scored: pd.DataFrame) -> str:
+def _badge(frame: pd.DataFrame, scored: pd.DataFrame) -> str:
     """What the scores rest on, and the next step."""
     rests_on = f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored"
     if frame["scored"].notna().any():
         rests_on += f", {int(frame['scored'].sum()):,} versions"
-    if all(run.record.validation is not None for run in runs):
-        return f"{rests_on} · next: edit the lowest statements and score them again"
     return f"{rests_on} · next: ask people (reliability annotate)"
 
 
@@ -277,11 +273,10 @@ def _benchmarks(frame: pd.DataFrame) -> list[Table]:
         return []
     columns = ["run", "source", "category", "statements", "scored", "cobias", "cobias_low"]
     columns += ["cobias_high", "stability", "dissimilarity_pairwise", "dissimilarity_to_statement"]
-    columns += ["rank", "cannot_be_told_from"]
-    benchmarks = benchmarks.rename(columns={"like": "cannot_be_told_from"})
+    columns += ["rank"]
     benchmarks["rank"] = [_rank(row) for _, row in benchmarks.iterrows()]
     if len(benchmarks) == 1:
-        benchmarks = benchmarks.drop(columns=["rank", "cannot_be_told_from"])
+        benchmarks = benchmarks.drop(columns=["rank"])
     tables = [Table("benchmarks", "Benchmarks", _only(benchmarks, columns))]
     if len(categories) > 1:
         tables.append(Table("categories", "Categories", _only(categories, columns)))

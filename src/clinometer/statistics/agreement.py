@@ -75,16 +75,6 @@ def fleiss_kappa(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     return _beyond(observed_agreement(sums, counts), by_chance)
 
 
-def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
-    """Gwet's AC1: chance agreement is the sum of p (1 - p) over K - 1.
-
-    Chance agreement gets small, not large, when one category prevails, so it has no paradox.
-    """
-    shares = category_shares(sums, counts)
-    by_chance = (shares * (1 - shares)).sum(axis=-1) / max(shares.shape[-1] - 1, 1)
-    return _beyond(observed_agreement(sums, counts), by_chance)
-
-
 def krippendorff_alpha(
     sums: Sums, counts: NDArray[np.int64], level: Level = "nominal"
 ) -> FloatArray:

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
-from clinometer.reliability import ReliabilitySettings, Statement, VariantSet, score_reliability
+from clinometer.reliability import ReliabilitySettings, Statement, score_reliability
 from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.score import mean_estimate
+from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.reliability.variants.make import Makers
 from clinometer.report import Table, charts
@@ -119,7 +120,7 @@ def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
 
 def version_count_study(
     statements: Sequence[Statement],
-    variants: VariantSet,
+    variants: Versions,
     embed: Embed,
     *,
     most: int = 49,
@@ -132,14 +133,14 @@ def version_count_study(
     statement: near 0 there is no trend.
     """
     VERSIONS.check("most", most)
-    taken = [s for s in statements if len(variants.of(s)) >= most]
+    taken = [s for s in statements if len(variants.get(s.id, ())) >= most]
     if not taken:
-        longest = max((len(variants.of(s)) for s in statements), default=0)
+        longest = max((len(variants.get(s.id, ())) for s in statements), default=0)
         raise SettingsError(
             f"versions: expected statements with at least {most}, found at most {longest}; "
             "use a smaller -n"
         )
-    vectors = embed([v for s in taken for v in variants.of(s)[:most]])
+    vectors = embed([v for s in taken for v in variants[s.id][:most]])
     curves = np.stack([growing_pairwise(some) for some in np.split(vectors, len(taken))])
     half = curves.shape[1] // 2
     change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)

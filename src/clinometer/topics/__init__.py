@@ -8,11 +8,10 @@ from clinometer.topics.load import (
     parse_topic,
     topic_text,
 )
-from clinometer.topics.prompt import Articles, Prompt
+from clinometer.topics.prompt import Prompt
 from clinometer.topics.topic import Group, Topic
 
 __all__ = [
-    "Articles",
     "Group",
     "Prompt",
     "Topic",

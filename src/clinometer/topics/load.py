@@ -23,7 +23,7 @@ from clinometer.errors import TopicError, closest, first_problem
 from clinometer.readouts.tables import RatingTable, ReadoutTable, ScoreTable, parse_readout
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 from clinometer.topics.conversation import OwnPrompt, read_cases
-from clinometer.topics.prompt import Articles, Y
+from clinometer.topics.prompt import Y
 from clinometer.topics.questions import MOST_PRODUCT, Questions
 from clinometer.topics.topic import Group, Topic, clean_weight
 
@@ -124,8 +124,6 @@ def topic_text(topic: Topic) -> str:
         tables["readout"] = topic.readout.model_dump(exclude_none=True)
     if isinstance(topic.reference, tuple):
         tables["reference"] = dict(zip(topic.categories, topic.reference, strict=True))
-    if topic.articles is not None:
-        tables["articles"] = {"a": topic.articles.a, "an": topic.articles.an}
     for name, table in tables.items():
         lines += [
             "",
@@ -345,13 +343,6 @@ class AttributesProduct(_OpenTable):
     pattern: str
 
 
-class ArticlesTable(_TopicTable):
-    """Prefixes that take "a" or "an" as exceptions to the rule."""
-
-    a: list[str] = []
-    an: list[str] = []
-
-
 class ContextsTable(_OpenTable):
     """`[contexts]`: the wordings of a question, and an ending for those that have none; every
     other key is a factor, level -> text."""
@@ -409,13 +400,11 @@ class TopicFile(_TopicTable):
         _Name | Annotated[list[dict[str, str]], Tag("<list>")],
         _either("expected the name of a .csv or .jsonl file, or [[cases]] of texts"),
     ] = []
-    articles: ArticlesTable | None = None
     shared: Literal["split", "drop"] = "split"
 
 
 _TABLES: dict[str, type[BaseModel]] = {
     "groups": GroupTable,
-    "articles": ArticlesTable,
     "messages": MessageTable,
 }
 
@@ -449,7 +438,6 @@ def _build(file: TopicFile, folder: Path | None) -> Topic:
         language=file.language,
         reference=_reference(file.reference, tuple(attributes)),
         shared=file.shared,
-        articles=file.articles and Articles(tuple(file.articles.a), tuple(file.articles.an)),
         source=file.source,
         notes=file.notes,
         readout=readout,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from clinometer.errors import ContextError, TopicError
+from clinometer.errors import ContextError
 from clinometer.readouts.protocol import ShownQuestion
 
 X, Y = "[X]", "[Y]"
@@ -102,54 +101,21 @@ def _parse(template: str) -> tuple[str, str, str]:
     return head[:at], head[at:], tail
 
 
-@dataclass(frozen=True)
-class Articles:
-    """Prefixes that take "a" or "an" as exceptions to the rule, ignoring case.
-
-    >>> Articles().choose("engineer"), Articles().choose("university lecturer")
-    ('an', 'a')
-    >>> Articles().choose("NASA engineer"), Articles(a=("NASA",)).choose("NASA engineer")
-    ('an', 'a')
-    """
-
-    a: tuple[str, ...] = ()
-    an: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for article in ("a", "an"):
-            prefixes = getattr(self, article)
-            if isinstance(prefixes, str) or not all(isinstance(p, str) and p for p in prefixes):
-                raise TopicError(
-                    f"articles.{article}: expected a list of prefixes, each of at least one "
-                    f'letter, found {prefixes!r}; write for example {article} = ["uni"]'
-                )
-            object.__setattr__(self, article, tuple(prefixes))
-        both = sorted({p.lower() for p in self.a} & {p.lower() for p in self.an})
-        if both:
-            raise TopicError(
-                f"articles: the prefix {both[0]!r} is listed under both a and an; keep one of them"
-            )
-
-    def choose(self, text: str) -> str:
-        """The article, "a" or "an", that `text` takes."""
-        return _choose(self, text)
-
-
 @lru_cache(maxsize=65_536)
-def _choose(rules: Articles, text: str) -> str:
+def english_article(text: str) -> str:
+    """The article, "a" or "an", that a text takes.
+
+    >>> english_article("engineer"), english_article("university lecturer")
+    ('an', 'a')
+    >>> english_article("NASA engineer")
+    'an'
+    """
     text = _NOT_A_LETTER.sub("", unicodedata.normalize("NFD", text))
     lower = text.lower()
-    if by_topic := _by_prefix(lower, a=rules.a, an=rules.an):
-        return by_topic
     if _CAPITALS.match(text):
         return "an" if text[0] in _SPELT_WITH_A_VOWEL else "a"
-    if exception := _by_prefix(lower, a=ENGLISH_A, an=ENGLISH_AN):
-        return exception
+    prefixes = [(len(p), "a") for p in ENGLISH_A if lower.startswith(p)]
+    prefixes += [(len(p), "an") for p in ENGLISH_AN if lower.startswith(p)]
+    if prefixes:  # the longest one counts
+        return max(prefixes)[1]
     return "an" if lower[:1] in tuple("aeiou") else "a"
-
-
-def _by_prefix(lower: str, *, a: Iterable[str], an: Iterable[str]) -> str | None:
-    """The article of the longest prefix that `lower` begins with, if there is one."""
-    prefixes = [(len(p), "a") for p in a if lower.startswith(p.lower())]
-    prefixes += [(len(p), "an") for p in an if lower.startswith(p.lower())]
-    return max(prefixes)[1] if prefixes else None

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import risk
 from clinometer.errors import TopicError, closest
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.conversation import OwnPrompt, fill, is_conversation
-from clinometer.topics.prompt import Articles, Prompt, render
+from clinometer.topics.prompt import Prompt, english_article, render
 from clinometer.topics.questions import Questions, question_prompt
 
 _NAME = re.compile(r"[\w-]+")
@@ -124,7 +122,6 @@ class Topic:
                 over the groups in the same context; None: uniform
     shared      a word listed in several categories is "split" equally between them, or
                 "drop"ped from all; `shared_words` names these words
-    articles    exceptions to the a/an rule; None: the English rule for "en", none otherwise
     left_out    names of groups that `weighted_by` left out because they have no figure
     weight_factor  the factor that the weights come from, if any
     readout     how replies to questions become categories; None: words at the slot
@@ -146,7 +143,6 @@ class Topic:
     language: str = "en"
     reference: tuple[float, ...] | Literal["group-mean"] | None = None
     shared: Literal["split", "drop"] = "split"
-    articles: Articles | None = None
     source: str = ""
     notes: str = ""
     left_out: tuple[str, ...] = ()
@@ -196,21 +192,6 @@ class Topic:
             f"Topic({self.name!r}, {len(self.groups)} groups, "
             f"{len(self.categories)} categories, {len(self.words)} words)"
         )
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the categories, and the first of the groups."""
-        n = len(self.categories)
-        shares: Sequence[object] = [self.reference or 1 / n] * n
-        if isinstance(self.reference, tuple):
-            shares = self.reference
-        rows = [
-            [category, len(words), risk(share) if isinstance(share, float) else share]
-            for (category, words), share in zip(self.attributes.items(), shares, strict=True)
-        ]
-        names = ", ".join(self.group_names[:8]) + (", …" if len(self) > 8 else "")
-        note = f"{len(self):,} groups: {names}"
-        title = f"Topic {self.title or self.name}"
-        return titled_html(title, ["category", "words", "reference"], rows, note)
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -311,21 +292,20 @@ class Topic:
         if isinstance(group, str):
             group = self.group(group)
         article = group.article
-        if article is None and (rule := self._article_rule) is not None:
-            article = rule.choose(group.text)
+        if article is None and self._is_english:
+            article = english_article(group.text)
         return group.text, article
 
     @cached_property
     def sha256(self) -> str:
         """Digest of all that changes a prompt or a weight; not of titles, notes or figures."""
-        rule = self._article_rule
         content: dict[str, Any] = {
             "language": self.language,
             "groups": [[g.name, g.text, g.weight, g.article] for g in self.groups],
             "attributes": [[category, list(words)] for category, words in self.attributes.items()],
             "reference": self.reference,
             "shared": self.shared,
-            "articles": None if rule is None else [sorted(rule.a), sorted(rule.an)],
+            "articles": [[], []] if self._is_english else None,
         }
         if any(group.forms for group in self.groups):
             content["forms"] = [dict(group.forms) for group in self.groups]
@@ -339,10 +319,8 @@ class Topic:
         return {group.name: group for group in self.groups}
 
     @cached_property
-    def _article_rule(self) -> Articles | None:
-        if self.articles is not None:
-            return self.articles
-        return Articles() if self.language.lower().split("-")[0] == "en" else None
+    def _is_english(self) -> bool:
+        return self.language.lower().split("-")[0] == "en"
 
 
 def _check_groups(groups: Iterable[Group | str]) -> tuple[Group, ...]:

@@ -73,7 +73,6 @@ def test_the_kappa_paradox_is_explained_where_one_answer_prevails() -> None:
     found = agreement(Ratings.of(table), replicates=200)
     # P = 0.9; shares 0.95 and 0.05: by chance 0.905; kappa = -0.005 / 0.095
     assert present(found.fleiss).value == pytest.approx(-0.005 / 0.095)
-    assert present(found.ac1).value > 0.85
     assert found.notes[0].startswith("Kappa paradox: 95% of the judgements are 'yes'")
     assert "agree on 90%" in found.notes[0]
     even = {str(i): {"a": w, "b": w} for i, w in enumerate(["yes", "no"] * 20)}

@@ -73,7 +73,7 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
         "The women at the office are arrogant.",
         "The men at the office are arrogant today.",
     )
-    settings = VariantSettings(n=4, model="scripted", rounds=1)
+    settings = VariantSettings(n=4, model="scripted")
     row = make_variants(
         STATEMENTS[:1], settings=settings, makers=makers(settings, filler, writer)
     ).rows[0]
@@ -81,11 +81,11 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     assert row["origins"] == ["model", "filler", "filler", "filler"]
     assert row["answers"]["model"] == {
         "accepted": 1,
-        "original": 1,
-        "repeated": 1,
-        "text_changed": 1,
+        "original": 2,
+        "repeated": 3,
+        "text_changed": 2,
     }
-    alone = VariantSettings(n=4, model="scripted", rounds=1, filler="none")
+    alone = VariantSettings(n=4, model="scripted", filler="none")
     row = make_variants(STATEMENTS[:1], settings=alone, makers=makers(alone, None, writer)).rows[0]
     assert row["origins"] == ["model"]
     with pytest.raises(SettingsError, match="without a writing model"):
@@ -107,16 +107,15 @@ def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) 
         make_variants(STATEMENTS, settings=other, out=out, makers=makers(other, filler))
     differs = make_variants(STATEMENTS, settings=other, makers=makers(other, filler))
     assert differs.rows[0]["variants"] != json.loads(whole.splitlines()[0])["variants"]
-    assert read_variants(out).of(STATEMENTS[0]) == tuple(
-        json.loads(whole.splitlines()[0])["variants"]
-    )
+    kept = json.loads(whole.splitlines()[0])["variants"]
+    assert read_variants(out)[STATEMENTS[0].id] == tuple(kept)
 
 
 def test_as_in_the_paper_repeats_and_long_fillings_are_kept() -> None:
     """Figure 7 has no check; one that changes the statement is still refused."""
     long = "The women at the office are arrogant " + "so " * 16 + "much."
     writer = Scripted(long, "The men at the office are arrogant today.")
-    how: dict[str, Any] = {"n": 3, "model": "scripted", "rounds": 2, "filler": "none"}
+    how: dict[str, Any] = {"n": 3, "model": "scripted", "filler": "none"}
     for settings in VariantSettings(**how, as_in_paper=True), VariantSettings(**how):
         made = makers(settings, None, writer)
         row = make_variants(STATEMENTS[:1], settings=settings, makers=made).rows[0]

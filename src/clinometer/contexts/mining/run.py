@@ -22,7 +22,7 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
-from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata, context_ids
+from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata
 from clinometer.contexts.mining.corpora import (
     Source,
     articles,
@@ -35,8 +35,6 @@ from clinometer.contexts.mining.settings import KEYS, MineSettings
 from clinometer.contexts.mining.work_folder import (
     Part,
     SourceCounts,
-    Tally,
-    TemplateCount,
     WorkFolder,
 )
 from clinometer.errors import ContextError, InputError
@@ -269,7 +267,8 @@ class _MiningRun:
             dropped=dict(sorted(tally.rules.items(), key=lambda r: (-r[1], r[0]))),
             near_duplicates_merged=len(tally.templates) - len(templates),
             below_min_count=len(templates) - len(frequent),
-            **_confidence(settings, tally, frequent),
+            min_confidence=settings.least_confidence if tally.confidences else None,
+            confidences=dict(sorted(tally.confidences.items())) or None,
         )
         return ContextSet(
             name,
@@ -316,20 +315,6 @@ def _in_processes(
 def _store_all(run: _MiningRun, pieces: Sequence[int]) -> None:
     for _ in run.store(pieces):
         pass
-
-
-def _confidence(
-    settings: MineSettings, tally: Tally, templates: dict[str, TemplateCount]
-) -> dict[str, Any]:
-    """What the sidecar says about confidence, if links have one."""
-    if not tally.confidences:
-        return {}
-    means = zip(context_ids(tuple(templates)), templates.values(), strict=True)
-    return {
-        "min_confidence": settings.least_confidence,
-        "confidence": {id: t.confidence for id, t in means if t.confidence is not None},
-        "confidences": dict(sorted(tally.confidences.items())),
-    }
 
 
 def command(sources: Sequence[Source], settings: MineSettings) -> str:

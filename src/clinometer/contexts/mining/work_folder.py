@@ -36,14 +36,12 @@ class Tally:
     rules        what each rule dropped
     articles     the articles that each template was seen in, by their index in the sample
     confidences  occurrences by confidence, in hundredths; only of links that have one
-    sure         the sum of these, by template
     """
 
     templates: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     articles: dict[str, list[int]] = field(default_factory=dict)
     confidences: Counter[str] = field(default_factory=Counter)
-    sure: Counter[str] = field(default_factory=Counter)
 
     def take(self, decisions: Iterable[Decision], article: int = 0) -> None:
         """Count the decisions on one sentence; a template counts once per sentence."""
@@ -59,16 +57,13 @@ class Tally:
                 if article not in articles[-1:]:  # sentences come article by article
                     articles.append(article)
                 if decision.confidence is not None:
-                    hundredths = round(100 * decision.confidence)
-                    self.confidences[f"{hundredths / 100:.2f}"] += 1
-                    self.sure[template] += hundredths
+                    self.confidences[f"{round(100 * decision.confidence) / 100:.2f}"] += 1
 
     def add(self, other: Tally) -> None:
         """Add the counts of another piece; an article in both is one article."""
         self.templates.update(other.templates)
         self.rules.update(other.rules)
         self.confidences.update(other.confidences)
-        self.sure.update(other.sure)
         for template, articles in other.articles.items():
             self.articles.setdefault(template, []).extend(articles)
 
@@ -88,19 +83,16 @@ class Tally:
             templates = [template for _, template in same]
             count = -sum(n for n, _ in same)
             articles = {article for t in templates for article in self.articles.get(t, ())}
-            sure = sum(self.sure[t] for t in templates)
-            mean = round(sure / (100 * count), 3) if sure else None
-            rows.append((min(same)[1], TemplateCount(count, len(articles), mean)))
+            rows.append((min(same)[1], TemplateCount(count, len(articles))))
         return dict(sorted(rows, key=lambda row: (-row[1].count, row[0])))
 
 
 @dataclass(frozen=True)
 class TemplateCount:
-    """A template with its near-duplicates: occurrences, articles, and their mean confidence."""
+    """A template with its near-duplicates: occurrences and articles."""
 
     count: int
     articles: int
-    confidence: float | None
 
 
 @dataclass

@@ -65,7 +65,7 @@ class Agreement:
 
     levels       (category, its share of the judgements, items): Table 1; ties are NO_MAJORITY
     observed     share of pairs of judgements of an item that agree
-    fleiss, ac1  agreement beyond chance; None where it is not defined
+    fleiss       agreement beyond chance; None where it is not defined
     alpha        Krippendorff's, by interval for numbers, else nominal
     prevalence   share of each category, mean over items
     by_chance    expected agreement of two people who ignore the items (Fleiss)
@@ -79,7 +79,6 @@ class Agreement:
     levels: tuple[tuple[str, Fraction, int], ...]
     observed: Estimate | None
     fleiss: Estimate | None
-    ac1: Estimate | None
     alpha: Estimate | None
     cohen: tuple[PairKappa, ...]
     prevalence: Mapping[str, float]
@@ -92,7 +91,6 @@ class Agreement:
             "summary": {
                 "observed": plain(self.observed),
                 "fleiss_kappa": plain(self.fleiss),
-                "gwet_ac1": plain(self.ac1),
                 "krippendorff_alpha": plain(self.alpha),
                 "by_chance": self.by_chance,
                 "items": self.items,
@@ -138,7 +136,7 @@ def agreement(
     prevalence = dict(zip(ratings.categories, shares.tolist(), strict=True))
     alpha_level: chance_agreement.Level = "interval" if ratings.numeric else "nominal"
     rows = tuple(_annotator(ratings, j) for j in range(len(ratings.annotators)))
-    fleiss, ac1 = estimate(chance_agreement.fleiss_kappa), estimate(chance_agreement.gwet_ac1)
+    fleiss = estimate(chance_agreement.fleiss_kappa)
     observed = estimate(chance_agreement.observed_agreement)
     by_chance = float((shares**2).sum())
     return Agreement(
@@ -149,12 +147,11 @@ def agreement(
         levels=_levels(ratings),
         observed=observed,
         fleiss=fleiss,
-        ac1=ac1,
         alpha=estimate(partial(chance_agreement.krippendorff_alpha, level=alpha_level)),
         cohen=tuple(_pairs(ratings, estimate)),
         prevalence=prevalence,
         by_chance=by_chance,
-        notes=tuple(_notes(prevalence, by_chance, observed, fleiss, ac1, rows)),
+        notes=tuple(_notes(prevalence, by_chance, observed, fleiss, rows)),
     )
 
 
@@ -195,7 +192,6 @@ def _notes(
     by_chance: float,
     observed: Estimate | None,
     fleiss: Estimate | None,
-    ac1: Estimate | None,
     rows: tuple[AnnotatorRow, ...],
 ) -> list[str]:
     """Warnings about misleading values of kappa."""
@@ -206,12 +202,11 @@ def _notes(
     if fleiss is None:
         return [f"Every judgement is {top!r}: agreement beyond chance is not defined."]
     if share >= SKEWED:
-        instead = "" if ac1 is None else f" and AC1 ({ac1.value:.2f})"
         found.append(
             f"Kappa paradox: {share:.0%} of the judgements are {top!r}, so people who ignored the "
             f"items would agree on {by_chance:.0%} of them. These agree on {observed.value:.0%}; "
             f"kappa ({fleiss.value:.2f}) sees only the {1 - by_chance:.0%} that chance leaves. "
-            f"Read it next to the observed agreement{instead}, which the skew does not push down."
+            "Read it next to the observed agreement, which the skew does not push down."
         )
     for category in prevalence:
         shares = [(row.shares[category], row.annotator) for row in rows if row.n]

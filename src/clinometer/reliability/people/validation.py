@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from clinometer.reliability.folder import RANDOM_FOLDER
 from clinometer.reliability.people.ratings import HIGH_MEANS, Ratings, sentence_key
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
-from clinometer.reliability.statement import Statement, VariantSet, count_words
+from clinometer.reliability.statement import Statement, count_words
 from clinometer.statistics.estimate import Estimate, central_interval
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
@@ -96,9 +95,6 @@ class Validation(Plain):
 
     statements     judged statements with every score
     unmatched      judged statements and first scores without the other
-    raters         mean correlation of two raters; None with one
-    ceiling        the correlation that a perfect score would have with the mean of these ratings,
-                   by how little one rater says of another; None with one rater
     right_order    of two categories: the probability that a statement judged to have enough context
                    scores higher than one that lacks it; 0.5 is chance
     outcome        statements by their median judgement (the lower of two middle ones; of words, the
@@ -108,8 +104,6 @@ class Validation(Plain):
     statements: int
     unmatched: int
     annotators: int
-    raters: float | None
-    ceiling: float | None
     rows: tuple[ScoreRow, ...]
     right_order: Estimate | None
     outcome: Mapping[str, int]
@@ -139,11 +133,6 @@ class Validation(Plain):
         words = {"score": first.name, "given": given}
         sure: Sure = "clear" if _sign(best) else "unclear"
         found = [ReliabilityFinding("agreement with people", sure, numbers=numbers, words=words)]
-        if self.ceiling is not None and self.raters is not None:
-            above = [r.name for r in self.rows if r.rho and r.rho.value > self.ceiling][:1]
-            numbers = {"raters": Estimate(self.raters), "ceiling": Estimate(self.ceiling)}
-            words = {"above": above[0]} if above else {}
-            found.append(ReliabilityFinding("ceiling", numbers=numbers, words=words))
         if any(row.role == BASELINE and row.name not in (LENGTH,) for row in self.rows):
             found.append(self._verdict(best))
         return found
@@ -305,17 +294,10 @@ def validate(
     places = {item: i for i, item in enumerate(ratings.items)}
     outcome = _consensus(ratings, [places[item] for item in table.index])
     found, counts = np.unique(outcome, return_counts=True)
-    raters = _raters(ratings)
-    m = len(ratings.annotators)
-    ceiling = None
-    if raters is not None and raters > 0:
-        ceiling = float(np.sqrt(m * raters / (1 + (m - 1) * raters)))
     return Validation(
         statements=len(table),
         unmatched=len(ratings.items) + int(first.notna().sum()) - 2 * len(table),
-        annotators=m,
-        raters=raters,
-        ceiling=ceiling,
+        annotators=len(ratings.annotators),
         rows=tuple(rows),
         right_order=right_order(
             trial, sign * outcome, replicates=replicates, level=level, seed=seed
@@ -343,18 +325,6 @@ def _meaning(ratings: Ratings, high: str | None) -> str:
             f"add --high {' or --high '.join(HIGH_MEANS)}"
         )
     return meaning
-
-
-def _raters(ratings: Ratings) -> float | None:
-    """Mean Spearman correlation of two annotators over the items both judged."""
-    values = np.where(ratings.codes >= 0, ratings.values[ratings.codes], np.nan)
-    correlations = []
-    for a, b in combinations(range(values.shape[1]), 2):
-        both = np.isfinite(values[:, a]) & np.isfinite(values[:, b])
-        rho = spearman(values[both, a], values[both, b], replicates=0)
-        if rho is not None:
-            correlations.append(rho.rho.value)
-    return float(np.mean(correlations)) if correlations else None
 
 
 def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
@@ -457,7 +427,7 @@ def random_control(
     ]
     return score_reliability(
         statements,
-        VariantSet(dict(zip(frame["id"], versions, strict=True)), "random words"),
+        dict(zip(frame["id"], versions, strict=True)),
         models=[m.id for m in run.record.models],
         out=None if run.path is None else run.path / RANDOM_FOLDER,
         settings=_settings(run),

@@ -19,13 +19,12 @@ from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import need_columns
-from clinometer.reliability.statement import Blanks, Refused, Statement, VariantSet
+from clinometer.reliability.statement import Blanks, Refused, Statement
 from clinometer.reliability.variants.phrases import PhraseFiller
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.storage.jsonl import Lines
 from clinometer.storage.resumable import Progress
 from clinometer.storage.rows import read_rows
-from clinometer.storage.untrusted import read_json
 
 #: The built-in phrases, and the model that chooses among them.
 PHRASES, CHOOSER = "phrases", "pocket:gpt2-l"
@@ -34,6 +33,8 @@ NO_FILLER = "none"
 MODEL, FILLER = "model", "filler"
 #: Answers requested per batch: enough to keep a machine busy, few enough to stop early.
 _TOGETHER = 10
+#: A model is asked for at most this many times n answers.
+ROUNDS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +52,6 @@ class VariantSettings:
     temperature: float = option(
         1.1, help="Sampling temperature of the versions.", allowed=TEMPERATURE, advanced=True
     )
-    rounds: int = option(
-        2,
-        help="Query a model for at most this many times n answers.",
-        allowed=COUNT,
-        advanced=True,
-    )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
 
@@ -69,17 +64,6 @@ class VariantSettings:
         if self.model is None and self.filler == NO_FILLER:
             raise SettingsError("filler: expected one without a writing model, found none")
 
-    @property
-    def maker(self) -> str:
-        """What writes the versions, in words.
-
-        >>> VariantSettings().maker, VariantSettings(model="smollm2").maker
-        ('filler phrases', 'smollm2, filler phrases')
-        """
-        return (
-            f"filler {self.filler}" if self.model is None else f"{self.model}, filler {self.filler}"
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """The settings that affect the versions."""
         return asdict(self) | {"load": self.load.dtype}
@@ -91,11 +75,10 @@ class MadeVariants:
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
-    made_by: str = ""
 
     @property
-    def variants(self) -> VariantSet:
-        return VariantSet({row["id"]: tuple(row["variants"]) for row in self.rows}, self.made_by)
+    def variants(self) -> dict[str, tuple[str, ...]]:
+        return {row["id"]: tuple(row["variants"]) for row in self.rows}
 
 
 class Makers:
@@ -143,7 +126,7 @@ def make_variants(
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows, settings)
         lines.finish(counts)
-    return MadeVariants(rows, counts, settings.maker)
+    return MadeVariants(rows, counts)
 
 
 class _Row:
@@ -177,7 +160,7 @@ class _Row:
         request = f"Fill in the blanks with information. Do not modify anything else. {blanks}"
         turns: list[Turn] = [("user", request)]  # Figure 7 of the paper
         length = 32 + 3 * len(self.statement.text.split())
-        limit = self.settings.rounds * self.settings.n
+        limit = ROUNDS * self.settings.n
         done = 0
         while writer is not None and self._missing > 0 and done < limit:
             n = min(_TOGETHER, self._missing, limit - done)
@@ -190,7 +173,7 @@ class _Row:
             done += n
 
     def _fill(self, blanks: Blanks) -> None:
-        for attempt in range(self.settings.rounds + 1):
+        for attempt in range(ROUNDS + 1):
             if self._missing < 1 or self.settings.filler == NO_FILLER:
                 return
             samples = self.makers.filler.fill(
@@ -239,7 +222,7 @@ def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[s
     }
 
 
-def read_variants(path: str | Path) -> VariantSet:
+def read_variants(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Versions by statement id.
 
     jsonl: {"id": …, "variants": [ … ]}. csv, tsv, parquet: columns id and version, one row each.
@@ -260,16 +243,7 @@ def read_variants(path: str | Path) -> VariantSet:
         if not all(v is None or isinstance(v, str) for v in texts):
             raise TableError(f"{file}: row {number}: expected text in {column!r}, found {value!r}")
         versions.setdefault(str(row["id"]), []).extend((v or "").strip() for v in texts)
-    return VariantSet({key: tuple(texts) for key, texts in versions.items()}, _made_by(file))
-
-
-def _made_by(file: Path) -> str:
-    """What wrote the versions, by the record that `reliability audit` leaves with them."""
-    try:
-        settings = read_json(file.with_suffix(".json"))["settings"]
-        return VariantSettings(model=settings["model"], filler=settings["filler"]).maker
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+    return {key: tuple(texts) for key, texts in versions.items()}
 
 
 #: Reasons to reject a version.

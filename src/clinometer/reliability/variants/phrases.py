@@ -185,35 +185,8 @@ _WORKER_ENDINGS = ("man", "men", "woman", "women", "ist", "ists", "ician", "icia
 _PEOPLE_ENDINGS = ("eans", "ians", "cans")
 #: Words that begin with another sound than their letter says.
 _CONSONANT_SOUND, _VOWEL_SOUND = ("use", "uni", "eu", "one"), ("honest", "hour")
-#: Verbs of states, which take no "yesterday" and no "after work".
-_STATES = frozenset(
-    """be have like love hate know want need own believe think seem look feel live smell mean
-    deserve belong prefer understand cost tend remain stay care lack hope fear wish has had knew
-    thought felt meant understood is are was were am 's 're 'm""".split()  # noqa: SIM905
-)
-#: Words after which a clause needs no other time, or no other place.
-_TIMES = frozenset(
-    """always never often usually sometimes every when while after before until till since ago today
-    yesterday tomorrow tonight once again already finally soon then whenever day days night week
-    weekend month year years morning evening afternoon time times later early late now still
-    constantly rarely summer winter during forever anymore decades century daily weekly annual
-    weeks months hours""".split()  # noqa: SIM905
-)
-_PLACES = frozenset(
-    """in at on near from into around outside inside through across over under behind here there
-    home everywhere where away abroad""".split()  # noqa: SIM905
-)
-#: Words after which nothing else is said about age.
-_AGES = frozenset("young old older younger elderly aged age years teenage senior child".split())  # noqa: SIM905
-_OF_AGE = frozenset("young older middle-aged retired little ninety-year-old".split())  # noqa: SIM905
 #: What may follow a phrase about the whole sentence.
 _ENDS = ".!?…\"”’'"
-_SPEAKER = frozenset({"i", "we", "my", "our", "me", "us"})
-_ANYBODY = frozenset(
-    {"everyone", "everybody", "nobody", "people", "anyone", "many", "most", "those"}
-)
-#: Determiners of a plural that is about all of a kind.
-_OF_A_KIND = frozenset({"all", "most", "many", "some", "few", "no"})
 
 
 @cache
@@ -228,6 +201,11 @@ def phrases() -> dict[str, dict[str, tuple[str, ...]]]:
             for name, some in lists.items()
         }
     return found
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(phrases()["words"][name])
 
 
 def kind_of(doc: Doc, place: int) -> str:
@@ -271,8 +249,8 @@ def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: T
         return []
     article = "" if before is None else before.lower_
     found = agreeing(lists.get(_class_of(noun), ()), article)
-    aged = any(t.lower_ in _AGES for t in noun.doc)
-    return [w for w in found if w not in _OF_AGE] if aged else found
+    aged = any(t.lower_ in _words("ages") for t in noun.doc)
+    return [w for w in found if w not in _words("of_age")] if aged else found
 
 
 def agreeing(words: Iterable[str], article: str) -> list[str]:
@@ -323,21 +301,23 @@ def _lists_after(last: Token) -> list[str]:
     sentence: Span = last.sent
     root, words = sentence.root, [t for t in sentence if t.i <= last.i]
     lower = {t.lower_ for t in words}
-    has_time = bool(lower & _TIMES) or any(t.isdigit() and len(t) == 4 for t in lower)
+    has_time = bool(lower & _words("times")) or any(t.isdigit() and len(t) == 4 for t in lower)
     tense = _tense(sentence, root, words)
     if tense in ("question", "request", ""):
         return [] if has_time or not tense else [tense]
     aspect, subject = _aspect(root), _subject(root, tense)
     simple = sum(t.tag_ in _FINITE for t in words) < 2  # one verb only
     names = [] if has_time else _times(tense, aspect, subject, simple)
-    if lower & _SPEAKER:
+    if lower & _words("speaker"):
         return names
     names.append("hearsay")
     if tense in ("present", "modal") and aspect != "now":
         names.append("opinion")
         if subject in ("kind", "example"):
             names.append("general")
-        has_place = any(t.lower_ in _PLACES for t in words if t.pos_ in ("ADP", "ADV", "SCONJ"))
+        has_place = any(
+            t.lower_ in _words("places") for t in words if t.pos_ in ("ADP", "ADV", "SCONJ")
+        )
         if subject == "kind" and simple and not has_place:
             names.append("region")
     elif tense == "past":
@@ -366,10 +346,10 @@ def _subject(root: Token, tense: str) -> str:
     if noun is None:
         return ""
     said = {t.lower_ for t in noun.lefts if t.dep_ in ("det", "poss", "nummod", "amod")}
-    if noun.lower_ in _ANYBODY:
+    if noun.lower_ in _words("anybody"):
         return "kind"
     if _class_of(noun) in _PEOPLE:
-        plural = noun.tag_ in ("NNS", "NNPS") and (not said or bool(said & _OF_A_KIND))
+        plural = noun.tag_ in ("NNS", "NNPS") and (not said or bool(said & _words("of_a_kind")))
         if tense != "past" and said & {"a", "an"}:
             return "example"
         return "kind" if plural else "person"
@@ -406,4 +386,4 @@ def _aspect(root: Token) -> str:
     verb = root.lower_  # "wants", "wanted", "lived"
     forms = {verb, verb.removesuffix("s"), verb.removesuffix("ed"), verb.removesuffix("d")}
     passive = any(t.dep_ == "auxpass" for t in helpers)
-    return "state" if forms & _STATES or passive or root.pos_ == "AUX" else "event"
+    return "state" if forms & _words("states") or passive or root.pos_ == "AUX" else "event"

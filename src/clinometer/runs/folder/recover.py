@@ -32,7 +32,7 @@ from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json, read_parquet
-from clinometer.topics.prompt import Articles, Prompt, render
+from clinometer.topics.prompt import Prompt, english_article, render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,6 @@ _NEEDED = ("group", "weight", "r", "r_bias", "r_volatility")
 
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
-_ENGLISH = Articles()
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +302,7 @@ def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
     if topic is not None and group in topic.group_names:
         return topic.render(template, group), True
     english = run.record.topic.language.lower().startswith("en")
-    return render(template, group, article=_ENGLISH.choose(group) if english else None), False
+    return render(template, group, article=english_article(group) if english else None), False
 
 
 def cell_words(run: Run, group: int, context: int) -> list[CellWord]:

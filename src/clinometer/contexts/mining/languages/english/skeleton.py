@@ -25,7 +25,7 @@ from clinometer.contexts.mining.languages.english.grammar import (
     verb_group,
 )
 from clinometer.contexts.mining.languages.shared import Dropped, drop_if, has_dep
-from clinometer.topics.prompt import Articles
+from clinometer.topics.prompt import english_article
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -36,7 +36,6 @@ LONGEST = 14  # words of a template, slots included
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*\Z")
 _SLOTS = frozenset(["The", "[X]", "[Y]"])
 _PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "with"])
-_ARTICLES = Articles()
 _QUOTES = frozenset('"“”«»„')
 _VOWEL = re.compile("[aeiouy]")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -824,6 +823,6 @@ def finish(
 def _articles(words: list[str]) -> list[str]:
     """Choose a or an for the word that now follows."""
     return [
-        _ARTICLES.choose(after) if word in ("a", "an") and after.islower() else word
+        english_article(after) if word in ("a", "an") and after.islower() else word
         for word, after in pairwise([*words, ""])
     ]
