@@ -94,14 +94,20 @@ EXACT = {
     "D.2; Table 6; Table 7": "topics/test_builtin.py::test_race_is_table_7",
     "D.3; Table 8; Table 9": "contexts/test_builtin.py::test_paper_race_is_table_9",
     "D.4": "studies/test_toxicity_finetune.py::test_a_step_takes_as_many_texts_as_the_papers",
+    "3.3; Table 1; Figure 4": "reliability/people/test_agreement.py::test_table_1_of_the_paper",
+    "4; 4.1; 4.1.1; 4.1.2; Eq. 1": "reliability/test_dissimilarity.py::test_pairwise_by_hand",
+    "4.1.4; Eq. 3": "reliability/test_score.py::test_published_values_are_reproduced",
+    "4.2; Eq. 4": "reliability/test_score.py::test_the_scores_of_the_paper_are_reproduced",
+    "D.2": "reliability/test_score.py::test_alpha_of_the_ten_published_temperatures",
     "S 1": "studies/test_figures.py::test_two_models_of_equal_deviation_differ",
     "S 2; S Eq. 1; S Figure 2": "test_docs_papers.py::test_the_hair_of_the_doctor",
     "S Eq. 2": "test_docs_papers.py::test_the_hair_of_the_doctor",
 }
 
 
-def test_what_is_called_exact_of_bvf_has_a_test_of_its_own() -> None:
-    exact = [r[0] for name in ("BVF", SUPPLEMENT) for r in rows(name) if r[3] == "exact"]
+def test_what_is_called_exact_has_a_test_of_its_own() -> None:
+    papers = ("BVF", "COBIAS", SUPPLEMENT)
+    exact = [r[0] for name in papers for r in rows(name) if r[3] == "exact"]
     assert exact == list(EXACT)
     for place in EXACT.values():
         file, name = place.split("::")

@@ -253,7 +253,12 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [RuntimeError(SECRET), EOFError(SECRET), OSError(28, "No space left on device", SECRET)],
+    [
+        RuntimeError(SECRET),
+        EOFError(SECRET),
+        OSError(28, "No space left on device", SECRET),
+        ExceptionGroup(SECRET, [ValueError(SECRET)]),
+    ],
     ids=lambda error: type(error).__name__,
 )
 def test_an_unexpected_error_is_status_70_one_line_and_a_log(
@@ -272,6 +277,8 @@ def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     text = log.read_text(encoding="utf-8")
     assert "Traceback" in text
     assert "_topics" in text
+    assert type(error).__name__ in text
+    assert SECRET not in text  # an error may quote a reply, and logs are sent to others
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 

@@ -83,6 +83,14 @@ def _told(error: BaseException) -> str:
     return without_keys("".join(traceback.format_exception(error)))
 
 
+def _steps(error: BaseException) -> str:
+    """Where an error, and those that it came of, were raised, and of which kinds they are."""
+    above = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    before = "" if above is None else f"{_steps(above)}\nwhich led to\n\n"
+    steps = "".join(traceback.format_tb(error.__traceback__))
+    return f"{before}Traceback (most recent call last):\n{steps}{type(error).__name__}\n"
+
+
 def _unexpected(error: BaseException) -> str:
     """What happened and where the log is; never the error's own text, which may quote a prompt or
     an address that contains a key."""
@@ -104,7 +112,9 @@ def _place(error: BaseException) -> str:
 
 
 def _write_log(error: BaseException) -> Path | None:
-    """Write the traceback to a file that only its owner can read; None if that fails."""
+    """Write the steps that led to an error to a file that only its owner can read; None if that
+    fails. Without the errors' texts: they quote replies and prompts, and logs are sent to others.
+    """
     from clinometer.storage.atomic import replacing
     from clinometer.storage.cache_folder import cache_folder
 
@@ -113,7 +123,7 @@ def _write_log(error: BaseException) -> Path | None:
     log = folder / f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}.log"
     about = f"clinometer {__version__}, Python {platform.python_version()}, {platform.platform()}"
     text = f"{now.isoformat(timespec='seconds')} {about}\n"
-    text += visible(_told(error))
+    text += visible(_steps(error))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(log) as beside:

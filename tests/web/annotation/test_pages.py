@@ -131,6 +131,23 @@ def test_a_form_from_another_page_is_refused(store: Store) -> None:
     assert client.get("/judge", headers={"host": "evil.example"}).status_code == 400
 
 
+def test_nobody_answers_as_another_without_a_word(store: Store) -> None:
+    """A page elsewhere can open any link in a browser that is already at work."""
+    client, other = come(store, 1), store.annotators(at_least=2)[1]
+    asked = client.get(f"/?token={other.token}", headers={"sec-fetch-site": "cross-site"})
+    assert 'action="/switch"' in asked.text
+    client.post("/judge", data={"item": "0", "value": "yes"})
+    assert said(store) == {(1, 0): "yes"}
+    data = {"token": other.token}
+    for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "http://elsewhere"}):
+        assert client.post("/switch", data=data, headers=headers).status_code == 403
+    assert client.post("/switch", data={"token": "wrong"}).status_code == 403
+    client.post("/switch", data=data)
+    client.post("/begin")
+    client.post("/judge", data={"item": "0", "value": "no"})
+    assert said(store) == {(1, 0): "yes", (2, 0): "no"}
+
+
 def test_hostile_texts_are_shown_as_text(store: Store) -> None:
     client = come(store, 1)
     client.post("/judge", data={"item": "0", "value": "no", "comment": HOSTILE})

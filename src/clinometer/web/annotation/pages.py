@@ -87,20 +87,38 @@ def annotation(
             raise HTTPException(403, "Begin on the first page of your personal link.")
         return annotator
 
+    def known(token: str) -> Annotator:
+        """The annotator of a personal link; 403 for an unknown one."""
+        annotator = store.annotator(token)
+        if annotator is None:
+            raise HTTPException(403, "This link is not, or no longer, valid.")
+        return annotator
+
+    def entered(token: str) -> Response:
+        page = RedirectResponse("/", 303)
+        # lax: a link in an email must work on the first click; forms of other sites still fail.
+        page.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
+        return page
+
     @app.get("/")
     def first(request: Request, token: str = "") -> Response:
         if token:
-            if store.annotator(token) is None:
-                raise HTTPException(403, "This link is not, or no longer, valid.")
-            page = RedirectResponse("/", 303)
-            # lax: a link in an email must work on the first click; forms of other sites still fail.
-            page.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
-            return page
+            here, other = store.annotator(request.cookies.get(COOKIE, "")), known(token)
+            if here is not None and here.id != other.id:
+                # Any page can lead a browser here: nobody answers as another without a word.
+                return pages("switch.html", here=here.number, other=other.number, token=token)
+            return entered(token)
         annotator = whom(request)
         if annotator.state == ACTIVE:
             return RedirectResponse("/judge", 303)
         standing = store.standing(annotator)
         return pages("first.html", stopped=annotator.state == STOPPED, done=standing.done)
+
+    @app.post("/switch")
+    def switch(request: Request, token: Field = "") -> Response:
+        _own_page(request)
+        known(token)
+        return entered(token)
 
     @app.post("/begin")
     def begin(request: Request) -> Response:
