@@ -108,6 +108,10 @@ def audit_command(
         str | None,
         opt("Stop after a step and show it: statements, points or versions.", unset="the report"),
     ] = None,
+    examples: Annotated[
+        Path | None,
+        opt("Statements with context_points to show to the writer as examples.", advanced=True),
+    ] = None,
     n: Annotated[int, derived(VariantSettings, "n")] = VariantSettings.n,
     values: Annotated[list[str] | None, set_option(BenchmarkSettings, *AUDIT_KEYS)] = None,
     fresh: _FRESH = False,
@@ -123,7 +127,7 @@ def audit_command(
     from clinometer.report.reliability import write_reliability_report
 
     settings = set_settings(BenchmarkSettings(), values, AUDIT_KEYS)
-    points = replace(settings.points, model=writer)
+    points = replace(settings.points, model=writer, examples=_examples(examples))
     versions = replace(settings.variants, model=writer, n=n)
     if points.as_in_paper:
         if writer is None or (versions.filler, versions.temperature) != _UNSET:
@@ -251,6 +255,12 @@ def _scoring_models(names: list[str] | None) -> list[str]:
     """The scoring models that were named, or the default."""
     asked = (m for name in names or ["pocket:bert"] for m in (LARGE if name == "paper" else [name]))
     return list(dict.fromkeys(asked))
+
+
+def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
+    """Statements with their blanks, to show to the writer."""
+    shown = () if path is None else load_statements(path)
+    return tuple((s.text, s.points) for s in shown if s.points)
 
 
 def _run_json(run: ReliabilityRun) -> dict[str, Any]:

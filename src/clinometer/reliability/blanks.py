@@ -38,7 +38,8 @@ ATTEMPTS, _RETRY_TEMPERATURE = 3, 0.7
 
 @dataclass(frozen=True, kw_only=True)
 class PointSettings:
-    """How blanks are proposed: by a `model`, or by rules, which run offline."""
+    """How blanks are proposed: by a `model`, which is shown `examples` (sentence, points) first, or
+    by rules, which run offline."""
 
     model: str | None = None
     as_in_paper: bool = option(
@@ -49,6 +50,7 @@ class PointSettings:
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.", advanced=True)
+    examples: tuple[tuple[str, str], ...] = ()
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
@@ -111,7 +113,7 @@ def _row(
         question = statement.text
         if settings.as_in_paper and statement.other is not None:
             question = str(merge(statement.text, statement.other))
-        turns = points_prompt(question, system=settings.as_in_paper)
+        turns = points_prompt(question, settings.examples, system=settings.as_in_paper)
         length = 32 + 2 * len(question.split()) * 2
         later = PAPER_TEMPERATURE if settings.as_in_paper else _RETRY_TEMPERATURE
         first = PAPER_TEMPERATURE if settings.as_in_paper else 0.0
@@ -185,12 +187,19 @@ when you're ready, and I will give you a sentence to work on."""
 _READY = "I understand your request. Please provide me with a sentence to work on."
 
 
-def points_prompt(text: str, *, system: bool = False) -> list[Turn]:
-    """The conversation of Figure 6 up to the model's answer, which in the paper was a model
-    fine-tuned on such answers. Many chat templates refuse its `system` message, so it is left out
-    unless asked for."""
+def points_prompt(
+    text: str, examples: Sequence[tuple[str, str]] = (), *, system: bool = False
+) -> list[Turn]:
+    """The conversation of Figure 6 up to the model's answer; `examples` are (sentence, points)
+    pairs, shown as earlier turns. The paper fine-tuned a model on such pairs instead. Many chat
+    templates refuse its `system` message, so it is left out unless asked for."""
+    shown = [
+        turn
+        for sentence, points in examples
+        for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
+    ]
     opening = [("system", _SYSTEM)] if system else []
-    return [*opening, ("user", _REQUEST), ("assistant", _READY), ("user", text)]
+    return [*opening, ("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
 
 
 #: Reasons to reject an answer.
