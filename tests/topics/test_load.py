@@ -45,9 +45,7 @@ def test_reference_follows_the_categories_not_the_file() -> None:
     assert topic.reference == (0.7, 0.3)
 
 
-def test_weights_can_be_a_list_or_a_factor() -> None:
-    listed = parse_topic(TOP + GROUPS + "weights = [3, 1]\n" + WORDS)
-    np.testing.assert_allclose(listed.group_weights, [0.75, 0.25])
+def test_weights_can_be_a_factor() -> None:
     by_factor = parse_topic(
         TOP + 'weights = "pay"\ngroups = ["a", {name = "b", factors = {pay = 2}}]\n' + WORDS
     )
@@ -85,9 +83,7 @@ def test_a_file_can_reuse_the_words_of_a_builtin_topic() -> None:
 REFUSED = {
     TOP + GROUPS + "%s\n" + WORDS: [
         ('titel = "x"', "titel: unknown key; .* title?"),
-        ("weights = [1, 2, 3]", "weights: expected 2 numbers, one for each group, found 3"),
-        ("weights = [1, -2]", r"weights\[2\]: expected a number of at least 0, found -2"),
-        ("weights = 1", "weights: expected the name"),
+        ("weights = [1, 2]", "weights: expected a text, found"),
         ('shared = "both"', "shared: expected 'split' or 'drop'"),
     ],
     TOP + "groups = %s\n" + WORDS: [
@@ -97,7 +93,7 @@ REFUSED = {
         ("[3]", r"groups\[1\]: expected a table, found 3"),
         ('[{name = "a", weight = nan}]', "expected finite numbers, found nan"),
         ('[{name = "a", weight = "1"}]', r"groups\[1\]\.weight: expected a number, found '1'"),
-        ('[{name = "a", weight = 1}]\nweights = [1]', "weights: the groups have weights too"),
+        ('[{name = "a", weight = 1}]\nweights = "pay"', "weights: the groups have weights too"),
         ('"occupations"\nweights = "employment"', r"weights: .* \(employment_thousands, "),
     ],
     TOP + "[groups]\n%s\n" + WORDS: [

@@ -25,7 +25,7 @@ from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 from clinometer.topics.conversation import OwnPrompt, read_cases
 from clinometer.topics.prompt import Y
 from clinometer.topics.questions import MOST_PRODUCT, Questions
-from clinometer.topics.topic import Group, Topic, clean_weight
+from clinometer.topics.topic import Group, Topic
 
 BUILTIN = Path(__file__).parent / "builtin"
 # Columns with what the figures or the name rest on, with what a group is composed of, and with how
@@ -314,7 +314,6 @@ def _either(expected: str) -> Discriminator:
 
 _Name = Annotated[str, Tag("<name>")]
 _Shares = Annotated[dict[str, float], Tag("<table>")]
-_Numbers = Annotated[list[float], Tag("<list>")]
 _Words = Annotated[dict[str, list[str]], Tag("<table>")]
 _Named = BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value)
 _Groups = Annotated[list[Annotated[GroupTable, _Named]], Tag("<list>")]
@@ -385,10 +384,7 @@ class TopicFile(_TopicTable):
         ]
         | None
     ) = None
-    weights: (
-        Annotated[_Name | _Numbers, _either("expected the name of a factor or a list of numbers")]
-        | None
-    ) = None
+    weights: str | None = None
     reference: (
         Annotated[_Name | _Shares, _either('expected "uniform", "group-mean" or a table of shares')]
         | None
@@ -443,7 +439,7 @@ def _build(file: TopicFile, folder: Path | None) -> Topic:
         readout=readout,
         questions=_questions(file, readout, folder),
     )
-    return topic.weighted_by(file.weights) if isinstance(file.weights, str) else topic
+    return topic if file.weights is None else topic.weighted_by(file.weights)
 
 
 def _groups(file: TopicFile) -> tuple[Group, ...]:
@@ -452,21 +448,9 @@ def _groups(file: TopicFile) -> tuple[Group, ...]:
         groups = product_groups(file.groups.pattern, lists)
     else:
         groups = _listed(file.groups)
-    if file.weights is None or not groups:
-        return groups
-    if _gives_weights(file.groups):
+    if file.weights is not None and _gives_weights(file.groups):
         raise TopicError("weights: the groups have weights too; keep one of the two")
-    if isinstance(file.weights, str):
-        return groups
-    if len(file.weights) != len(groups):
-        raise TopicError(
-            f"weights: expected {len(groups)} numbers, one for each group, "
-            f"found {len(file.weights)}"
-        )
-    return tuple(
-        replace(group, weight=clean_weight(weight, where=f"weights[{i}]"))
-        for i, (group, weight) in enumerate(zip(groups, file.weights, strict=True), start=1)
-    )
+    return groups
 
 
 def _listed(source: str | list[GroupTable]) -> tuple[Group, ...]:
