@@ -1,13 +1,9 @@
-"""What the languages share: decisions, word lists, candidate sentences, and spaCy parses.
-
-Candidate sentences are found without a parser (`Candidates`), cheaply enough for every article.
-"""
+"""What the languages share: decisions, word lists, words in a text, and spaCy parses."""
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,13 +15,8 @@ from clinometer.extras import require
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-LONGEST = 400  # characters; longer sentences are rarely parsed correctly
-SHORTEST = 4  # words
 #: Components that most sentences do not need; named entities are found later, on demand.
 LATER = ("ner", "lemmatizer")
-_END = re.compile(
-    r"[.!?…](?:\s?»|[\"”’')\]])*\s+(?=(?:[\"“‘'(\[]|[«–—]\s?)?[A-Z0-9À-ÖØ-Þ])|\n\s*\n|\n(?=\S)"
-)
 
 
 class Dropped(Exception):
@@ -80,54 +71,6 @@ def word_list(package: str, name: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in read_lexicon(package)[name].split())
 
 
-class Candidates:
-    """The sentences of an article with one of the words in a usable position.
-
-    words      what to look for
-    counts     (sentence, position, word) -> whether the word stands in a usable position
-    sentences  text -> start and end of each sentence
-    clean      a sentence without what the parser should not see
-    """
-
-    def __init__(
-        self,
-        words: Iterable[str],
-        counts: Callable[[str, int, str], bool],
-        *,
-        sentences: Callable[[str], Iterator[tuple[int, int]]],
-        clean: Callable[[str], str],
-    ) -> None:
-        self._words = WordAutomaton(words)
-        self._counts = counts
-        self._split = sentences
-        self._clean = clean
-
-    def find(self, text: str) -> list[str]:
-        """The cleaned sentences in order, unparsed."""
-        hits = sorted(self._words.find(text))
-        return list(self._sentences(text, hits)) if hits else []
-
-    def _sentences(self, text: str, hits: list[tuple[int, str]]) -> Iterator[str]:
-        at = 0
-        for begin, end in self._split(text):
-            while at < len(hits) and hits[at][0] < begin:
-                at += 1
-            usable = False
-            while at < len(hits) and hits[at][0] < end:
-                place, word = hits[at]
-                usable = usable or self._counts(text[begin:end], place - begin, word)
-                at += 1
-            if usable and end - begin <= LONGEST:
-                sentence = self._clean(text[begin:end])
-                if sentence.count(" ") >= SHORTEST - 1 and not sentence.endswith("?"):
-                    yield sentence
-
-
-def later_word(sentence: str, at: int, word: str) -> bool:
-    """A word of Y after at least two others: something must be said of the subject first."""
-    return sentence.count(" ", 0, at) >= 2
-
-
 class WordAutomaton:
     """Finds whole words of a list, ignoring case.
 
@@ -158,33 +101,6 @@ class WordAutomaton:
                 or (end + 1 < size and lower[end + 1].isalnum())
             ):
                 yield begin, word
-
-
-def split_sentences(text: str, abbreviations: Set[str]) -> Iterator[tuple[int, int]]:
-    """Start and end of every sentence in a text; a full stop after an abbreviation ends none.
-
-    >>> text = "Dr. Smith left. He said no."
-    >>> [text[a:b] for a, b in split_sentences(text, {"dr"})]
-    ['Dr. Smith left.', 'He said no.']
-    """
-    begin = 0
-    for match in _END.finditer(text):
-        if text[match.start()] == "." and _is_short(text, match.start(), abbreviations):
-            continue
-        end = match.end() if text[match.start()] != "\n" else match.start()
-        if text[begin:end].strip():
-            yield begin, begin + len(text[begin:end].rstrip())
-        begin = match.end()
-    if text[begin:].strip():
-        yield begin, begin + len(text[begin:].rstrip())
-
-
-def _is_short(text: str, dot: int, abbreviations: Set[str]) -> bool:
-    start = dot
-    while start and (text[start - 1].isalnum() or text[start - 1] == "."):
-        start -= 1
-    word = text[start:dot]
-    return word.lower() in abbreviations or (len(word) == 1 and word.isupper())
 
 
 class Parsed:

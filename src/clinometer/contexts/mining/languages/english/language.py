@@ -7,7 +7,7 @@ predicate    "The [X], who played a role, is [Y]", for a predicate of a person
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.english.coreference import (
@@ -51,16 +51,13 @@ from clinometer.contexts.mining.languages.english.skeleton import (
     finish,
 )
 from clinometer.contexts.mining.languages.shared import (
-    LONGEST,
-    Candidates,
     Decision,
     Dropped,
     Parsed,
     SpacyParser,
+    WordAutomaton,
     drop_if,
     has_dep,
-    later_word,
-    split_sentences,
 )
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
@@ -68,6 +65,11 @@ from clinometer.errors import SettingsError
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
+LONGEST = 400  # characters of a sentence; longer ones are rarely parsed correctly
+SHORTEST = 4  # words
+_END = re.compile(
+    r"[.!?…](?:\s?»|[\"”’')\]])*\s+(?=(?:[\"“‘'(\[]|[«–—]\s?)?[A-Z0-9À-ÖØ-Þ])|\n\s*\n|\n(?=\S)"
+)
 #: Labels of words that modify a noun: "the female engineer", "actress Smith", "Smith, the heir,".
 _MODIFIES = frozenset(["amod", "compound", "appos", "nmod"])
 TOPIC_CUE = "cue of the topic in the skeleton"
@@ -121,18 +123,19 @@ class English:
         self.own = own and has_people(topic.name)
         self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
+        #: (sentence, position, word) -> whether the word stands in a usable position
+        self._counts: Callable[[str, int, str], bool] = possible_subject
         if self.strategy == "coreference":
             words = set().union(*LINK_WORDS.values()) & self.cues
             words |= self.cues if self.as_in_paper else set()
-            counts = _anywhere if self.as_in_paper else later_word
+            self._counts = _anywhere if self.as_in_paper else later_word
         elif self.as_in_paper:
-            words, counts = set(self.persons), possible_subject
+            words = set(self.persons)
         else:
             people = listed("male_persons") | listed("female_persons")
             words = {*listed("persons"), *people, *self.persons, "who"}
             words |= identity_nouns() if self.own else set()
-            counts = possible_subject
-        self._candidates = Candidates(words, counts, sentences=sentences, clean=clean)
+        self._words = WordAutomaton(words)
 
     @property
     def parser(self) -> SpacyParser:
@@ -142,14 +145,32 @@ class English:
         """Candidate sentences. Those of own people describe someone, or are about the subject of
         the article, each followed by how the article refers to its subject."""
         if not self.own:
-            return self._candidates.find(text)
+            return self._usable(text)
         subject = mentioned_in(text, self.persons)
-        described = [s for s in self._candidates.find(text) if names_people(s)]
+        described = [s for s in self._usable(text) if names_people(s)]
         if subject is NO_ONE:
             return [f"{sentence}\t" for sentence in described]
         every = [clean(text[a:b]) for a, b in sentences(text) if b - a <= LONGEST]
         sentences_of_subject = [s for s in every if subject.opens(s) or s in described]
         return [f"{sentence}\t{subject.write()}" for sentence in sentences_of_subject]
+
+    def _usable(self, text: str) -> list[str]:
+        """The cleaned sentences with one of the words in a usable position, unparsed; without a
+        parser it is cheap enough for every article."""
+        hits, at, usable = sorted(self._words.find(text)), 0, []
+        for begin, end in sentences(text) if hits else ():
+            while at < len(hits) and hits[at][0] < begin:
+                at += 1
+            stands = False
+            while at < len(hits) and hits[at][0] < end:
+                place, word = hits[at]
+                stands = stands or self._counts(text[begin:end], place - begin, word)
+                at += 1
+            if stands and end - begin <= LONGEST:
+                sentence = clean(text[begin:end])
+                if sentence.count(" ") >= SHORTEST - 1 and not sentence.endswith("?"):
+                    usable.append(sentence)
+        return usable
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
         pairs = [sentence.partition("\t")[::2] for sentence in sentences]
@@ -310,14 +331,36 @@ def possible_subject(sentence: str, at: int, word: str) -> bool:
     return word == "who" or _SUBJECT_BEFORE.search(sentence, max(0, at - 60), at) is not None
 
 
+def later_word(sentence: str, at: int, word: str) -> bool:
+    """A word of Y after at least two others: something must be said of the subject first."""
+    return sentence.count(" ", 0, at) >= 2
+
+
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every sentence in a text.
+    """Start and end of every sentence in a text; a full stop after an abbreviation ends none.
 
     >>> text = "Dr. Smith left. He said no."
     >>> [text[a:b] for a, b in sentences(text)]
     ['Dr. Smith left.', 'He said no.']
     """
-    return split_sentences(text, _SHORT)
+    begin = 0
+    for match in _END.finditer(text):
+        if text[match.start()] == "." and _is_short(text, match.start()):
+            continue
+        end = match.end() if text[match.start()] != "\n" else match.start()
+        if text[begin:end].strip():
+            yield begin, begin + len(text[begin:end].rstrip())
+        begin = match.end()
+    if text[begin:].strip():
+        yield begin, begin + len(text[begin:].rstrip())
+
+
+def _is_short(text: str, dot: int) -> bool:
+    start = dot
+    while start and (text[start - 1].isalnum() or text[start - 1] == "."):
+        start -= 1
+    word = text[start:dot]
+    return word.lower() in _SHORT or (len(word) == 1 and word.isupper())
 
 
 def clean(sentence: str) -> str:
