@@ -253,6 +253,10 @@ class _MiningRun:
             )
         damage = sum((Counter(counts.damage) for counts in self._counts), Counter[str]())
         described: dict[str, Any] = language.describe()
+        sure: dict[str, Any] = {}
+        if tally.confidences:
+            sure["min_confidence"] = settings.least_confidence
+            sure["confidences"] = dict(sorted(tally.confidences.items()))
         metadata = SetMetadata(
             corpus=", ".join(source.name for source in self.sources),
             source=settings.source or "not said",
@@ -267,8 +271,7 @@ class _MiningRun:
             dropped=dict(sorted(tally.rules.items(), key=lambda r: (-r[1], r[0]))),
             near_duplicates_merged=len(tally.templates) - len(templates),
             below_min_count=len(templates) - len(frequent),
-            min_confidence=settings.least_confidence if tally.confidences else None,
-            confidences=dict(sorted(tally.confidences.items())) or None,
+            **sure,
         )
         return ContextSet(
             name,
