@@ -101,7 +101,6 @@ class Evidence:
     low, high  [U,X] mean of J over the cells of the unit: the cross-fitted one, whose expectation
                is at most the true J, and the plug-in one, whose expectation is at least that. The
                same for exact probabilities
-    mirrored   [U,X] mean of J with every cell reflected at the mean of its group
     weights    [U,X] of the units within each group: sum to one, or to 0 for a missing group
     share      [U] of the units, all groups together; sums to one
     groups     [X] weights of the observed groups, sum to one
@@ -112,7 +111,6 @@ class Evidence:
     s: FloatArray
     low: FloatArray
     high: FloatArray
-    mirrored: FloatArray
     weights: FloatArray
     share: FloatArray
     groups: FloatArray
@@ -148,7 +146,6 @@ class Evidence:
         high = low = J(s)
         if samples is not None:
             low = cells.crossed(reply_counts(grid.values, samples, grid.mask), s, mean)
-        mirrored = J(2 * mean[:, None] - s)
         share = grid.context_weights[0]
         if len(grid.context_weights) > 1:
             share = cells.groups @ grid.context_weights
@@ -164,7 +161,6 @@ class Evidence:
             s=by_unit(every, units) / inner[..., None],
             low=averaged(low),
             high=averaged(high),
-            mirrored=averaged(mirrored),
             weights=total,
             share=by_unit(share, units) / share.sum(),
             groups=cells.groups,

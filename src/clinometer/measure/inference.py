@@ -231,8 +231,9 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     R^b: from the cross-fitted mean less the error of a mean, to the highest end of the lines that
     the truth may follow: each group's own direction, or one for all, either way.
 
-    R^v: the same of R - R^b. Its upper end also counts every cell reflected at the mean of its
-    group: in a few contexts a group that hardly ever changes sides may have stayed on one.
+    R^v: the same of R - R^b. A few contexts may all have stayed on one side, so that its upper end
+    also allows for departures larger than were seen, and for a smaller lean (`_more_swing`); where
+    R^b may be 0, all of R may be swing.
     """
     e, J = evidence, evidence.criterion
     draws = e.draws
@@ -251,10 +252,11 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     R = _middle(np.maximum(under[0], crossed), over[0])  # at least the bias risk
     bias = np.minimum(_middle(crossed, plug), R)
     swing_low = [interval_of_means(low - v, weights, level=level, draws=draws)[1] for v in lines]
-    mirrored = e.with_whole(e.mirrored)[0] + lines[0] - 2 * ends[0][0]
+    bias_low = np.maximum(ends[0][1] - slack, 0.0)
     swing_high = [
-        interval_of_means(v - lines[0], weights, level=level, draws=draws)[2] + slack
-        for v in (high, mirrored)
+        interval_of_means(high - lines[0], weights, level=level, draws=draws)[2] + slack,
+        over[0] - plug + _more_swing(e, mean, bias_low / np.maximum(plug, ROUNDING), level),
+        np.where(bias_low > 0, 0.0, most),
     ]
     value = np.stack([R, bias, R - bias])
     # Of replies the lower mean may be skewed by a few cells: no arm shorter than Student's.
@@ -318,6 +320,32 @@ def _crossed(e: Evidence, seed: int) -> FloatArray:
     crossed /= np.where(total > 0, total, 1.0)
     found = np.where(total > 0, crossed, e.criterion(e.mean))
     return np.append(found, e.groups @ found)
+
+
+def _more_swing(e: Evidence, mean: FloatArray, least: FloatArray, level: float) -> FloatArray:
+    """[X+1], how much more swing there may be than was seen: units may lie further from the mean
+    of their group than these few do, and that mean nearer to 0, at the share `least` of itself."""
+    J = e.criterion
+    away = e.s - mean
+    far, weights = e.with_whole(J(away) + J(-away))
+    middle, _, high, _ = interval_of_means(far, weights, level=level, draws=e.draws)
+    further = np.where(middle > ROUNDING, high / np.maximum(middle, ROUNDING), 1.0)
+    as_seen = np.ones_like(further)
+
+    def swing(stretch: FloatArray, near: FloatArray) -> FloatArray:
+        """Mean J less J of the mean, were units that much further away, to either side."""
+
+        def groups(stretch: FloatArray, near: FloatArray) -> FloatArray:
+            middle, moved = near[:, None] * mean, stretch[:, None] * away
+            both = (J(middle + moved) + J(middle - moved)) / 2
+            return np.asarray((e.weights * both).sum(axis=0) - J(middle))
+
+        of_all = e.groups @ groups(stretch[-1:], near[-1:])
+        return np.append(groups(stretch[:-1], near[:-1]), of_all)
+
+    seen = swing(as_seen, as_seen)
+    larger, nearer = swing(further, as_seen), swing(as_seen, least)
+    return np.maximum(larger - seen, 0.0) + np.maximum(nearer - seen, 0.0)
 
 
 def _odds(mean: FloatArray, reach: FloatArray, top: float) -> FloatArray:
