@@ -133,7 +133,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["study", "toxicity", bert, "corpus.txt", *FEW], models),
         (["study", "toxicity", bert, "corpus.txt", "--train", "lora=true", *FEW],
          install_command("peft")),
-        (["study", "reaudit", "nowhere.jsonl"], "no such file"),
         (["study", "versions", "statements.csv", "--variants", "versions.jsonl"], models),
         (["study", "versions", "blanks.csv", "--out", "t"], pocket),
         (["study", "vision", ".", "--model", "m", "--label", "a=b", "--label", "c=d"],

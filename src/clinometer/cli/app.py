@@ -197,7 +197,6 @@ COMMANDS: CommandTable = {
             "knowledge": ("study:knowledge_command", "Facts instead of stereotypes (E.1, E.2)"),
             "vision": ("study:vision_command", "Texts that a CLIP-type model prefers (E.3)"),
             "versions": ("study:versions_command", "How many, at what temperature (COBIAS, D)"),
-            "reaudit": ("study:reaudit_command", "A published audit: lean, swing and dice"),
         },
         "The papers' experiments on models of your choice",
     ),

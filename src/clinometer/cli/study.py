@@ -400,25 +400,6 @@ def sources_command(
 
 
 @grouped
-def reaudit_command(
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="A table of replies, as for import replies.")
-    ],
-    mapping: Annotated[
-        str, opt("Which fields are what: a ready mapping or a .toml file.")
-    ] = "hiring_bias",
-    *,
-    output: VIEW,
-) -> None:
-    """A published audit read again: its own figures, then lean, swing and dice, and half splits."""
-    from clinometer.bridges.mapping import load_mapping
-    from clinometer.studies.reaudit import reaudit
-
-    folder = output.folder("reaudit")
-    finish(reaudit(table, load_mapping(mapping), AuditSettings(), out=folder), output)
-
-
-@grouped
 def figures_command(
     runs: Annotated[
         list[Path],
