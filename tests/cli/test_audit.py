@@ -104,14 +104,6 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(
     assert list((here / "runs").iterdir()) == []
 
 
-def test_an_audit_from_python_saves_nothing_by_default(here: Path) -> None:
-    import clinometer as cm
-
-    run = cm.audit("reference:random")
-    assert run.path is None
-    assert list(here.iterdir()) == []
-
-
 PEOPLE = ("--groups", "white man,Black woman", "--max-contexts", "3")
 
 
@@ -276,13 +268,6 @@ def test_a_topic_of_texts_samples_replies_by_itself(
     result = clinometer("audit", model, "--topic", "story", "--groups", "nurse", "--out", "run")
     assert result.status == 0, result.err
     assert Run.load("run").record.replies["replies"] == 10 * 40  # in forty contexts
-
-
-def test_a_masked_model_is_refused(clinometer: Clinometer, tmp_path: Path) -> None:
-    out = ("--out", tmp_path / "run")
-    result = clinometer("audit", "pocket:bert", "--topic", "hiring", *PEOPLE, *out)
-    assert result.status == 3
-    assert "fills gaps and cannot answer" in result.err
 
 
 def test_a_sample_of_replies_is_written_for_people(

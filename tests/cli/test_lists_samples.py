@@ -24,28 +24,14 @@ def test_samples_are_written_with_the_next_commands_to_run(
         assert f"  clinometer {shlex.join(given)}\n" in result.out
 
 
-def test_existing_files_are_not_overwritten_without_force(
-    clinometer: Clinometer, tmp_path: Path
-) -> None:
+def test_existing_files_are_not_overwritten(clinometer: Clinometer, tmp_path: Path) -> None:
     mine = tmp_path / "table.csv"
     mine.write_text("my own", encoding="utf-8")
     refused = clinometer("list", "samples", "--out", tmp_path)
     assert refused.status == 2
-    assert refused.err == (
-        f"clinometer: {mine}: is there already; choose another folder, or --force to overwrite\n"
-    )
+    assert refused.err == (f"clinometer: {mine}: is there already; choose another folder\n")
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
-    found = json.loads(clinometer("list", "samples", "--out", tmp_path, "--force", "--json").out)
-    assert len(found["files"]) == len(SAMPLES)
-    assert mine.read_text(encoding="utf-8").startswith("group,context,attribute,p")
-
-
-def test_a_folder_that_cannot_be_created_is_one_line(
-    clinometer: Clinometer, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    refused = clinometer("list", "samples", "--out", tmp_path / "file" / "below")
-    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert mine.read_text(encoding="utf-8") == "my own"
 
 
 def test_mining_the_articles_finds_contexts(clinometer: Clinometer, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, field, replace
+from dataclasses import MISSING, dataclass, field
 from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
@@ -13,7 +13,7 @@ from tests.command import Clinometer, every_command
 from tests.present import present
 from typer.testing import CliRunner
 
-from clinometer.cli.options import derived, grouped
+from clinometer.cli.options import grouped
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.models.options import LOAD_KEYS
@@ -49,11 +49,6 @@ OPTIONS = list(number_options())
 IDS = [" ".join([*path, parameter.opts[-1]]) for path, parameter, _, _ in OPTIONS]
 
 
-def test_the_options_are_found() -> None:
-    found = set(IDS)
-    assert {"import table --level", "audit --level", "view --port"} <= found
-
-
 def test_commands_and_options_stay_few_enough_to_be_looked_through() -> None:
     options = {
         " ".join(path): sum(p.param_type_name == "option" for p in command.params)
@@ -80,27 +75,6 @@ def test_a_number_out_of_range_is_one_line(
     assert result.err.startswith(f"clinometer: {parameter.opts[-1]}: expected ")
     assert result.err.endswith(f", found {wrong}\n")
     assert result.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("import", "table", "t.csv", "--level", "0"),
-        ("import", "table", "t.csv", "--level", "1"),
-        ("import", "table", "t.csv", "--level", "95"),
-        ("audit", "reference:random", "--level", "0"),
-        ("view", "--port", "65536"),
-        ("reliability", "annotate", "t.csv", "--port", "99999"),
-        ("reliability", "check", "x", "--versions", "0"),
-    ],
-    ids=" ".join,
-)
-def test_beyond_the_ends_of_a_range_is_refused(
-    clinometer: Clinometer, arguments: tuple[str, ...]
-) -> None:
-    result = clinometer(*arguments)
-    assert result.status == 2
-    assert result.err.startswith(f"clinometer: {arguments[-2]}: expected ")
 
 
 def test_every_default_lies_in_its_range() -> None:
@@ -192,11 +166,6 @@ def test_only_the_settings_named_are_offered_and_set() -> None:
     assert invoke(say, "--criterion", "raw").exit_code == 2
 
 
-def test_only_options_can_be_derived() -> None:
-    with pytest.raises(TypeError, match=r"LoadOptions\.server"):
-        derived(LoadOptions, "server")
-
-
 def test_duplicate_option_names_are_refused() -> None:
     def command(*, loud: bool = True, inner: Inner) -> None: ...
 
@@ -280,14 +249,6 @@ def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
     assert changed != audited(*base)[1]
 
 
-def test_the_seed_also_seeds_the_samples() -> None:
-    _, settings = audited("--seed", "3", "--replies", "5")
-    assert settings is not None
-    assert settings.load.sampled is not None
-    assert (settings.seed, settings.load.sampled.seed) == (3, 3)
-    assert replace(settings, seed=0) != settings
-
-
 @pytest.mark.parametrize(
     ("text", "word"),
     [
@@ -302,9 +263,3 @@ def test_a_wrong_key_or_value_is_one_line(text: str, word: str) -> None:
     error, _ = audited("--load", text)
     assert isinstance(error, SettingsError)
     assert word in str(error)
-
-
-def test_a_key_of_replies_needs_replies() -> None:
-    error, _ = audited("--load", "temperature=2")
-    assert isinstance(error, SettingsError)
-    assert "replies" in str(error)

@@ -13,20 +13,6 @@ from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
 from clinometer.runs import AuditSettings
 
-ASKED = ("plan", "--effective", "200", "--model", "small=1200", "--model", "hub/big=a=24")
-
-
-def test_the_time_of_each_model(clinometer: Any) -> None:
-    shown = clinometer(*ASKED, "--json")
-    assert shown.status == 0
-    found = json.loads(shown.out)
-    assert found["cells"] == 200 * 120
-    assert found["models"] == [
-        {"model": "small", "seconds": 20.0},
-        {"model": "hub/big=a", "seconds": 1000.0},
-    ]
-    assert "small: 20 s on one machine." in clinometer(*ASKED).out
-
 
 @pytest.mark.parametrize(
     ("text", "word"),
@@ -36,13 +22,6 @@ def test_a_planned_setting_is_checked(clinometer: Any, text: str, word: str) -> 
     shown = clinometer("plan", "--effective", "9", "--set", text)
     assert shown.status == 2
     assert word in shown.err
-
-
-@pytest.mark.parametrize("given", ["small", "=12", "small=0", "small=fast", "small=inf", "small="])
-def test_a_text_without_a_rate_is_refused(clinometer: Any, given: str) -> None:
-    shown = clinometer("plan", "--effective", "200", "--model", given)
-    assert shown.status == 2
-    assert "--model: expected NAME=RATE" in shown.err
 
 
 def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Any) -> None:

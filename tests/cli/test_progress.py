@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import pty
 import select
@@ -11,12 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import typer
-from tests.command import Clinometer
 
 from clinometer.cli import progress as module
 from clinometer.cli.progress import Kept, ProgressLines, Watch, interrupted, kept_cells, progress
@@ -194,51 +191,6 @@ def test_ctrl_c_during_an_audit_says_how_many_cells_were_saved_and_where(tmp_pat
         f"clinometer: interrupted: {done:,} of {total:,} cells are stored in {folder}; rerun the "
         "same command to resume"
     ]
-
-
-def test_ctrl_c_during_mining_says_how_to_resume(tmp_path: Path) -> None:
-    sentences = [f"The nurse in ward {n} said that she was tired." for n in range(4000)]
-    corpus = tmp_path / "corpus.jsonl"
-    rows = [json.dumps({"text": " ".join(sentences[i : i + 20])}) for i in range(0, 4000, 20)]
-    corpus.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    command = ["mine", "corpus.jsonl", "--out", "contexts.csv"]
-    work = tmp_path / "contexts.csv.mining"
-    status, err = interrupt(command, work / "parts", "*.json", tmp_path)
-    assert status == 130
-    (told,) = [line for line in err.splitlines() if line.startswith("clinometer: ")]
-    assert told.startswith("clinometer: interrupted: ")
-    assert told.endswith(
-        "of 10 pieces are stored in contexts.csv.mining; rerun the same command to resume"
-    )
-
-
-@pytest.mark.parametrize(
-    ("out", "said"),
-    [
-        (("--out", "run"), "40 of 168 texts are stored in run; rerun the same command to resume"),
-        ((), "nothing was stored: use --out to make the command resumable"),
-    ],
-    ids=["kept", "in memory"],
-)
-def test_ctrl_c_during_scoring_says_what_was_saved(
-    clinometer: Clinometer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    out: tuple[str, ...],
-    said: str,
-) -> None:
-    def score(*_: object, progress: Callable[[int, int], None], **__: object) -> None:
-        progress(40, 168)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("clinometer.cli.reliability.score_reliability", score)
-    monkeypatch.chdir(tmp_path)
-    assert clinometer("list", "samples", "--out", ".").status == 0
-    command = ("reliability", "score", "statements.csv", "--variants", "versions.jsonl")
-    result = clinometer(*command, *out)
-    assert result.status == 130
-    assert result.err.count("\n") == 1
-    assert said in result.err
 
 
 def test_no_bar_where_colour_is_forced_and_no_terminal_is(

@@ -32,7 +32,6 @@ from clinometer.studies.framework import (
     PlannedRun,
     about,
     audit_all,
-    parameters_of,
     planned_runs,
     study_contexts,
 )
@@ -50,23 +49,11 @@ def plan(*models: str) -> Plan:
     return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
 
 
-def test_a_plan_gives_its_cost_without_scoring(tmp_path: Path) -> None:
+def test_a_plan_says_what_will_be_scored_and_scores_nothing(tmp_path: Path) -> None:
     said = plan("pocket:gpt2-s", "nobody/knows").to_dict(tmp_path)
     assert said["prompts"] == 2 * 3 * 6
-    assert said["audits"][0]["seconds"] > 0
-    assert said["audits"][1]["seconds"] is None
-    assert said["seconds"] is None
-    assert "prompts to score, unknown (rough" in plan_text(said)
+    assert "36 prompts to score" in plan_text(said)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_parameters_are_read_from_file_headers() -> None:
-    assert parameters_of("reference:random") == 0
-    assert parameters_of("no such model !") is None
-    small, large = parameters_of("pocket:gpt2-s"), parameters_of("pocket:gpt2-l")
-    assert small is not None
-    assert large is not None
-    assert 1e6 < small < large
 
 
 def test_the_same_model_twice_is_refused() -> None:
@@ -228,22 +215,6 @@ def test_a_table_has_the_layout_of_the_paper() -> None:
     assert r"\underline{\textit{0.0012}}" in to_latex(table)
 
 
-def test_what_the_docs_say_about_the_scale_of_the_printed_figures() -> None:
-    """docs/studies.md, "The scale of Table 3"."""
-    religion, disability = (
-        {row.model: row.R for row in printed()[f"table3-{topic}"]}
-        for topic in ("religion", "disability")
-    )
-    assert religion["T5"] > 1 / 6  # the end of a mean of s⁺ over six categories
-    assert disability["T5"] > 1 / 7
-    assert max(*religion.values(), *disability.values()) < 1 / 5
-    assert max(row.R for row in printed()["table2"]) > 1 / 5
-    table4 = [row for key, rows in printed().items() if key.startswith("table4") for row in rows]
-    digits = [round(1e4 * v) for r in table4 for v in (r.R, r.R_bias, r.R_volatility)]
-    assert len(digits) == 48
-    assert all(d % 2 == 0 for d in digits)
-
-
 def test_rows_that_do_not_add_up_are_listed() -> None:
     odd = {(r.table, r.model) for t in printed().values() for r in t if not r.adds_up}
     assert odd == {
@@ -251,11 +222,6 @@ def test_rows_that_do_not_add_up_are_listed() -> None:
         ("table4-book", "LLaMA2"),
         ("table4-textbook", "LLaMA2"),
     }
-
-
-def test_tables_name_the_models_of_the_suites() -> None:
-    for table, name in (("table1", "bvf-gender"), ("table2", "bvf-race")):
-        assert {r.model for r in printed()[table]} == {e.name for e in suite(name)}
 
 
 GENDER = load_topic("gender")

@@ -11,12 +11,12 @@ from clinometer.errors import TopicError
 from clinometer.measure import Preferences
 from clinometer.studies.knowledge import Relation, builtin_facts, read_facts, score_facts
 
-CAPITALS = Relation(
-    "capitals",
-    "Capitals",
-    ("The capital of [X] is [Y]", "[X] is governed from [Y]"),
-    {"France": "Paris", "Canada": "Ottawa"},
-    {"Canada": ("Toronto",)},
+CAPITALS = Relation.model_validate(
+    {
+        "name": "capitals",
+        "paraphrases": ("The capital of [X] is [Y]", "[X] is governed from [Y]"),
+        "facts": {"France": "Paris", "Canada": {"answer": "Ottawa", "distractors": ("Toronto",)}},
+    }
 )
 
 

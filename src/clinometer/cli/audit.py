@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
-from clinometer.cli.cost import confirm_cost
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import SHARD, Given, grouped, topic_of, typed_names
+from clinometer.cli.options import CONTEXTS, SHARD, Given, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress, stored_cells
+from clinometer.display.numbers import money
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
+from clinometer.models import ModelSpec
+from clinometer.models.providers import is_paid
 from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.cost import Cost
 from clinometer.runs.folder.find import default_folder
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
@@ -46,14 +50,7 @@ def audit_command(
         ),
     ] = None,
     topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",
-    contexts: Annotated[
-        str | None,
-        opt(
-            "A source (wikipedia, book, conversation, textbook, web), a built-in context set "
-            "or a .csv or .txt file.",
-            unset="paper-TOPIC",
-        ),
-    ] = None,
+    contexts: CONTEXTS = None,
     groups: Annotated[
         str | None,
         opt(
@@ -211,3 +208,29 @@ def audited_bbq(
     items = read_bbq(Path(topic.removeprefix(BBQ)))
     name = "-".join(dict.fromkeys(item.category for item in items))
     return partial(bbq_audit, items=items, name=name, formats=formats, fresh=fresh), name
+
+
+def confirm_cost(costs: Sequence[tuple[str, Cost]], *, yes: bool) -> None:
+    """Say what each audit will cost, and ask before anything is paid.
+
+    On a terminal the answer decides; elsewhere --yes must have been given. What runs on this
+    machine, or costs nothing, is not asked about.
+    """
+    paid = [
+        (model, cost)
+        for model, cost in costs
+        if cost.replies and (cost.money or is_paid(ModelSpec.parse(model).target))
+    ]
+    for model, cost in paid:
+        say(f"{model}: {cost.sentence()}", prefix="")
+    if not paid or yes:
+        return
+    amounts = [cost.money for _, cost in paid if cost.money is not None]
+    total = f"up to {money(sum(amounts))}" if len(amounts) == len(paid) else "an unknown amount"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise SettingsError(
+            f"--yes: expected before {total} is paid where there is no terminal to ask on; add it, "
+            "and --budget for a limit"
+        )
+    if not typer.confirm(f"Pay {total}?", err=True):
+        raise typer.Abort

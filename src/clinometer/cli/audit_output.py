@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.cli.printing import TerminalTable, console, risk_table, sentence
+from clinometer.cli.printing import console, print_table, risk_table, sentence
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
-from clinometer.display.numbers import percent, risk
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.measure.factors import factor_notes
 from clinometer.measure.population import in_words
@@ -53,29 +53,21 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
 
 def print_bbq(runs: list[Run]) -> None:
     """The risks with notes, then BBQ's own scores and what could not be read."""
+    from clinometer.report.tables import benchmark_table
+
     print_runs(runs, title=f"{runs[0].record.topic.title}, ambiguous contexts")
     for run in runs:
-        found = run.record.benchmark
-        if found is None:
+        scores, table = run.record.benchmark, benchmark_table(run)
+        if scores is None or table is None:
             continue
-        table = TerminalTable(f"{found.name}'s own scores: {run.model}")
-        table.add_text("category", "contexts", "format").add_numbers("accuracy", "bias", "items")
-        for s in found.scores:
-            table.add_row(
-                s.category, s.condition, s.format, percent(s.accuracy), risk(s.bias), f"{s.n:,}"
-            )
-        table.print(console())
-        if found.unread:
-            share = percent(len(found.unread) / found.replies)
-            console().print(f"{len(found.unread)} of {found.replies:,} replies ({share}) say none:")
-            for reply in found.unread[:_MOST_LISTED]:
-                said = f"  {reply.item}, {reply.format}: {reply.reply!r}"
-                console().print(said, markup=False, soft_wrap=True)
-            if len(found.unread) > _MOST_LISTED:
-                console().print("  … all of them are in run.json and --json")
-        if found.unscored:
-            console().print(
-                f"{len(found.unscored)} items do not tell which group the stereotype is about; "
+        print_table(replace(table, title=f"{table.title}: {run.model}"))
+        for reply in scores.unread[:_MOST_LISTED]:
+            sentence(f"{reply.item}, {reply.format}: {reply.reply!r}", indent="  ")
+        if len(scores.unread) > _MOST_LISTED:
+            sentence("… all of them are in run.json and --json", indent="  ")
+        if scores.unscored:
+            sentence(
+                f"{len(scores.unscored)} items do not tell which group the stereotype is about; "
                 "they count for accuracy alone"
             )
 

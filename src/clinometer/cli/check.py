@@ -69,7 +69,7 @@ def check_command(
     else:
         _print(found)
     if fail_below is not None:
-        fail(below("COBIAS", found.cobias, fail_below, "high"))
+        fail(below("COBIAS", found.cobias, fail_below))
 
 
 def _print(found: Check) -> None:

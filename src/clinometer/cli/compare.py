@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,9 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
-from clinometer.cli.printing import TerminalTable, console, print_json, sentence
-from clinometer.display.numbers import p_value, show
+from clinometer.cli.printing import TerminalTable, console, print_json, print_table, sentence
+from clinometer.display.numbers import show
+from clinometer.display.table import Table
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.population import POPULATIONS
@@ -60,6 +62,8 @@ def compare_command(
     """
     if align not in (None, *ALIGN):
         raise SettingsError(f"--align: expected one of {', '.join(ALIGN)}, found {align!r}")
+    from clinometer.report.tables import comparison_tables
+
     loaded = [Run.load(path) for path in runs]
     if align is None:
         align = "groups" if only_contexts_differ(loaded) else "same"
@@ -93,20 +97,16 @@ def compare_command(
         console().print(f"{letter} = {model}{size}", soft_wrap=True, markup=False)
     if both.shifts:
         _shifts(both.shifts, unit_of(loaded[0]), top).print(console())
-    _differences(found.overall, letters, title=", ".join([*sizes, intervals]), group=False).print(
-        console()
-    )
+    differences, ranks, groups = comparison_tables(_lettered(found, letters))
+    print_table(replace(differences, title=", ".join([*sizes, intervals])))
     if by is not None:
-        _levels(levels, letters, by).print(console())
-    _ranks(found.ranks).print(console())
-    ordered = sorted(
-        (d for d in found.by_group if d.p is not None),
-        key=lambda d: (d.p or 0.0, -abs(d.corrected or 0.0)),
-    )
-    if ordered and top > 0:
-        shown = ordered[:top]
-        title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
-        _differences(shown, letters, title=title, group=True).print(console())
+        _print_levels(levels, letters, by)
+    print_table(replace(ranks, note=""))
+    tested = groups.frame.dropna(subset=["p"]) if len(groups.frame) else groups.frame
+    if len(tested) and top > 0:
+        shown = f"{min(top, len(tested))} of {len(tested)} differences"
+        title = f"Groups with the smallest p-values ({shown})"
+        print_table(replace(groups, title=title, frame=tested), most=top)
     for note in notes:
         sentence(note)
 
@@ -132,40 +132,28 @@ def _notes(found: Comparison, resampling: str, clusters: str | None) -> list[str
     return notes
 
 
-def _differences(
-    rows: Sequence[Difference], letters: dict[str, str], *, title: str, group: bool
-) -> TerminalTable:
-    table = TerminalTable(title).add_text("pair", *(["group"] if group else []), "risk")
-    table.add_numbers("difference", "p", "p (corr.)")
-    for d in rows:
-        cells = (
-            [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
-            + ([d.group] if group else [])
-            + [d.measure]
-        )
-        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_corrected))
-    return table
+def _lettered(comparison: Comparison, letters: dict[str, str]) -> Comparison:
+    """Models of a pair by their letters."""
+
+    def short(rows: Sequence[Difference]) -> tuple[Difference, ...]:
+        return tuple(replace(d, a=letters.get(d.a, d.a), b=letters.get(d.b, d.b)) for d in rows)
+
+    overall, groups = short(comparison.overall), short(comparison.by_group)
+    return replace(comparison, overall=overall, by_group=groups)
 
 
-def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> TerminalTable:
+def _print_levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> None:
     """Differences in the contexts of each level, corrected for all of them."""
-    table = TerminalTable(f"By {by}").add_text(by, "pair", "risk")
-    table.add_numbers("contexts", "difference", "p", "p (corr.)")
-    for level, one in levels.items():
-        for d in one.overall:
-            pair = f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"
-            shown = (_difference(d), p_value(d.p), p_value(d.p_corrected))
-            table.add_row(level, pair, d.measure, str(one.n_contexts), *shown)
-    return table
+    import pandas as pd
 
+    from clinometer.report.tables import comparison_tables
 
-def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
-    table = TerminalTable("Ranks, 1 the lowest risk").add_text("model", "risk")
-    table.add_numbers("value", "rank").add_text("ranks left open")
-    for r in ranks:
-        ends = f"{r.low}" if r.low == r.high else f"{r.low} to {r.high}"
-        table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), ends)
-    return table
+    parts = []
+    for level, comparison in levels.items():
+        frame = comparison_tables(_lettered(comparison, letters))[0].frame
+        frame.insert(0, by, level)
+        parts.append(frame.assign(n_contexts=comparison.n_contexts))
+    print_table(Table("levels", f"By {by}", pd.concat(parts, ignore_index=True)))
 
 
 def _shifts(shifts: Sequence[Shift], unit: str, top: int) -> TerminalTable:
@@ -181,11 +169,3 @@ def _shifts(shifts: Sequence[Shift], unit: str, top: int) -> TerminalTable:
             values[-1] += "\n" + " to ".join(ends)
         table.add_row(s.name, *values)
     return table
-
-
-def _difference(d: Difference) -> str:
-    """+0.087, with its interval on the next line, +0.053 to +0.119."""
-    value = show(d.value, "signed")
-    return (
-        value if d.low is None else f"{value}\n{show(d.low, 'signed')} to {show(d.high, 'signed')}"
-    )

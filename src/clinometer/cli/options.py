@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -18,8 +18,8 @@ from clinometer.runs import AuditSettings
 from clinometer.settings import (
     Option,
     dataclass_in,
-    find_setting,
     option_of,
+    option_settings,
     set_by_name,
     values_from_texts,
     with_settings,
@@ -98,7 +98,8 @@ def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterat
         if about is None and inner is not None:
             yield from _flat(inner, only, optional=inner is not hint)
             if inner is LoadOptions and (not only or LOAD in only):
-                yield load_parameter()
+                loaded = Annotated[list[str] | None, load_option()]
+                yield Parameter(LOAD, Parameter.KEYWORD_ONLY, default=None, annotation=loaded)
         elif about is not None and not about.key and (not only or setting.name in only):
             default = setting.default
             if about.typed is not None:
@@ -153,36 +154,29 @@ def load_values(texts: Sequence[str] | None) -> dict[str, Any]:
 
 def load_option() -> Any:
     """--load KEY=VALUE; --help-all lists the keys under it."""
-    keys = {
-        name: (about.help, about.unset or ("" if default is None else str(default)))
-        for name, (about, default) in LOAD_KEYS.items()
-    }
     return opt(
         "KEY=VALUE: how models are loaded and asked; may be repeated. For one model alone: "
         "MODEL?KEY=VALUE&KEY=VALUE.",
-        keys=keys,
+        keys=keys_of_settings(LoadOptions, LOAD_KEYS),
         panel="Model",
     )
-
-
-def load_parameter() -> Parameter:
-    """The parameter of `load_option`."""
-    typed = Annotated[list[str] | None, load_option()]
-    return Parameter(LOAD, Parameter.KEYWORD_ONLY, default=None, annotation=typed)
 
 
 def set_option(kind: type, *names: str) -> Any:
     """The typer option --set KEY=VALUE for settings that few people change; `set_settings` reads
     it."""
-    keys = {}
-    for name in names:
-        setting, _ = find_setting(kind, name)
-        about = option_of(setting)
-        if about is None:
-            raise TypeError(f"{kind.__name__}.{name} is not an option")
-        default = "" if setting.default in (None, "") else str(setting.default)
-        keys[name] = (about.help, about.unset or default)
+    keys = keys_of_settings(kind, names)
     return opt("KEY=VALUE: a setting of the method; may be repeated.", "--set", keys=keys)
+
+
+def keys_of_settings(kind: type, names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Settings as the keys of KEY=VALUE: each with its help and default."""
+    known = option_settings(kind)
+    return {
+        name: (about.help, about.unset or ("" if default in (None, "", MISSING) else str(default)))
+        for name in names
+        for about, default in [known[name]]
+    }
 
 
 def set_settings(settings: T, texts: Sequence[str] | None, names: Sequence[str]) -> T:
@@ -204,6 +198,15 @@ def derived(kind: type, name: str) -> Any:
     return _typer_option(setting, replace(about, panel=None))
 
 
+TOPIC = Annotated[str, opt("A built-in topic or a .toml file.")]
+CONTEXTS = Annotated[
+    str | None,
+    opt(
+        "A source (wikipedia, book, conversation, textbook, web), a built-in context set or a "
+        ".csv or .txt file.",
+        unset="paper-TOPIC",
+    ),
+]
 GROUPS = Annotated[
     str | None,
     opt("Only these groups of the topic, separated by commas.", unset="all"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +13,9 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
-from clinometer.cli.options import GROUPS, topic_of
+from clinometer.cli.options import CONTEXTS, GROUPS, TOPIC, keys_of_settings, topic_of
 from clinometer.cli.printing import TerminalTable, console, print_json
-from clinometer.display.numbers import counted, duration, percent
+from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
     POWER,
@@ -32,15 +32,11 @@ from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
 from clinometer.runs.settings import find_contexts, resolve
-from clinometer.settings import option_settings, values_from_texts, with_settings
+from clinometer.settings import values_from_texts, with_settings
 from clinometer.topics import Topic
 
-#: What --set takes: the settings that a protocol fixes, each with its help and default.
-_PLANNED_KEYS = {
-    name: (about.help, about.unset or ("" if default in (None, MISSING) else str(default)))
-    for name, (about, default) in option_settings(AuditSettings).items()
-    if name in PLANNED
-}
+#: What --set takes: the settings that a protocol fixes.
+_PLANNED_KEYS = keys_of_settings(AuditSettings, PLANNED)
 
 
 def plan_command(
@@ -80,17 +76,13 @@ def plan_command(
         int | None,
         opt("With --from: what this many requests in all can find.", allowed=ranges.COUNT),
     ] = None,
-    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
-    contexts: Annotated[
-        str | None,
-        opt("A source, a built-in context set or a .csv or .txt file.", unset="paper-TOPIC"),
-    ] = None,
+    topic: TOPIC = "gender",
+    contexts: CONTEXTS = None,
     groups: GROUPS = None,
     models: Annotated[
         list[str] | None,
         opt(
-            "A model that will be audited; NAME=RATE adds the cells it scores per second, as its "
-            "audit shows, and a hosted one needs none. May be repeated.",
+            "A model that will be audited: of a hosted one the cost is shown. May be repeated.",
             "--model",
         ),
     ] = None,
@@ -138,7 +130,7 @@ def plan_command(
         return
     if requests is not None:
         raise SettingsError("--requests: expected --from, a run with repeated replies; found none")
-    names, rates = _models(models or [], rated=protocol is None)
+    names = models or []
     chosen = topic_of(topic, groups)
     wanted = (precision, detect, effective)
     if protocol is None and not any(wanted):
@@ -160,7 +152,6 @@ def plan_command(
         cells = estimate["cells"]
         tokens = estimate["tokens"]
         estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
-        estimate["models"] = [{"model": n, "seconds": cells / r} for n, r in rates.items()]
         given = {} if price is None else {"price": f"{price:g}"}
         estimate["hosted"] = _hosted(names, chosen, contexts, cells, given)
     if protocol is not None:
@@ -341,33 +332,9 @@ def _lines(plan: dict[str, Any]) -> list[str]:
     if plan["tokens"] is not None:
         cost = "" if plan["cost"] is None else f", {plan['cost']:,.2f} in the currency of --price"
         lines.append(f"Server: about {plan['tokens']:,} tokens per model{cost}.")
-    for model in plan["models"]:
-        lines.append(f"{model['model']}: {duration(model['seconds'])} on one machine.")
     lines += [f"{model['model']}: {model['says']}." for model in plan["hosted"]]
     lines.append("Near parity the bias and volatility risks need about a quarter more.")
     return lines
-
-
-def _models(texts: list[str], *, rated: bool) -> tuple[list[str], dict[str, float]]:
-    """The models, and the cells per second of those with a rate, which all must have if `rated`."""
-    names: list[str] = []
-    rates: dict[str, float] = {}
-    for text in texts:
-        name, _, number = text.rpartition("=")
-        try:
-            rate = float(number)
-        except ValueError:
-            rate = 0.0
-        if name and 0 < rate < math.inf:
-            names.append(name)
-            rates[name] = rate
-        elif rated and hosted(text) is None:
-            raise SettingsError(
-                f"--model: expected NAME=RATE, a number of cells per second above 0, found {text!r}"
-            )
-        else:
-            names.append(text)
-    return names, rates
 
 
 def _hosted(

@@ -20,6 +20,7 @@ from clinometer.display.numbers import MEASURES, NARROW_HEADINGS, between, risk
 from clinometer.display.text import CONTROLS, one_line, visible
 
 if TYPE_CHECKING:
+    from clinometer.display.table import Table
     from clinometer.measure import Estimate, RiskReport
 
 
@@ -132,6 +133,24 @@ class TerminalTable:
                 gap = " " * (width - cell_len(heading))
                 lines.append(Text(f"  {heading}{gap}  {cell}".rstrip(), style=style))
         return [*lines, Text()]
+
+
+#: The best and the worst of a column, as the papers' tables mark them.
+_MARKS = {"worst": "bold", "best": "underline italic"}
+
+
+def print_table(table: Table, *, most: int | None = None) -> None:
+    """The first `most` rows of a table of results, as a report has it, and its note."""
+    shown = TerminalTable(table.title)
+    for column in table.combined():
+        add = shown.add_text if column.is_text else shown.add_numbers
+        add(column.heading)
+    for row in table.rows(most):
+        texts = (c.text + (f"\n{c.interval}" if c.interval else "") for c in row)
+        shown.add_row(*texts, styles=[_MARKS.get(c.mark, "") for c in row])
+    shown.print(console())
+    if table.note:
+        sentence(table.note)
 
 
 class _Output(Console):

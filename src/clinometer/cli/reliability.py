@@ -335,7 +335,7 @@ def _check_cobias(run: ReliabilityRun, fail_below: float | None) -> None:
             "and compare the ids of statements and versions"
         )
     if fail_below is not None:
-        fail(below("COBIAS", cobias, fail_below, "high"))
+        fail(below("COBIAS", cobias, fail_below))
 
 
 def _print_prepared(prepared: PreparedBenchmark, *, json_output: bool) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,8 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import grouped
-from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.options import grouped, keys_of_settings
+from clinometer.cli.printing import print_json, print_table, say, sentence
 from clinometer.cli.progress import Kept, Watch, kept_cells, progress
 from clinometer.cli.reliability import (
     LimitOption,
@@ -24,14 +24,13 @@ from clinometer.cli.reliability import (
     StatementsArgument,
     read_statements,
 )
-from clinometer.display.numbers import duration
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
-from clinometer.settings import option, option_of, values_from_texts
+from clinometer.settings import option, values_from_texts
 from clinometer.shards import Shard
 from clinometer.studies.toxicity import Training
 from clinometer.topics import load_topic
@@ -65,9 +64,7 @@ class Study:
     out: Path | None = option(
         None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
     )
-    only_plan: bool = option(
-        False, "--plan", help="Print what the study would score and how long it takes, and exit."
-    )
+    only_plan: bool = option(False, "--plan", help="Print what the study would score, and exit.")
     fresh: bool = option(False, help="Start over instead of reusing scores in the folder.")
     shard: str | None = option(
         None,
@@ -115,7 +112,7 @@ def carry_out(
     *,
     before: Callable[[], None] | None = None,
 ) -> None:
-    """Print the cost, score, write, print: the same for every study that scores models.
+    """Print the plan, score, write, print: the same for every study that scores models.
 
     `before` makes what is needed first, such as a trained model.
     """
@@ -167,52 +164,23 @@ def finish(findings: Findings, output: Study) -> None:
         print_json(findings.to_dict())
         return
     for table in findings.tables:
-        show_table(table)
-    for line in findings.sentences:
-        console().print(line, soft_wrap=True)
-    console().print(f"{'Tables' if missing else 'Tables and charts'}: {folder}", soft_wrap=True)
+        if len(table.frame) > _SHOWN:
+            sentence(f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv")
+        else:
+            print_table(table)
+    for line in (*findings.sentences, f"{'Tables' if missing else 'Tables and charts'}: {folder}"):
+        sentence(line)
 
 
 def plan_text(plan: dict[str, Any]) -> str:
     """The total, then one line per audit."""
-
-    def time(part: dict[str, Any]) -> str:
-        seconds = part["seconds"]
-        return "unknown" if seconds is None else f"about {duration(seconds)}"
-
-    lines = [
-        f"study {plan['study']}: {plan['prompts']:,} prompts to score, {time(plan)} (rough: from "
-        "parameters and this machine's speed)"
-    ]
-    lines += [
-        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
-        + (a["absent"] or ("done" if a["done"] else time(a)))
-        for a in plan["audits"]
-    ]
-    lines += [f"  {part['what']}: {time(part)}" for part in plan["further"]]
+    lines = [f"study {plan['study']}: {plan['prompts']:,} prompts to score"]
+    for a in plan["audits"]:
+        state = f": {a['absent']}" if a["absent"] else ": done" if a["done"] else ""
+        lines.append(
+            f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}){state}"
+        )
     return "\n".join(lines) + "\n"
-
-
-#: The best and the worst of a column, as the papers' tables mark them.
-_MARKS = {"worst": "bold", "best": "underline italic"}
-
-
-def show_table(table: Table) -> None:
-    """Print a study's table; for a long one, only the name of its file."""
-    if len(table.frame) > _SHOWN:
-        line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
-        console().print(line, soft_wrap=True)
-        return
-    shown = TerminalTable(table.title)
-    for c in table.combined():
-        add = shown.add_text if c.is_text else shown.add_numbers
-        add(c.heading)
-    for row in table.rows():
-        texts = (c.text + (f"\n{c.interval}" if c.interval else "") for c in row)
-        shown.add_row(*texts, styles=[_MARKS.get(c.mark, "") for c in row])
-    shown.print(console())
-    if table.note:
-        console().print(table.note, soft_wrap=True)
 
 
 @grouped
@@ -436,12 +404,11 @@ def figures_command(
     finish(figures_findings(named, groups=group or (), contexts=contexts), output)
 
 
-#: The keys of --train, each with its help and default.
-_TRAINING = {
-    setting.name: (declared.help, declared.unset or str(setting.default))
-    for setting in fields(Training)
-    if (declared := option_of(setting)) is not None
-}
+#: The keys of --train.
+_TRAINING = keys_of_settings(
+    Training,
+    ("epochs", "learning_rate", "warmup", "batch", "accumulation", "max_tokens", "lora", "rank"),
+)
 
 
 @grouped
@@ -482,7 +449,7 @@ def toxicity_command(
     chosen = some_of(read_texts(texts, where=where or ()), max_texts, seed=seed)
     given = values_from_texts(Training, train or (), list(_TRAINING), where="--train")
     training = Training(**given, seed=seed)
-    plan = toxicity_plan(model, folder, chosen, **study.question, training=training)
+    plan = toxicity_plan(model, folder, **study.question)
 
     tune = partial(finetuned, model, chosen, folder / "model", training=training, fresh=study.fresh)
     if not first_process() and not study.only_plan:  # the others of torchrun's only help to train

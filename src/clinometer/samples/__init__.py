@@ -20,15 +20,13 @@ SAMPLES: Mapping[str, str] = {
 }
 
 
-def write_samples(folder: str | Path, *, force: bool = False) -> list[Path]:
-    """Write the samples into a folder; a file that is there is overwritten only with `force`."""
+def write_samples(folder: str | Path) -> list[Path]:
+    """Write the samples into a folder; no file that is there is overwritten."""
     target = Path(folder)
     files = [target / name for name in SAMPLES]
     existing = [file for file in files if file.exists()]
-    if existing and not force:
-        raise InputError(
-            f"{existing[0]}: is there already; choose another folder, or --force to overwrite"
-        )
+    if existing:
+        raise InputError(f"{existing[0]}: is there already; choose another folder")
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from clinometer.display.numbers import counted
 from clinometer.display.text import Plain
@@ -19,6 +20,7 @@ from clinometer.report import Figure, Table
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
+from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_text, read_frame
 from clinometer.studies.framework import Findings
 from clinometer.topics import load_list
@@ -232,14 +234,8 @@ def read_factors(path: str | Path) -> pd.DataFrame:
     if path.suffix == ".txt":
         frame = builtin_factors()[[WEIGHT, *FACTORS]]
         return frame.assign(**{LISTED: _per_million(path, frame.index)})
-    try:
+    with reading(path, TableError):
         frame = read_frame(path, dtype={"group": str})
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file") from error
-    except (ValueError, OSError, UnicodeDecodeError) as error:
-        raise TableError(
-            f"{path}: cannot be read as a table: {str(error).splitlines()[0]}"
-        ) from error
     if "group" not in frame.columns or len(frame.columns) < 2:
         raise TableError(f"{path}: expected a column group and at least one factor")
     if frame["group"].duplicated().any():
@@ -260,22 +256,17 @@ def _per_million(path: Path, words: Iterable[str]) -> list[float]:
     """The logarithm of each word's frequency per million in a list of `word count` lines."""
     counts = dict.fromkeys(words, 0)
     total = 0
-    try:
-        with open_text(path) as lines:
-            for number, line in enumerate(lines, 1):
-                word, _, count = line.strip().rpartition(" ")
-                if not word or not count.isascii() or not count.isdigit() or len(count) > 15:
-                    raise TableError(
-                        f"{path}: line {number}: expected a word, a space and its count, found "
-                        f"{line.strip()[:60]!r}"
-                    )
-                total += int(count)
-                if word in counts:
-                    counts[word] += int(count)
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise TableError(f"{path}: cannot be read: {error}") from error
+    with reading(path, TableError), open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            word, _, count = line.strip().rpartition(" ")
+            if not word or not count.isascii() or not count.isdigit() or len(count) > 15:
+                raise TableError(
+                    f"{path}: line {number}: expected a word, a space and its count, found "
+                    f"{line.strip()[:60]!r}"
+                )
+            total += int(count)
+            if word in counts:
+                counts[word] += int(count)
     return [math.log10(1e6 * n / total) if n else math.nan for n in counts.values()]
 
 
@@ -289,10 +280,6 @@ def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
     if not np.isfinite(width).all() or (width <= 0).any():
         return None
-    from scipy.special import ndtri
-
-    return (
-        width / (2 * float(ndtri(0.5 + intervals.level / 2)))
-        if not math.isnan(intervals.level)
-        else None
-    )
+    if math.isnan(intervals.level):
+        return None
+    return np.asarray(width / (2 * ndtri(0.5 + intervals.level / 2)))

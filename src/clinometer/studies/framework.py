@@ -1,15 +1,12 @@
-"""What all studies share: a plan with its cost, audits that resume, findings as tables and charts.
+"""What all studies share: a plan, audits that resume, findings as tables and charts.
 
-`Plan` says what will be scored and how long that takes, `audit_all` scores it, and `Findings` are
-written as tables, charts and a page; data/studies.toml has their titles and notes.
+`Plan` says what will be scored, `audit_all` scores it, and `Findings` are written as tables, charts
+and a page; data/studies.toml has their titles and notes.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +32,6 @@ from clinometer.errors import (
 )
 from clinometer.extras import require
 from clinometer.measure.comparison import Joint, joint_replicates
-from clinometer.models import ModelSource, ModelSpec
-from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
@@ -44,19 +39,11 @@ from clinometer.report.figures import risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.storage.atomic import only_writer
 from clinometer.storage.resumable import Progress
-from clinometer.storage.untrusted import folder_name, read_json
+from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic
 
 #: Models by name, or as a suite has them.
 Models: TypeAlias = Sequence[str | ZooEntry]
-
-#: Average tokens per cell: prompts share prefixes, words of several tokens add some. Measured with
-#: SmolLM2 on paper-gender, two cores.
-_TOKENS = 8.0
-#: Share of a plain matrix product's speed that a model reaches on a CPU.
-_EFFICIENCY = 0.25
-#: Seconds for loading a model, measuring and writing a run.
-_OPENING = 4.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,6 @@ class PlannedRun:
     label     its name in tables and charts
     folder    of the run, below the folder of the study
     role      its part in the study, such as the name of a source
-    like      a model of the same size, if the study itself makes this one
     absent    why it is not scored, if that is known before
     """
 
@@ -77,7 +63,6 @@ class PlannedRun:
     settings: AuditSettings
     folder: str
     role: str = ""
-    like: str = ""
     absent: str = ""
 
     @property
@@ -85,25 +70,13 @@ class PlannedRun:
         most = self.settings.max_contexts or len(self.contexts)
         return len(self.topic) * min(len(self.contexts), most)
 
-    @property
-    def seconds(self) -> float | None:
-        """Roughly how long it takes; None if the model's size is not known."""
-        size = parameters_of(self.like or self.model)
-        if size is None:
-            return None
-        return _OPENING + 2 * size * _TOKENS * self.prompts / (machine_speed() * _EFFICIENCY)
-
 
 @dataclass(frozen=True)
 class Plan:
-    """All audits of a study.
-
-    further   other work of the study (training): a description and its seconds
-    """
+    """All audits of a study."""
 
     study: str
     audits: Sequence[PlannedRun]
-    further: Sequence[tuple[str, float]] = ()
 
     def __post_init__(self) -> None:
         counts = Counter(planned.folder for planned in self.audits)
@@ -114,8 +87,7 @@ class Plan:
             )
 
     def to_dict(self, out: Path) -> dict[str, Any]:
-        """What remains to be scored, given what the study's folder `out` already contains, and
-        roughly how many seconds it takes; None if unknown."""
+        """What remains to be scored, given what the study's folder `out` already contains."""
         audits: list[dict[str, Any]] = [
             {
                 "model": planned.model,
@@ -123,21 +95,13 @@ class Plan:
                 "topic": planned.topic.name,
                 "contexts": planned.contexts.name,
                 "prompts": planned.prompts,
-                "done": (done := _finished(out / "runs" / planned.folder)),
-                "seconds": 0.0 if done or planned.absent else planned.seconds,
+                "done": _finished(out / "runs" / planned.folder),
                 "absent": planned.absent,
             }
             for planned in self.audits
         ]
-        further: list[dict[str, Any]] = [{"what": w, "seconds": s} for w, s in self.further]
-        seconds = [a["seconds"] for a in audits] + [part["seconds"] for part in further]
-        return {
-            "study": self.study,
-            "prompts": sum(a["prompts"] for a in audits if not (a["done"] or a["absent"])),
-            "seconds": None if None in seconds else sum(seconds),
-            "audits": audits,
-            "further": further,
-        }
+        prompts = sum(a["prompts"] for a in audits if not (a["done"] or a["absent"]))
+        return {"study": self.study, "prompts": prompts, "audits": audits}
 
 
 def planned_runs(
@@ -182,48 +146,6 @@ def _labels(models: Sequence[str]) -> Sequence[str]:
     then have the same name."""
     short = [Path(m).name if Path(m).exists() else m for m in models]
     return short if len(set(short)) == len(set(models)) else models
-
-
-def parameters_of(model: str) -> int | None:
-    """Parameters of a model on this machine, from its file headers; None if not available."""
-    try:
-        spec = ModelSpec.parse(model)
-    except ClinometerError:
-        return None
-    if spec.place is ModelSource.REFERENCE:
-        return 0
-    if spec.place is ModelSource.FOLDER:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            return _in_folder(Path(spec.target))
-        return None
-    if spec.place is ModelSource.EMBEDDED:
-        return 134_515_008  # SmolLM2-135M
-    if spec.place is ModelSource.GGUF:
-        return round(Path(spec.target).stat().st_size * 8 / 6.6)  # 4-bit files with larger ends
-    return None
-
-
-@cache
-def machine_speed() -> float:
-    """Floating-point operations per second of a matrix product, measured in milliseconds."""
-    a = np.ones((640, 640), dtype=np.float32)
-    best = math.inf
-    for _ in range(4):
-        start = time.perf_counter()
-        a @ a
-        best = min(best, time.perf_counter() - start)
-    return float(2 * 640**3 / best)
-
-
-def _in_folder(folder: Path) -> int | None:
-    files = sorted(folder.glob("*.safetensors"))
-    adapter = folder / "adapter_config.json"
-    if adapter.is_file():  # it is merged into its base, and runs like it
-        base = read_json(adapter).get("base_model_name_or_path", "")
-        beside = (folder / base).resolve()
-        return _in_folder(beside) if beside.is_dir() and beside != folder else None
-    headers = [weights_header(file) for file in files]
-    return sum(math.prod(t["shape"]) for header in headers for t in header.values()) or None
 
 
 def _finished(folder: Path) -> bool:

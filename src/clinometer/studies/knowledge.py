@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,29 +26,29 @@ from clinometer.topics import Group, Topic
 class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
     answer: str
-    distractors: list[str] = []
+    distractors: tuple[str, ...] = ()
 
 
-class _Relation(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    title: str = ""
-    paraphrases: list[str] = Field(min_length=1)
-    facts: dict[str, str | _Answer] = Field(min_length=2)
-
-
-@dataclass(frozen=True)
-class Relation:
+class Relation(BaseModel):
     """Questions of one kind.
 
-    answers      subject -> the right answer
-    distractors  subject -> its own wrong answers; the other subjects' answers count as well
+    facts   subject -> the right answer, or that with wrong ones of its own; the other subjects'
+            answers count as well
     """
 
-    name: str
-    title: str
-    paraphrases: tuple[str, ...]
-    answers: Mapping[str, str]
-    distractors: Mapping[str, tuple[str, ...]]
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = ""
+    title: str = ""
+    paraphrases: tuple[str, ...] = Field(min_length=1)
+    facts: dict[str, str | _Answer] = Field(min_length=2)
+
+    @property
+    def answers(self) -> dict[str, str]:
+        return {s: a if isinstance(a, str) else a.answer for s, a in self.facts.items()}
+
+    @property
+    def distractors(self) -> dict[str, tuple[str, ...]]:
+        return {s: a.distractors for s, a in self.facts.items() if isinstance(a, _Answer)}
 
     @property
     def topic(self) -> Topic:
@@ -59,7 +58,7 @@ class Relation:
             self.name,
             groups=tuple(Group(subject) for subject in self.answers),
             attributes={w: (w,) for w in words},
-            title=self.title,
+            title=self.title or self.name,
         )
 
     @property
@@ -110,25 +109,14 @@ def read_facts(path: str | Path) -> tuple[Relation, ...]:
 
 def _relations(text: str, where: str) -> tuple[Relation, ...]:
     try:
-        plain = TypeAdapter(dict[str, _Relation]).validate_python(parse_toml(text))
+        plain = TypeAdapter(dict[str, Relation]).validate_python(parse_toml(text))
     except ValidationError as error:
         raise TopicError(f"facts {where}: {first_problem(error)}") from error
     except ValueError as error:
         raise TopicError(f"facts {where}: {error}") from error
     if not plain:
         raise TopicError(f"facts {where}: expected at least one relation, found none")
-    return tuple(_relation(name, given) for name, given in plain.items())
-
-
-def _relation(name: str, given: _Relation) -> Relation:
-    full = {s: a if isinstance(a, _Answer) else _Answer(answer=a) for s, a in given.facts.items()}
-    return Relation(
-        name,
-        given.title or name,
-        tuple(given.paraphrases),
-        {s: a.answer for s, a in full.items()},
-        {s: tuple(a.distractors) for s, a in full.items() if a.distractors},
-    )
+    return tuple(each.model_copy(update={"name": name}) for name, each in plain.items())
 
 
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")

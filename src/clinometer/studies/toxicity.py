@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from clinometer.errors import ModelError, RunError, SettingsError, TableError
 from clinometer.extras import require
@@ -34,14 +33,13 @@ from clinometer.settings import (
     option,
 )
 from clinometer.storage.resumable import Progress
-from clinometer.storage.untrusted import parse_json, read_bytes, read_frame, read_json
+from clinometer.storage.rows import read_rows, reading
+from clinometer.storage.untrusted import open_text, read_json
 from clinometer.studies.alignment import version_findings
 from clinometer.studies.framework import (
     Findings,
     Plan,
     Results,
-    machine_speed,
-    parameters_of,
     planned_runs,
     study_contexts,
 )
@@ -265,29 +263,15 @@ BEFORE, AFTER = "before", "after"
 
 
 def toxicity_plan(
-    model: str,
-    out: Path,
-    texts: Sequence[str],
-    *,
-    topic: Topic,
-    contexts: str | None,
-    settings: AuditSettings,
-    training: Training,
+    model: str, out: Path, *, topic: Topic, contexts: str | None, settings: AuditSettings
 ) -> Plan:
     """The model, and the folder of its fine-tuned version, which the study makes in between."""
     chosen = study_contexts(topic, contexts)
     tuned = out / "model"
     (only,) = planned_runs([model], topic, chosen, settings)
     first = replace(only, label=f"{model} {BEFORE}", folder=BEFORE)
-    second = replace(only, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER, like=model)
-    further = []
-    size = parameters_of(model)
-    if not (tuned / "config.json").is_file() and size is not None:
-        words = sum(min(training.max_tokens, 1.4 * len(t.split())) for t in texts)
-        # Forward, backward and update: about six operations per parameter and token.
-        seconds = 6 * size * words * training.epochs / (machine_speed() * 0.35)
-        further = [(f"training on {len(texts):,} texts", seconds)]
-    return Plan("toxicity", [first, second], further)
+    second = replace(only, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER)
+    return Plan("toxicity", [first, second])
 
 
 def toxicity_findings(results: Results, *, texts: int, training: Training) -> Findings:
@@ -334,31 +318,20 @@ def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:
     return [texts[i] for i in order[: len(texts) if n is None else n]]
 
 
-def _of_file(path: Path, where: list[tuple[str, set[str]]]) -> list[str]:
-    try:
-        if path.suffix == ".txt":
-            return read_bytes(path).decode("utf-8").splitlines()
-        if path.suffix == ".jsonl":
-            lines = read_bytes(path).decode("utf-8").splitlines()
-            frame = pd.DataFrame([parse_json(line) for line in lines if line.strip()])
-        elif path.name.endswith((".csv", ".csv.gz")):
-            frame = read_frame(path, dtype=str, keep_default_na=False)
-        else:
-            raise TableError(f"{path}: expected a .csv, .jsonl or .txt file")
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-    column = next((name for name in _USUAL if name in frame.columns), None)
-    if column is None:
-        raise TableError(
-            f"{path}: expected a column with texts ({', '.join(_USUAL)}), found "
-            f"{', '.join(map(str, frame.columns))}"
-        )
-    for name, values in where:
-        if name in frame.columns:
-            frame = frame[frame[name].astype(str).isin(values)]
-    return [str(text) for text in frame[column]]
+def _of_file(path: Path, where: list[tuple[str, set[str]]]) -> Iterator[str]:
+    if path.suffix == ".txt":
+        with reading(path, TableError), open_text(path) as lines:
+            yield from lines
+        return
+    for row in read_rows(path):
+        column = next((name for name in _USUAL if name in row), None)
+        if column is None:
+            raise TableError(
+                f"{path}: expected a column with texts ({', '.join(_USUAL)}), found "
+                f"{', '.join(row)}"
+            )
+        if all(str(row[name]) in values for name, values in where if name in row):
+            yield str(row[column])
 
 
 def _condition(text: str) -> tuple[str, set[str]]:

@@ -33,21 +33,6 @@ def hub_reachable() -> bool:
     return True
 
 
-def exists(model: str) -> bool:
-    """Whether a model is in the local cache or, if the hub can be reached, on the hub."""
-    if cached(model):
-        return True
-    if not hub_reachable():
-        return False
-    from huggingface_hub import repo_exists
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    try:
-        return repo_exists(model)
-    except (HfHubHTTPError, HFValidationError, OSError):
-        return False
-
-
 def cached(model: str) -> bool:
     """Whether a hub model's configuration and weights are in the local cache."""
     try:
