@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 from tests.command import Clinometer
 from tests.preferences import labelled, pair
-from tests.small_clip import make_clip
 
 from clinometer.samples import write_samples
 
@@ -152,7 +151,6 @@ MODELS = {
     "bvf-chinese": "pocket:gpt2-s",
     "bvf-size": "pocket:gpt2-s pocket:gpt2-m pocket:gpt2-l",
     "bvf-rlhf": "pocket:gpt2-m pocket:gpt2-m-aligned",
-    "openai/clip-vit-base-patch32": "clip",
     "paper": "pocket:bert",
 }
 #: Occupations with labour statistics: enough of them for a regression on each factor.
@@ -191,16 +189,8 @@ def commands() -> list[list[str]]:
 
 def write_files(folder: Path) -> None:
     """The files that the page names."""
-    from PIL import Image
-
     write_samples(folder)
-    make_clip(folder / "clip")
     (folder / "few.toml").write_text(FEW, encoding="utf-8")
-    for group in ("nurse", "chef"):
-        for scene in ("street", "office"):
-            place = folder / "images" / group / f"{scene}.png"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (32, 32), "red" if group == "nurse" else "blue").save(place)
     (folder / "wikipedia.jsonl").write_text((folder / "articles.jsonl").read_text())
     tables: dict[str, list[tuple[object, ...]]] = {
         "labeled_data.csv": [("class", "tweet"), (0, "bad words"), (1, "more"), (2, "kind")],

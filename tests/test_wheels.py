@@ -16,7 +16,6 @@ from typing import Protocol
 import pytest
 from tests.command import Result, every_command
 from tests.present import present
-from tests.small_clip import make_clip
 from tests.wheel_environments import (
     FEW,
     FILES,
@@ -135,8 +134,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
          install_command("peft")),
         (["study", "versions", "statements.csv", "--variants", "versions.jsonl"], models),
         (["study", "versions", "blanks.csv", "--out", "t"], pocket),
-        (["study", "vision", ".", "--model", "m", "--label", "a=b", "--label", "c=d"],
-         install_command("PIL")),
         (["reliability", "audit", "statements.csv", "--out", "audited"], mining),
         (["reliability", "audit", "statements.csv", "--out", "read", "--until", "statements"], ""),
         (["reliability", "score", "statements.csv", *scored], models),
@@ -281,19 +278,6 @@ def test_people(environment: MakeEnvironment) -> None:
 def test_training(environment: MakeEnvironment) -> None:
     toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW]
     _all_work(environment("models", pocket=True).commands(toxicity))
-
-
-def test_vision(environment: MakeEnvironment) -> None:
-    from PIL import Image
-
-    made = environment("vision")
-    clip = make_clip(made.folder / "clip")
-    for group in ("a", "b"):
-        for scene in ("1", "2"):
-            (made.folder / "images" / group).mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (32, 32)).save(made.folder / "images" / group / f"{scene}.png")
-    labels = ["--label", "red=a red thing", "--label", "blue=a blue thing"]
-    _all_work(made.commands(["study", "vision", "images", "--model", clip, *labels]))
 
 
 def test_8bit(environment: MakeEnvironment) -> None:

@@ -34,7 +34,6 @@ EXTRAS = {
     "cluster": (("datatrove",), "shards by datatrove (mine, audit --shard)"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
-    "vision": (("PIL",), "study vision"),
     "8bit": (("bitsandbytes",), "--load quantize=8bit"),
 }
 

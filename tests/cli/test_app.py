@@ -161,7 +161,7 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr("clinometer.topics.builtin_topics", fail)
+    monkeypatch.setattr("clinometer.cli.lists.builtin_topics", fail)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,6 @@ def test_wrong_options_are_one_line(
         (("sources", "pocket:gpt2-s", "pocket:gpt2-m", "--source", "x"), "--source"),
         (("knowledge", "pocket:gpt2-s", "--facts", tmp_path / "none"), "cannot be read"),
         (("toxicity", "pocket:gpt2-s", tmp_path / "none.csv"), "no such file"),
-        (("vision", tmp_path / "none", "--model", "m", "--label", "a=b"), "no such folder"),
     ):
         found = clinometer("study", *wrong, "--out", tmp_path / "out")
         assert found.status == 2

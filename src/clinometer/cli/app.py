@@ -195,7 +195,6 @@ COMMANDS: CommandTable = {
             "factors": ("study:factors_command", "Risk against pay, education, share of women"),
             "sensitivity": ("study:sensitivity_command", "Every defensible analysis choice"),
             "knowledge": ("study:knowledge_command", "Facts instead of stereotypes (E.1, E.2)"),
-            "vision": ("study:vision_command", "Texts that a CLIP-type model prefers (E.3)"),
             "versions": ("study:versions_command", "How many, at what temperature (COBIAS, D)"),
         },
         "The papers' experiments on models of your choice",

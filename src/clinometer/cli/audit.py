@@ -14,15 +14,16 @@ from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_ne
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CONTEXTS, SHARD, Given, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
-from clinometer.cli.progress import kept_cells, progress, stored_cells
+from clinometer.cli.progress import progress
 from clinometer.display.numbers import money
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.models import ModelSpec
 from clinometer.models.providers import is_paid
-from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.runs.cost import Cost
 from clinometer.runs.folder.find import default_folder
+from clinometer.runs.folder.recover import progress as stored
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
@@ -173,7 +174,7 @@ def audit_command(
     for model, suffix, way in audits:  # one that fails does not stop the others
         try:
             folder = folder_of(model, suffix, way)
-            with progress(model + suffix, kept=kept_cells(folder)) as watch:
+            with progress(model + suffix, kept=folder) as watch:
                 runs.append(audited(model, out=folder, progress=watch, **way))
         except ClinometerError as error:
             # The error of a single model is the command's, unless its answers cannot be measured,
@@ -234,3 +235,12 @@ def confirm_cost(costs: Sequence[tuple[str, Cost]], *, yes: bool) -> None:
         )
     if not typer.confirm(f"Pay {total}?", err=True):
         raise typer.Abort
+
+
+def stored_cells(place: Path) -> int:
+    """How many cells of an audit are scored in its folder; 0 where there is none."""
+    folder = RunFolder(place)
+    try:
+        return stored(folder, folder.read_record())[0]
+    except ClinometerError:
+        return 0

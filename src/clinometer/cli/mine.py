@@ -11,7 +11,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import SHARD, grouped, set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json, say
-from clinometer.cli.progress import Kept, progress
+from clinometer.cli.progress import progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import mine_shard
@@ -58,7 +58,7 @@ def mine_command(
         raise SettingsError(
             "--fresh: expected without --shard; it would remove what other shards did"
         )
-    work_folder = Kept(WorkFolder(out).folder)
+    work_folder = WorkFolder(out).folder
     with progress("mining", unit="articles", start="loading the parser", kept=work_folder) as watch:
 
         def report(stage: str, done: int, total: int | None) -> None:

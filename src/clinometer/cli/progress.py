@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -22,7 +21,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from clinometer.cli.printing import say
 from clinometer.display.numbers import duration
 from clinometer.display.text import visible
-from clinometer.errors import ClinometerError
 
 #: Seconds to the first plain line (most commands have ended by then), and between two.
 FIRST_S = 2.0
@@ -31,18 +29,6 @@ EVERY_S = 30.0
 _LOOK_S = 0.25
 
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Where the work is stored while it runs.
-
-    `count` reads (done, total) from there, or None if there is nothing; without it the last report
-    counts.
-    """
-
-    place: Path | None
-    count: Callable[[], tuple[int, int] | None] | None = None
 
 
 class Watch:
@@ -173,12 +159,12 @@ def progress(
     *,
     unit: str = "cells",
     start: str | None = None,
-    kept: Kept | None = None,
+    kept: Path | None = None,
 ) -> Iterator[Watch]:
     """Show the progress of the block, which calls the yielded function with (done, total).
 
     `start` is shown before the first report: "loading LABEL" by default. An interruption (Ctrl-C)
-    ends the command with one line about what is `kept`, and status 130.
+    ends the command with one line about the folder where its work is `kept`, and status 130.
     """
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
@@ -187,44 +173,8 @@ def progress(
         with _bar(watch, console) if terminal else ProgressLines(watch, sys.stderr).shown():
             yield watch
     except KeyboardInterrupt:
-        say(interrupted(watch, kept))
+        what = "nothing was stored, so the same command starts over"
+        if kept is not None:
+            what = f"what was done is stored in {kept}; rerun the same command to resume"
+        say(f"interrupted; {what}")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def kept_cells(place: Path) -> Kept:
-    """The cells of an audit, counted in its folder: an earlier attempt may have scored some."""
-
-    def count() -> tuple[int, int] | None:
-        from clinometer.runs import RunFolder
-        from clinometer.runs.folder.recover import progress as stored
-
-        folder = RunFolder(place)
-        try:
-            return stored(folder, folder.read_record())
-        except ClinometerError:
-            return None
-
-    return Kept(place, count)
-
-
-def stored_cells(place: Path) -> int:
-    """How many cells of an audit are scored in its folder; 0 where there is none."""
-    kept = kept_cells(place).count
-    return ((kept and kept()) or (0, 0))[0]
-
-
-def interrupted(watch: Watch, kept: Kept | None) -> str:
-    """What an interruption left behind, and what rerunning the command would do."""
-    if kept is None:
-        return "interrupted; nothing was stored, so the same command starts over"
-    if kept.place is None:
-        return "interrupted; nothing was stored: use --out to make the command resumable"
-    found = kept.count() if kept.count else (watch.done, watch.total)
-    if found is None:
-        return "interrupted before anything was scored; the same command starts over"
-    done, total = found
-    if done is None or total is None:
-        what = f"earlier work is stored in {kept.place}"
-    else:
-        what = f"{done:,} of {total:,} {watch.unit} are stored in {kept.place}"
-    return f"interrupted: {what}; rerun the same command to resume"

@@ -15,7 +15,7 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import below, fail
 from clinometer.cli.options import derived, load_option, load_values, set_option, set_settings
 from clinometer.cli.printing import TerminalTable, console, print_json
-from clinometer.cli.progress import Kept, progress
+from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
@@ -141,7 +141,7 @@ def audit_command(
     statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
     names = [] if until is not None else _scoring_models(models)
     work: dict[str, Any] = {"settings": settings, "fresh": fresh}
-    with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
+    with progress("audit", unit="statements", start="reading", kept=out) as watch:
         if until is not None:
             prepared = prepare_benchmark(statements, out, until=until, stage=watch.stage, **work)
         else:
@@ -207,7 +207,7 @@ def score_command(
     versions = read_variants(variants)
     work: dict[str, Any] = {"models": names, "out": out, "fresh": fresh}
     loading = f"loading {', '.join(names)}"
-    with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
+    with progress("scoring", unit="texts", start=loading, kept=out) as watch:
         run = score_reliability(
             statements,
             versions,

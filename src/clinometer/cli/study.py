@@ -17,7 +17,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.cli.options import grouped, keys_of_settings
 from clinometer.cli.printing import print_json, print_table, say, sentence
-from clinometer.cli.progress import Kept, Watch, kept_cells, progress
+from clinometer.cli.progress import Watch, progress
 from clinometer.cli.reliability import (
     LimitOption,
     ModelsOption,
@@ -137,7 +137,7 @@ def carry_out(
         def watch(planned: PlannedRun) -> Watch:
             bars.close()
             place = folder / "runs" / planned.folder
-            return bars.enter_context(progress(planned.label, kept=kept_cells(place)))
+            return bars.enter_context(progress(planned.label, kept=place))
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
     not_scored = [(planned.label, str(error)) for planned, error in failed]
@@ -465,41 +465,6 @@ def toxicity_command(
 
 
 @grouped
-def vision_command(
-    images: Annotated[Path, typer.Argument(help="A folder with GROUP/SCENE.png.")],
-    model: Annotated[
-        list[str], opt("A CLIP-type model: folder or hub id; may be repeated.", "--model")
-    ],
-    label: Annotated[
-        list[str], opt("CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated.")
-    ],
-    *,
-    study: Annotated[Study, "device", "out", "fresh", "json_output"],
-) -> None:
-    """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
-    from clinometer.storage.untrusted import folder_name
-    from clinometer.studies.vision import ask_images, find_images, vision_findings
-
-    scenes = find_images(images)
-    texts = dict(_pair(text, "--label", "CATEGORY=TEXT") for text in label)
-    named = []
-    for name in model:
-        place = study.folder("vision") / "runs" / folder_name(name)
-        with progress(name, unit="images", kept=Kept(place)) as watch:
-            run = ask_images(
-                name,
-                scenes,
-                texts,
-                place,
-                settings=study.settings,
-                fresh=study.fresh,
-                progress=watch,
-            )
-        named.append((name, run))
-    finish(vision_findings(named), study)
-
-
-@grouped
 def versions_command(
     statements: StatementsArgument,
     variants: Annotated[
@@ -560,7 +525,7 @@ def versions_command(
     if variants is None or temperature:
         made = settings if versions is None else replace(settings, n=versions)
         start = "loading models"
-        with progress("versions", unit="statements", start=start, kept=Kept(folder)) as watch:
+        with progress("versions", unit="statements", start=start, kept=folder) as watch:
             tables += temperature_study(
                 asked,
                 temperatures=temperature or TEMPERATURES,

@@ -169,19 +169,6 @@ def _check_sizes(config: Any, tensors: int | None) -> None:
             raise ValueError(f"expected {name} of at most {limit:,}, found {value:,}")
 
 
-def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
-    """A transformers pipeline; it never runs a model's code and never unpickles."""
-    import transformers
-
-    return transformers.pipeline(
-        task,
-        model=model,
-        device=device,
-        trust_remote_code=False,
-        model_kwargs={"use_safetensors": True},
-    )
-
-
 def adapter_base(folder: Path) -> str:
     """The base model that an adapter names: a folder, relative to its own, or a hub id."""
     try:
