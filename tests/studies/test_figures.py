@@ -22,8 +22,8 @@ from clinometer.studies.figures import (
     interpolated,
     leaning_boxes,
     leaning_figure,
+    leaning_findings,
     spread_figures,
-    table_findings,
 )
 
 
@@ -81,7 +81,7 @@ def test_two_models_of_equal_deviation_differ_in_system_bias() -> None:
     """The example of A.2, by hand: 0.6, 0.6, 0.6 and 0.5, 0.35, 0.65, against 0.5."""
     values = pair(np.array([[0.6, 0.6, 0.6], [0.5, 0.35, 0.65]]))
     p = labelled(values, groups=("M1", "M2"), categories=("male", "female"))
-    findings = table_findings([("two", p)])
+    findings = leaning_findings([("two", p)])
     table = findings.tables[0].frame.set_index("group")
     assert table["system bias: two"].tolist() == pytest.approx([0.1, 0.0])
     assert table["deviation: two"].tolist() == pytest.approx([0.2, 0.2])

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,21 +24,51 @@ from clinometer.cli.reliability import (
     StatementsArgument,
     read_statements,
 )
+from clinometer.display.table import Table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
+from clinometer.models.texts.embeddings import SentenceEncoder
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
+from clinometer.report.figure import Figure
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.read_preferences import read_table
 from clinometer.settings import option, values_from_texts
 from clinometer.shards import Shard
-from clinometer.studies.toxicity import Training
+from clinometer.studies import sensitivity
+from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
+from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study
+from clinometer.studies.factors import factor_findings, read_factors
+from clinometer.studies.figures import figures_findings, leaning_findings
+from clinometer.studies.framework import (
+    Findings,
+    Plan,
+    PlannedRun,
+    Results,
+    about,
+    audit_all,
+    plan_of,
+    study_contexts,
+)
+from clinometer.studies.knowledge import (
+    builtin_facts,
+    knowledge_findings,
+    read_facts,
+)
+from clinometer.studies.risk_tables import PARTS, table_findings
+from clinometer.studies.size import size_findings
+from clinometer.studies.sources import source_sets, sources_findings
+from clinometer.studies.toxicity import (
+    Training,
+    finetuned,
+    first_process,
+    read_texts,
+    some_of,
+    toxicity_findings,
+    toxicity_plan,
+)
 from clinometer.topics import load_topic
-
-if TYPE_CHECKING:
-    from clinometer.display.table import Table
-    from clinometer.report.figure import Figure
-    from clinometer.studies.framework import Findings, Plan, PlannedRun, Results
 
 MODELS = Annotated[
     list[str] | None,
@@ -79,8 +109,6 @@ class Study:
 
     def models(self, named: list[str] | None, study: str) -> list[str | ZooEntry]:
         """Those that were named, the members of a suite for its name; else those of the paper."""
-        from clinometer.studies.framework import about
-
         asked: list[str | ZooEntry] = []
         for name in named or [about(study).suite]:
             asked += members(name, download=self.download) if name in suites() else [name]
@@ -116,8 +144,6 @@ def carry_out(
 
     `before` makes what is needed first, such as a trained model.
     """
-    from clinometer.studies.framework import audit_all
-
     folder = output.folder(plan.study)
     if output.shard is not None:
         plan = replace(plan, audits=Shard.parse(output.shard).part(plan.audits))
@@ -207,8 +233,6 @@ def factors_command(
     Weighted least squares with robust (HC3) errors, and a chart of each (Figures 9, 12 to 15); a
     correlation over occupations, not a cause.
     """
-    from clinometer.studies.factors import factor_findings, read_factors
-
     table = None if factors is None else read_factors(factors)
     finish(factor_findings(Run.load(run), table=table, measure=measure, weights=weights), output)
 
@@ -219,8 +243,6 @@ def sensitivity_command(run: RUN, *, output: VIEW) -> None:
 
     Changes one choice at a time: weights, words, scale, criterion, coverage, correction.
     """
-    from clinometer.studies import sensitivity
-
     finish(sensitivity(Run.load(run)), output)
 
 
@@ -235,8 +257,6 @@ def table_command(
 
     Table 5 is gender in Chinese. Table 4 compares sources of contexts: study sources.
     """
-    from clinometer.studies.risk_tables import PARTS, table_findings, table_plan
-
     name = f"table{number}"
     if name not in PARTS:
         numbers = ", ".join(key.removeprefix("table") for key in PARTS)
@@ -244,7 +264,9 @@ def table_command(
             f"study table: expected one of {numbers}, found {number} (Table 4: study sources)"
         )
     asked = study.models(models, name)
-    plan = table_plan(name, asked, contexts=study.contexts, settings=study.settings)
+    topics = [(key, load_topic(part.topic)) for key, part in PARTS[name].items()]
+    parts = [(key, asked, topic, study_contexts(topic, study.contexts)) for key, topic in topics]
+    plan = plan_of(name, parts, study.settings)
     carry_out(plan, partial(table_findings, study=name), study)
 
 
@@ -259,12 +281,13 @@ def size_command(
     study: Annotated[Study, _QUESTION, _AUDIT, _OUTPUT],
 ) -> None:
     """The trend of the risks with model size in one or more families (Figure 7)."""
-    from clinometer.studies.size import size_findings, size_plan
-
     families = [_family(text) for text in family or ()]
     if models or not families:
         families.insert(0, ("", study.models(models, "size")))
-    plan = size_plan(families, **study.question)
+    topic = load_topic(study.topic)
+    contexts = study_contexts(topic, study.contexts)
+    parts = [(name, members, topic, contexts) for name, members in families]
+    plan = plan_of("size", parts, study.settings)
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
 
@@ -305,9 +328,6 @@ def alignment_command(
 
     --chat also scores the versions inside their chat template; a single model, itself.
     """
-    from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
-    from clinometer.studies.framework import about
-
     families: list[list[str | ZooEntry]] = [[*models]] if models else []
     families += [[*_family(text)[1]] for text in family or ()]
     if not families or (models and models[0] in suites()):
@@ -329,16 +349,10 @@ def knowledge_command(
     study: Annotated[Study, _LOADED, _OUTPUT],
 ) -> None:
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
-    from clinometer.studies.knowledge import (
-        builtin_facts,
-        knowledge_findings,
-        knowledge_plan,
-        read_facts,
-    )
-
     relations = builtin_facts() if facts is None else read_facts(facts)
+    parts = [(r.name, models, r.topic, r.contexts) for r in relations]
     carry_out(
-        knowledge_plan(models, relations, settings=study.settings),
+        plan_of("knowledge", parts, study.settings),
         partial(knowledge_findings, relations=relations, exponent=exponent),
         study,
     )
@@ -358,12 +372,13 @@ def sources_command(
     study: Annotated[Study, "topic", _AUDIT, _OUTPUT],
 ) -> None:
     """Do rankings of models agree across contexts from several sources? (Table 4)"""
-    from clinometer.studies.sources import source_sets, sources_findings, sources_plan
-
     topic, settings = load_topic(study.topic), study.settings
     named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
     sets = source_sets(topic, named)
-    plan = sources_plan(study.models(models, "sources"), sets, topic=topic, settings=settings)
+    asked = study.models(models, "sources")
+    if len(asked) < 2:
+        raise SettingsError("study sources: expected at least two models to rank")
+    plan = plan_of("sources", [(name, asked, topic, chosen) for name, chosen in sets], settings)
     carry_out(plan, partial(sources_findings, seed=settings.seed), study)
 
 
@@ -389,11 +404,8 @@ def figures_command(
 
     Of tables of preferences (as for import table) the leanings, with system bias and deviation.
     """
-    from clinometer.runs.read_preferences import read_table
-    from clinometer.studies.figures import figures_findings, table_findings
-
     if all(path.is_file() for path in runs):
-        finish(table_findings([(path.stem, read_table(path)) for path in runs]), output)
+        finish(leaning_findings([(path.stem, read_table(path)) for path in runs]), output)
         return
     opened = [Run.load(path) for path in runs]
     models = [run.model for run in opened]
@@ -436,15 +448,6 @@ def toxicity_command(
 
     The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
-    from clinometer.studies.toxicity import (
-        finetuned,
-        first_process,
-        read_texts,
-        some_of,
-        toxicity_findings,
-        toxicity_plan,
-    )
-
     folder, seed = study.folder("toxicity"), study.settings.seed
     chosen = some_of(read_texts(texts, where=where or ()), max_texts, seed=seed)
     given = values_from_texts(Training, train or (), list(_TRAINING), where="--train")
@@ -508,10 +511,6 @@ def versions_command(
     or with --temperature, Cronbach's alpha of COBIAS across temperatures (D.2), for statements
     with blanks (context_points).
     """
-    from clinometer.models.texts.embeddings import SentenceEncoder
-    from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study
-    from clinometer.studies.framework import Findings
-
     seed, folder = settings.seed, output.folder("versions")
     asked = read_statements(statements, format=None, limit=limit, seed=seed)
     tables: list[Table] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ class Named(NamedTuple):
     grid: PreferenceGrid
 
 
-def table_findings(tables: Sequence[tuple[str, Preferences]]) -> Findings:
+def leaning_findings(tables: Sequence[tuple[str, Preferences]]) -> Findings:
     """The leanings of tables of preferences, whatever made them (A.2)."""
     named = [Named(name, p.decompose(), p.grid) for name, p in tables]
     return Findings("figures", _leaning_tables(named), [leaning_figure(named)])
@@ -327,21 +327,9 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
 def _moments(name: str, run: Run) -> list[dict[str, Any]]:
     rows = []
     for measure in ("r_bias", "r_volatility"):
-        shape = distribution_characteristics(getattr(run.risks, measure))
-        rows.append(
-            {
-                "name": name,
-                "measure": measure,
-                "groups": shape.n,
-                "mean": shape.mean,
-                "sd": shape.sd,
-                "skewness": shape.skewness,
-                "excess_kurtosis": shape.excess_kurtosis,
-                "p_normal": shape.p_normal,
-                "p_fat_tail": shape.p_fat_tail,
-                "tail_index": shape.hill,
-            }
-        )
+        shape = asdict(distribution_characteristics(getattr(run.risks, measure)))
+        named = {"groups": shape.pop("n"), "tail_index": shape.pop("hill"), **shape}
+        rows.append({"name": name, "measure": measure, **named})
     return rows
 
 

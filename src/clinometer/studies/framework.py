@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -139,6 +139,20 @@ def planned_runs(
             for a in audits
         ]
     return tuple(audits)
+
+
+def plan_of(
+    study: str,
+    parts: Iterable[tuple[str, Models, Topic, ContextSet]],
+    settings: AuditSettings,
+) -> Plan:
+    """Every model of each part: its role in the study, its models, topic and contexts."""
+    audits = [
+        audit
+        for role, models, topic, contexts in parts
+        for audit in planned_runs(models, topic, contexts, settings, role=role)
+    ]
+    return Plan(study, audits)
 
 
 def _labels(models: Sequence[str]) -> Sequence[str]:

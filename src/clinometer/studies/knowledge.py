@@ -16,10 +16,9 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
 from clinometer.report import Table, charts
-from clinometer.runs import AuditSettings
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.studies.framework import Findings, Models, Plan, Results, chart, planned_runs
+from clinometer.studies.framework import Findings, Results, chart
 from clinometer.topics import Group, Topic
 
 
@@ -120,18 +119,6 @@ def _relations(text: str, where: str) -> tuple[Relation, ...]:
 
 
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
-
-
-def knowledge_plan(
-    models: Models, relations: Sequence[Relation], *, settings: AuditSettings
-) -> Plan:
-    """Every model on every relation."""
-    audits = [
-        a
-        for r in relations
-        for a in planned_runs(models, r.topic, r.contexts, settings, role=r.name)
-    ]
-    return Plan("knowledge", audits)
 
 
 def knowledge_findings(

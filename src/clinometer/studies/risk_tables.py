@@ -15,21 +15,15 @@ from clinometer.display.numbers import MEASURES
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures import basis, reference_rows
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import Run
 from clinometer.studies.framework import (
     Findings,
-    Models,
-    Plan,
-    PlannedRun,
     Results,
     about,
     chart,
     only,
-    planned_runs,
     risks,
-    study_contexts,
 )
-from clinometer.topics import load_topic
 
 
 class _Part(NamedTuple):
@@ -97,17 +91,6 @@ def printed() -> dict[str, tuple[Printed, ...]]:
         table: tuple(Printed(table, model, *values) for model, values in about["models"].items())
         for table, about in tomllib.loads(text).items()
     }
-
-
-def table_plan(
-    study: str, models: Models, *, contexts: str | None, settings: AuditSettings
-) -> Plan:
-    """Every model on every topic of the table."""
-    audits: list[PlannedRun] = []
-    for key, part in PARTS[study].items():
-        topic = load_topic(part.topic)
-        audits += planned_runs(models, topic, study_contexts(topic, contexts), settings, role=key)
-    return Plan(study, audits)
 
 
 def table_findings(results: Results, *, study: str) -> Findings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,39 +13,19 @@ from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.errors import RunError
 from clinometer.report import Table, charts
 from clinometer.report.figures import basis
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
     Findings,
-    Models,
-    Plan,
     Results,
     chart,
     joint,
     only,
-    planned_runs,
     risks_table,
-    study_contexts,
     verdict,
 )
-from clinometer.topics import Topic
 
 _LEVEL = 0.95
-
-
-def size_plan(
-    families: Sequence[tuple[str, Models]],
-    *,
-    topic: Topic,
-    contexts: str | None,
-    settings: AuditSettings,
-) -> Plan:
-    """Every model of every family; families are compared within themselves."""
-    chosen = study_contexts(topic, contexts)
-    audits = [
-        a for name, ms in families for a in planned_runs(ms, topic, chosen, settings, role=name)
-    ]
-    return Plan("size", audits)
 
 
 def size_findings(results: Results, *, seed: int = 0) -> Findings:

@@ -14,17 +14,13 @@ from clinometer.errors import ContextError, SettingsError
 from clinometer.measure.comparison import Joint
 from clinometer.report import Table, charts
 from clinometer.report.figures import risk_rows
-from clinometer.runs import AuditSettings
 from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
     Findings,
-    Models,
-    Plan,
     Results,
     chart,
     joint,
     only,
-    planned_runs,
     risks_table,
 )
 from clinometer.studies.risk_tables import printed
@@ -47,20 +43,6 @@ def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[st
             "name them: --source book=book.csv --source web=web.csv"
         )
     return sets
-
-
-def sources_plan(
-    models: Models,
-    sources: Sequence[tuple[str, ContextSet]],
-    *,
-    topic: Topic,
-    settings: AuditSettings,
-) -> Plan:
-    """Every model in the contexts of every source."""
-    if len(models) < 2:
-        raise SettingsError("study sources: expected at least two models to rank")
-    audits = [a for role, c in sources for a in planned_runs(models, topic, c, settings, role=role)]
-    return Plan("sources", audits)
 
 
 def sources_findings(results: Results, *, seed: int = 0) -> Findings:
