@@ -60,19 +60,6 @@ def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
-    [(("0.5", "1.5"), "p"), (("0.5", "0,5"), "line 2"), (("0.35", "-2"), "p")],
-)
-def test_table_errors_name_the_file(
-    clinometer: Clinometer, m2: Path, change: tuple[str, str], found: str
-) -> None:
-    m2.write_text(M2.replace(*change), encoding="utf-8")
-    result = clinometer("import", "table", m2)
-    assert result.status == 2
-    assert result.err.startswith(f"clinometer: {m2}: {found}")
-
-
-@pytest.mark.parametrize(
     "arguments",
     [
         ("import", "table", "no-such.csv"),
@@ -114,15 +101,6 @@ def test_debug_works_in_any_position(clinometer: Clinometer) -> None:
     assert result.status == 2
     assert result.err.startswith("Traceback")
     assert result.err.endswith("clinometer: no-such.csv: no such file\n")
-
-
-@pytest.mark.parametrize("what", ["topics", "contexts", "models"])
-def test_list_commands_print_the_names(clinometer: Clinometer, what: str) -> None:
-    listed = json.loads(clinometer("list", what, "--json").out)[what]
-    names = {row["name"] for row in listed}
-    expected = {"topics": "gender", "contexts": "paper-gender", "models": "smollm2"}[what]
-    assert expected in names
-    assert expected in clinometer("list", what).out
 
 
 def test_context_sets_that_are_too_small_to_measure_with_are_marked(clinometer: Clinometer) -> None:

@@ -84,27 +84,6 @@ def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: lis
     assert clinometer(*asked, "--measure", "q").status == 2
 
 
-def test_risk_by_clusters(clinometer: Clinometer, tmp_path: Path) -> None:
-    lines = ["group,context,attribute,p,source"]
-    for x in range(3):
-        for c in range(12):
-            p = 0.3 + 0.04 * ((7 * c + 5 * x) % 11)
-            lines += [f"g{x},c{c},a,{p},s{c % 4}", f"g{x},c{c},b,{1 - p},s{c % 4}"]
-    table = tmp_path / "table.csv"
-    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert "unknown columns source" in clinometer("import", "table", table).err
-    clustered = json.loads(
-        clinometer("import", "table", table, "--clusters", "source", "--json").out
-    )
-    assert clustered["n_eff"] == pytest.approx(4)
-    refused = clinometer("import", "table", table, "--clusters", "predicate")
-    assert refused.status == 2
-    assert "found no predicate" in refused.err
-    table.write_text(table.read_text().replace("c0,b,0.7,s0", "c0,b,0.7,s1"), encoding="utf-8")
-    twice = clinometer("import", "table", table, "--clusters", "source").err
-    assert "expected one value per context, found two (group 'g0', context 'c0')" in twice
-
-
 @pytest.mark.parametrize(
     ("cells", "said"),
     [

@@ -8,7 +8,6 @@ import pytest
 from tests.command import Clinometer, every_command
 
 from clinometer.cli.app import COMMANDS
-from clinometer.cli.help import default_text
 
 EVERY = dict(every_command())
 GROUPS = [(), *((name,) for name, (place, _) in COMMANDS.items() if not isinstance(place, str))]
@@ -61,13 +60,3 @@ def test_what_few_people_need_is_listed_by_help_all(clinometer: Clinometer) -> N
         assert f"{option} " not in short
         assert f"{option} " in whole
     assert "Servers" in whole
-
-
-def test_a_default_stands_in_the_sentence(clinometer: Clinometer) -> None:
-    shown = " ".join(clinometer("compare", "--help-all").out.split())
-    assert "Random seed. [default: 0]" in shown
-    (seed,) = (p for p in EVERY["compare",].params if p.name == "seed")
-    assert default_text(seed) == "0"
-    required = " ".join(clinometer("gate", "--help").out.split())
-    assert "-b, --baseline" in required
-    assert "[required]" in required

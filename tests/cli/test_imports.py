@@ -64,16 +64,13 @@ def test_an_audit_asks_the_items_of_a_file(
     assert "prompt formats of BBQ" in wrong.err
 
 
-def tables(folder: Path, *, careless: bool = False) -> tuple[Path, Path]:
-    """240 replies: of 120 that people call male the judge gets 108, of the others 90. A careless
-    judge errs only about cooks."""
+def tables(folder: Path) -> tuple[Path, Path]:
+    """240 replies: of 120 that people call male the judge gets 108, of the others 90."""
     lines, labels = ["id,reply,judge,group"], ["id,reply,annotator_1,annotator_2,annotator_3"]
     for i in range(240):
         people = "male" if i < 120 else "female"
         group = "cook" if i // 4 % 2 else "nurse"
         wrong = (i % 10 == 0) if i < 120 else (i % 4 == 0)
-        if careless:
-            wrong = group == "cook" and i % 4 == 1
         said = people if not wrong else "female" if people == "male" else "male"
         lines.append(f"{i},text {i},{said},{group}")
         labels.append(f"{i},text {i},{people.title()},{people},{'' if i % 3 else 'other'}")
@@ -109,19 +106,6 @@ def test_labels_correct_the_run_and_the_report_says_so(
     assert "Corrected for the judge" in page.read_text(encoding="utf-8")
     again = json.loads(clinometer("import", "labels", folder, replies, labels, "--json").out)
     assert again["calibration"]["summary"]["R"]["value"] == pytest.approx(risk)
-
-
-def test_a_judge_that_errs_about_one_group_only_is_named(
-    clinometer: Clinometer, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    made_run(folder, groups=4, contexts=60)
-    replies, labels = tables(tmp_path)
-    alike = clinometer("import", "labels", folder, replies, labels, "--group", "group")
-    assert "errs differently" not in alike.out
-    replies, labels = tables(tmp_path, careless=True)
-    careless = clinometer("import", "labels", folder, replies, labels, "--group", "group")
-    assert "errs differently about different groups" in " ".join(careless.out.split())
 
 
 def test_what_does_not_fit_is_one_line(clinometer: Clinometer, tmp_path: Path) -> None:

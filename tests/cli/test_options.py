@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, field
 from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
@@ -18,7 +17,7 @@ from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.models.options import LOAD_KEYS
 from clinometer.runs import AuditSettings
-from clinometer.settings import Range, option
+from clinometer.settings import Range
 
 
 def kinds(annotation: Any) -> set[type]:
@@ -84,75 +83,10 @@ def test_every_default_lies_in_its_range() -> None:
         assert default is None or default in allowed, (path, parameter.name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inner:
-    loud: bool = option(False, help="Cry.")
-    quiet: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Maybe:
-    echo: int = option(MISSING, help="How many echoes.")
-    times: int = option(1, help="How often.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outer:
-    word: str = option(MISSING, help="What to say, in [brackets].")
-    inner: Inner = field(default_factory=Inner)
-    times: int = option(1, help="How often.")
-    maybe: Maybe | None = None
-
-
 def invoke(command: Callable[..., None], *arguments: str) -> Any:
     app = typer.Typer()
     app.command()(grouped(command))
     return CliRunner().invoke(app, list(arguments))
-
-
-def ask(*arguments: str) -> tuple[int, str, list[Any]]:
-    """Exit status, output and what the command got."""
-    got: list[Any] = []
-
-    def say(
-        name: Annotated[str, typer.Argument(help="To whom.")],
-        *,
-        outer: Outer,
-        last: Annotated[str, typer.Option(help="At the end.")] = "bye",
-    ) -> None:
-        """Say it."""
-        got.extend([name, outer, last])
-
-    result = invoke(say, *arguments)
-    return result.exit_code, result.output, got
-
-
-def test_a_command_gets_its_groups_whole() -> None:
-    _, _, got = ask("Ann", "--word", "hello", "--times", "3")
-    assert got == ["Ann", Outer(word="hello", times=3), "bye"]
-
-
-def test_an_optional_group_is_built_when_its_required_option_is_given() -> None:
-    _, _, got = ask("Ann", "--word", "hello", "--times", "3", "--echo", "2")
-    assert got[1].maybe == Maybe(echo=2, times=3)  # an option that two groups share reaches both
-
-
-def test_group_fields_take_the_position_of_the_group() -> None:
-    status, text, _ = ask("--help")
-    assert status == 0
-    assert "Say it." in text
-    places = [text.index(word) for word in ("--word", "--loud", "--times", "--last")]
-    assert places == sorted(places)
-    assert "--outer" not in text
-    assert "--inner" not in text
-    assert "--quiet" not in text
-    assert "[brackets]" in text
-
-
-def test_a_field_without_a_default_is_required() -> None:
-    status, _, got = ask("Ann")
-    assert status == 2
-    assert got == []
 
 
 def test_only_the_settings_named_are_offered_and_set() -> None:
@@ -164,13 +98,6 @@ def test_only_the_settings_named_are_offered_and_set() -> None:
     assert invoke(say, "--device", "cpu", "--seed", "9").exit_code == 0
     assert got == [AuditSettings(load=LoadOptions(device="cpu"))]
     assert invoke(say, "--criterion", "raw").exit_code == 2
-
-
-def test_duplicate_option_names_are_refused() -> None:
-    def command(*, loud: bool = True, inner: Inner) -> None: ...
-
-    with pytest.raises(ValueError, match="loud"):
-        grouped(command)
 
 
 OTHER = {

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 from tests.command import Clinometer
-from tests.report.made import made_run
 
 from clinometer.cli import printing
 from clinometer.cli.printing import TerminalTable
@@ -54,23 +52,6 @@ def test_a_table_too_wide_for_the_terminal_is_stacked() -> None:
 def test_a_row_has_a_cell_for_every_column() -> None:
     with pytest.raises(ValueError, match="expected 4 cells, found 1"):
         example().add_row("alone")
-
-
-def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
-    clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a pipe has is 80 columns; the upper end used to be cut off there."""
-    monkeypatch.setenv("COLUMNS", "80")
-    runs = [tmp_path / name for name in ("a", "b")]
-    for seed, folder in enumerate(runs):
-        made_run(folder, groups=6, contexts=60, model=folder.name, seed=seed)
-    pair = clinometer("compare", *runs)
-    found = json.loads(clinometer("compare", *runs, "--json").out)
-    assert "…" not in pair.out
-    for d in found["overall"]:
-        ends = f"{d['low']:+.3f} to {d['high']:+.3f}"
-        assert ends.replace("-", "−") in pair.out
-    assert "pair: " not in pair.out  # both tables fit
 
 
 @pytest.mark.parametrize("columns", ["80", "50"])

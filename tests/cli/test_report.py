@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ import pytest
 from tests.processes import PATIENCE_S
 from tests.report.made import made_run
 
-from clinometer.runs import Run, RunFolder
-from clinometer.studies.factors import builtin_factors
+from clinometer.runs import Run
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +35,6 @@ def test_a_page_with_social_factors(
     assert "median pay, US$ a year" in page
     assert "our count in 13,000 articles of the English Wikipedia" in page
     assert "No chart" not in page
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_factor_without_a_chart_is_named(
-    clinometer: Callable[..., Any], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unknown = builtin_factors().assign(mean_years_education=float("nan"))
-    monkeypatch.setattr("clinometer.studies.factors.builtin_factors", lambda: unknown)
-    clinometer("report", run.path, "--out", tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "No chart against mean years of education: " in page
-    assert "No chart against median pay" not in page
 
 
 @pytest.mark.parametrize(
@@ -133,41 +119,3 @@ def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in errors
-
-
-@pytest.fixture
-def mixed(tmp_path: Path) -> list[Path]:
-    """Two runs of the same questions, one of them with intervals by clusters."""
-    folders = [tmp_path / "plain", tmp_path / "clustered"]
-    for seed, folder in enumerate(folders):
-        run = made_run(folder, groups=6, contexts=12, model=folder.name, seed=seed, orders=2)
-    settings = replace(run.record.settings, clusters="wording")
-    record = run.record.model_copy(update={"settings": settings})
-    Run.measured(record, run.preferences, settings, folder=RunFolder(folders[1]))
-    return folders
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_report_says_that_intervals_rest_on_different_units(
-    clinometer: Callable[..., Any], mixed: list[Path], tmp_path: Path
-) -> None:
-    done = clinometer("report", *mixed, "--out", tmp_path / "page.html")
-    said = "contexts for plain, clusters of contexts by wording for clustered"
-    assert said in done.err
-    assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
-    clinometer("report", *mixed, "--out", tmp_path / "page.md")
-    assert said in (tmp_path / "page.md").read_text(encoding="utf-8")
-    alone = clinometer("report", mixed[0], "--out", tmp_path / "one.md")
-    assert alone.err == ""
-
-
-def test_a_comparison_says_so_too(clinometer: Callable[..., Any], mixed: list[Path]) -> None:
-    shown = clinometer("compare", *mixed).out
-    assert "by wording for clustered" in shown
-    assert "This comparison resamples contexts for all of them." in shown
-    found = json.loads(clinometer("compare", *mixed, "--json").out)
-    assert "by wording for clustered" in found["notes"][0]
-    file = mixed[1] / "run.json"
-    alike = file.read_text(encoding="utf-8").replace('"clusters": "wording"', '"clusters": null')
-    file.write_text(alike, encoding="utf-8")
-    assert json.loads(clinometer("compare", *mixed, "--json").out)["notes"] == []

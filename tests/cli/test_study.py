@@ -137,17 +137,6 @@ def test_table_1_in_one_command_with_a_model_that_cannot_be_opened(
     assert "Not scored: OPT-IML" in Path("studies/table1/report.html").read_text(encoding="utf-8")
 
 
-def test_views_of_a_run(clinometer: Clinometer, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert clinometer("audit", "reference:stereotyped", "--out", run).status == 0
-    out = tmp_path / "figures"
-    found = clinometer("study", "figures", run, "--out", out, "--json")
-    assert found.status == 0, found.err
-    assert json.loads(found.out)["study"] == "figures"
-    assert {p.name for p in out.iterdir()} >= {"study.json", "tables", "charts", "report.html"}
-    assert len(list((out / "charts").glob("*.svg"))) == len(json.loads(found.out)["figures"])
-
-
 def test_wrong_options_are_one_line(
     clinometer: Clinometer, tmp_path: Path, few: list[object]
 ) -> None:

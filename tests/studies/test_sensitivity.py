@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.command import Clinometer
 from tests.present import present
 
 from clinometer.errors import ModelError, RunError
@@ -98,14 +97,3 @@ def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Pat
     assert any("no scores" in row.note for row in rows_of(known).values())
     with pytest.raises(RunError, match="no stored scores"):
         next(stored_scores(known))
-
-
-def test_the_command(clinometer: Clinometer, small_run: Path, tmp_path: Path) -> None:
-    asked = ("study", "sensitivity", small_run, "--out", tmp_path)
-    shown = clinometer(*asked)
-    assert shown.status == 0
-    assert "single-token" in shown.out
-    assert "Range on this scale" in shown.out
-    found = json.loads(clinometer(*asked, "--json").out)
-    assert found["tables"]["sensitivity"][0]["choice"] == "as measured"
-    assert clinometer("study", "sensitivity", small_run / "nothing").status == 2

@@ -12,7 +12,7 @@ import typer
 from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import LEVEL, grouped
+from clinometer.cli.options import LEVEL, grouped, pair
 from clinometer.cli.printing import (
     TerminalTable,
     console,
@@ -142,11 +142,7 @@ def bbq_command(
     items = [item for file in files for item in read_bbq(file)]
     name = "-".join(dict.fromkeys(item.category for item in items))
     fields = answer_fields(items) if answers is None else {}
-    for given in answers or ():
-        form, _, field = given.partition("=")
-        if not (form and field):
-            raise SettingsError(f"--answers: expected FORMAT=FIELD, found {given!r}")
-        fields[form] = field
+    fields |= dict(pair(text, "--answers", "FORMAT=FIELD") for text in answers or ())
     if not fields:
         raise SettingsError("--answers: expected FORMAT=FIELD, since no field is …_pred_FORMAT")
     replies = BbqReplies.of(*read_replies(items, fields))

@@ -12,6 +12,7 @@ from rich.markup import escape
 from typer._click.globals import get_current_context
 
 from clinometer.cli.help import opt
+from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.models.options import LOAD_KEYS
 from clinometer.runs import AuditSettings
@@ -231,3 +232,15 @@ def topic_of(name: str, groups: str | None) -> Topic:
 
     topic = load_topic(name)
     return topic if groups is None else choose_groups(topic, groups)
+
+
+def pair(text: str, option: str, form: str) -> tuple[str, str]:
+    """The two sides of NAME=VALUE; `form` is what an error says was expected.
+
+    >>> pair("race = pred", "--answers", "FORMAT=FIELD")
+    ('race', 'pred')
+    """
+    name, _, value = (part.strip() for part in text.partition("="))
+    if not name or not value:
+        raise SettingsError(f"{option}: expected {form}, found {text!r}")
+    return name, value

@@ -15,7 +15,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import grouped, keys_of_settings
+from clinometer.cli.options import grouped, keys_of_settings, pair
 from clinometer.cli.printing import print_json, print_table, say, sentence
 from clinometer.cli.progress import Watch, progress
 from clinometer.cli.reliability import (
@@ -291,17 +291,9 @@ def size_command(
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
 
-def _pair(text: str, option: str, form: str) -> tuple[str, str]:
-    """The two sides of NAME=VALUE; `form` is what an error says was expected."""
-    name, _, value = (part.strip() for part in text.partition("="))
-    if not name or not value:
-        raise SettingsError(f"{option}: expected {form}; found {text!r}")
-    return name, value
-
-
 def _family(text: str) -> tuple[str, list[str | ZooEntry]]:
     form = "NAME=MODEL,MODEL,…"
-    name, models = _pair(text, "--family", form)
+    name, models = pair(text, "--family", form)
     members: list[str | ZooEntry] = [m.strip() for m in models.split(",") if m.strip()]
     if len(members) < 2:
         raise SettingsError(f"--family: expected {form}; found {text!r}")
@@ -373,7 +365,7 @@ def sources_command(
 ) -> None:
     """Do rankings of models agree across contexts from several sources? (Table 4)"""
     topic, settings = load_topic(study.topic), study.settings
-    named = [_pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
+    named = [pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
     sets = source_sets(topic, named)
     asked = study.models(models, "sources")
     if len(asked) < 2:
