@@ -15,7 +15,6 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json, print_table, sentence
 from clinometer.display.numbers import show
-from clinometer.display.table import Table
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.population import POPULATIONS
@@ -94,7 +93,7 @@ def compare_command(
     for i, (model, letter) in enumerate(letters.items()):
         own = found.own_contexts[i] if found.own_contexts else None
         size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
-        console().print(f"{letter} = {model}{size}", soft_wrap=True, markup=False)
+        sentence(f"{letter} = {model}{size}")
     if both.shifts:
         _shifts(both.shifts, unit_of(loaded[0]), top).print(console())
     differences, ranks, groups = comparison_tables(_lettered(found, letters))
@@ -146,6 +145,7 @@ def _print_levels(levels: Mapping[str, Comparison], letters: dict[str, str], by:
     """Differences in the contexts of each level, corrected for all of them."""
     import pandas as pd
 
+    from clinometer.display.table import Table
     from clinometer.report.tables import comparison_tables
 
     parts = []

@@ -11,7 +11,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.cli.options import ALLOW, SEED
-from clinometer.cli.printing import console
+from clinometer.cli.printing import sentence
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run
 from clinometer.storage.untrusted import Allowed
@@ -70,4 +70,4 @@ def labels_command(
 
 def _written(files: list[Path], then: str) -> None:
     """Where the result is, and what comes next."""
-    console().print(f"Wrote {', '.join(map(str, files))}. Next: {then}", soft_wrap=True)
+    sentence(f"Wrote {', '.join(map(str, files))}. Next: {then}")

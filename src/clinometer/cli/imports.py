@@ -23,7 +23,6 @@ from clinometer.cli.printing import (
     sentence,
 )
 from clinometer.display.numbers import p_value
-from clinometer.display.table import Table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure.population import in_words
@@ -67,6 +66,8 @@ def table_command(
 ) -> None:
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
     import pandas as pd
+
+    from clinometer.display.table import Table
 
     limits = parse_limits(fail_above, fail_on)
     preferences = read_table(
@@ -390,4 +391,4 @@ def labels_command(
             "correction for all groups is not enough."
         )
     if record is not None and (said := judged(opened.record)) is not None:
-        console().print(f"{opened.model}: {said.text}", soft_wrap=True)
+        sentence(f"{opened.model}: {said.text}")

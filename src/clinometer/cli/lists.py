@@ -168,7 +168,7 @@ def _samples(out: Path | None, json_output: bool) -> None:
         return
     _list("files", [{"file": str(file), "what": SAMPLES[file.name]} for file in files], False)
     for line in ("Next:", *(f"  {command}" for command in commands)):
-        console().print(line, soft_wrap=True)
+        sentence(line)
 
 
 def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:

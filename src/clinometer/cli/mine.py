@@ -10,7 +10,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import SHARD, grouped, set_option, set_settings
-from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.printing import TerminalTable, console, print_json, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
@@ -98,12 +98,10 @@ def mine_command(
         table.add_row(template, f"{count:.0f}")
     table.print(console())
     articles = about.articles or ArticlesRecord(read=0, mined=0)
-    console().print(
+    sentence(
         f"{about.occurrences} occurrences in {articles.mined} articles "
         f"({articles.read} read, {about.sentences_parsed} sentences parsed), "
-        f"{contexts.n_eff:.1f} effective contexts; written to {out}",
-        soft_wrap=True,
-        markup=False,
+        f"{contexts.n_eff:.1f} effective contexts; written to {out}"
     )
     for what, number in about.damage.items():
         say(f"skipped {number} × {what}", prefix="")

@@ -14,7 +14,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
 from clinometer.cli.options import CONTEXTS, GROUPS, TOPIC, keys_of_settings, topic_of
-from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.cli.printing import TerminalTable, console, print_json, sentence
 from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
@@ -178,7 +178,7 @@ def plan_command(
     if protocol is not None:
         lines.append(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
     for line in lines:
-        console().print(line, soft_wrap=True)
+        sentence(line)
 
 
 def _planned(texts: list[str]) -> tuple[str, AuditSettings]:
@@ -231,7 +231,7 @@ def _repeated(
     title = f"To find {what} in {percent(power)} of audits of {len(known[0].groups)} groups"
     if len(runs) > 1:
         title += " and two models"
-    console().print(f"{title}:", soft_wrap=True)
+    sentence(f"{title}:")
     table = TerminalTable().add_numbers("replies", "contexts", "requests", "finds")
     if each is not None:
         table.add_numbers("cost")
@@ -242,16 +242,12 @@ def _repeated(
     best = min(plans, key=lambda plan: plan.finds if detect is None else plan.requests)
     for run, split in zip(runs, known, strict=True):
         lean, swing, dice = split.parts
-        console().print(
-            f"Variance in {run.model}: lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}.",
-            soft_wrap=True,
-        )
-    console().print(
+        sentence(f"Variance in {run.model}: lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}.")
+    sentence(
         f"{'Fewest requests' if detect is not None else 'Best use of them'}: "
         f"{counted(best.contexts, 'context')} with "
         f"{'1 reply' if best.replies == 1 else f'{best.replies} replies'} each; one reply alone "
-        "does not tell dice from swing.",
-        soft_wrap=True,
+        "does not tell dice from swing."
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer.cli.help import PORT, opt
-from clinometer.cli.printing import console, say
+from clinometer.cli.printing import say, sentence
 from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
 
@@ -89,7 +89,7 @@ def _say(files: list[Path], target: Path, run: Path) -> None:
         written = f"{counted(len(files), 'file')}, {every}"
     browser = "open it in a browser, or " if target.suffix.lower() == ".html" else ""
     text = f"Wrote {written}. Next: {browser}clinometer view {run.parent}"
-    console().print(text, markup=False, soft_wrap=True)
+    sentence(text)
 
 
 #: A line through points is drawn up to this p; above it, its slope is a line of text.
@@ -166,7 +166,7 @@ def view_command(
 
     def ready(address: str) -> None:
         shown = f"{address}?token={token}"
-        console().print(f"runs in {folder}: {shown}  (Ctrl+C stops it)", soft_wrap=True)
+        sentence(f"runs in {folder}: {shown}  (Ctrl+C stops it)")
         if browser:
             open_browser(shown)
 

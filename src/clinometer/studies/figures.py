@@ -328,7 +328,8 @@ def _moments(name: str, run: Run) -> list[dict[str, Any]]:
     rows = []
     for measure in ("r_bias", "r_volatility"):
         shape = asdict(distribution_characteristics(getattr(run.risks, measure)))
-        named = {"groups": shape.pop("n"), "tail_index": shape.pop("hill"), **shape}
+        named = {"groups": shape.pop("n"), **shape, "tail_index": shape["hill"]}
+        named.pop("hill")
         rows.append({"name": name, "measure": measure, **named})
     return rows
 
