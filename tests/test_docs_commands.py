@@ -111,7 +111,7 @@ def test_every_command_of_the_page_runs(
     assert (tmp_path / "contexts.csv").is_file()
 
 
-@pytest.mark.parametrize("page", ["auditors-day"])
+@pytest.mark.parametrize("page", ["auditors-day", "engineers-day"])
 def test_a_day_leads_to_its_sentence_in_five_commands(
     page: str, clinometer: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

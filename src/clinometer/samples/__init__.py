@@ -17,6 +17,9 @@ SAMPLES: Mapping[str, str] = {
     "versions.jsonl": "14 versions of each statement, with its blanks filled",
     "judgements.csv": "what 3 invented annotators say of the blanks",
     "decisions.csv": "decisions about 400 invented people, with sex and race",
+    "screening.py": "an application that scores applicants, as it was shipped and as mended",
+    "screening.toml": "who it is asked about, and how its score is read",
+    "applications.csv": "30 invented applications, with a place for the name",
 }
 
 
