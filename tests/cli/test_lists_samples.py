@@ -48,7 +48,7 @@ def test_the_samples_match_each_other(tmp_path: Path) -> None:
 
     write_samples(tmp_path)
     statements = load_statements(tmp_path / "statements.csv")
-    versions = read_variants(tmp_path / "versions.jsonl").versions
+    versions = read_variants(tmp_path / "versions.jsonl")
     assert {s.id for s in statements} == set(versions)
     for statement in statements:
         assert statement.has_its_targets
