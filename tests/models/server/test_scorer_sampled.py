@@ -14,7 +14,7 @@ from clinometer.models.open import open_writer
 from clinometer.models.server.chat import ChatEndpoint
 from clinometer.models.server.scorer import ServerSampler
 from clinometer.reliability import Statement
-from clinometer.reliability.blanks import PointSettings, propose_points
+from clinometer.reliability.blanks import ATTEMPTS, PointSettings, propose_points
 
 DRAWS = 100
 TEXTS = ["The nurse said that", "The pilot said that", "The judge said that"]
@@ -59,8 +59,8 @@ def test_a_server_answers_requests(llama: str) -> None:
 
 
 def test_a_server_proposes_blanks(llama: str) -> None:
-    settings = PointSettings(model=f"openai:{llama}#smollm2", attempts=1)
+    settings = PointSettings(model=f"openai:{llama}#smollm2")
     statement = Statement(id="a", text="The nurse is tired.")
     row = propose_points([statement], settings=settings).rows[0]
-    assert len(row["answers"]) == 1
+    assert 1 <= len(row["answers"]) <= ATTEMPTS
     assert row["context_points"].replace("___ ", "").replace(" ___", "") == statement.text
