@@ -56,7 +56,6 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "template": ("context", "text"),
     "sentence": ("sentence", "text"),
     "influence": ("adds to Rᵛ", "signed"),
-    "pull": ("pull", "signed"),
     "share": ("share of R", "share"),
     "factor": ("factor", "text"),
     "per": ("per", "text"),

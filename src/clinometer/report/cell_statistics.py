@@ -6,6 +6,7 @@ Numbers in, arrays and plain tables out; nothing is drawn here.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -160,67 +161,42 @@ class CellStatistics:
             columns=["model", "category", "group", "s"],
         )
 
-    def telling_contexts(self, n: int = 10) -> list[tuple[str, pd.DataFrame]]:
-        """The contexts that pull most in each direction, as (direction, table).
+    def ordered(self, score: FloatArray, n: int) -> list[tuple[int, int]]:
+        """Group and context of the n cells with the highest score."""
+        order = np.argsort(-score, axis=None, kind="stable")[:n]
+        return [
+            (int(x), int(c)) for x, c in zip(*np.unravel_index(order, score.shape), strict=True)
+        ]
 
-        With two categories the directions are the categories; with more they are the contexts in
-        which answers are furthest from the reference, and nearest to it.
-        """
-        p = self.run.preferences
-        mean = self.context_mean
-        if len(p.categories) == 2:
-            ways = [(f"that pull most to {c}", mean[:, y]) for y, c in enumerate(p.categories)]
-        else:
-            j = np.nanmean(np.where(np.isnan(self.strength), 0.0, self.strength), axis=0)
-            ways = [("furthest from the reference", j), ("nearest to the reference", -j)]
-        weights = context_weights(self.run)
-        out = []
-        for name, score in ways:
-            order = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:n]
-            frame = pd.DataFrame(
-                {
-                    "context_id": [p.contexts[c] for c in order],
-                    "template": [_template(self.run, c) for c in order],
-                    "weight": weights[order],
-                    "pull": np.abs(score[order]) if name.startswith("nearest") else score[order],
-                    "group": [p.groups[self._extreme(c, name)] for c in order],
-                }
-            )
-            # With few contexts the tenth may pull the other way: it does not belong here.
-            this_way = np.isfinite(score[order]) & ((score[order] > 0) | (len(p.categories) > 2))
-            out.append((name, frame[this_way]))
-        return out
+    def heaviest(self, n: int) -> list[tuple[int, int]]:
+        """The n cells that add most to R; none that adds nothing."""
+        return [cell for cell in self.ordered(self.risk_parts, n) if self.risk_parts[cell] > 0]
 
-    def _extreme(self, context: int, way: str) -> int:
-        """The group that goes furthest in this direction in a context."""
-        p = self.run.preferences
-        for y, category in enumerate(p.categories):
-            if way == f"that pull most to {category}":
-                return int(np.nan_to_num(self.s[:, context, y], nan=-np.inf).argmax())
-        j = np.nan_to_num(self.strength[:, context], nan=-np.inf)
-        return int(j.argmin() if way.startswith("nearest") else j.argmax())
+    def one_a_sentence(self, cells: Iterable[tuple[int, int]], n: int) -> list[tuple[int, int]]:
+        """The first n of the cells, each sentence once."""
+        first: dict[tuple[str, str], tuple[int, int]] = {}
+        for cell in cells:
+            if len(first) == n:
+                break
+            first.setdefault(sentence(self.run, *cell), cell)
+        return [*first.values()]
 
     def weighty_cells(self, n: int = 10) -> pd.DataFrame:
         """The cells that make up most of R: group, context, p of each category, share of R."""
-        p, part = self.run.preferences, self.risk_parts
-        total = part.sum()
-        order = np.argsort(-part, axis=None, kind="stable")[:n]
-        x, c = np.unravel_index(order, part.shape)
-        frame = pd.DataFrame(
+        p, part, cells = self.run.preferences, self.risk_parts, self.heaviest(n)
+        rows = [
             {
-                "group": [p.groups[i] for i in x],
-                "context_id": [p.contexts[i] for i in c],
-                "template": [_template(self.run, int(i)) for i in c],
-                "sentence": [
-                    "___".join(sentence(self.run, int(i), int(k)))
-                    for i, k in zip(x, c, strict=True)
-                ],
-                "share": part[x, c] / total if total > 0 else np.zeros(len(x)),
+                "group": p.groups[x],
+                "context_id": p.contexts[c],
+                "template": _template(self.run, c),
+                "sentence": "___".join(sentence(self.run, x, c)),
+                "share": part[x, c] / part.sum(),
+                **{f"p({y})": p.values[x, c, i] for i, y in enumerate(p.categories)},
             }
-        )
-        for y, category in enumerate(p.categories):
-            frame[f"p({category})"] = p.values[x, c, y]
-        return frame[part[x, c] > 0]
+            for x, c in cells
+        ]
+        columns = ["group", "context_id", "template", "sentence", "share"]
+        return pd.DataFrame(rows, columns=[*columns, *(f"p({y})" for y in p.categories)])
 
 
 def context_weights(run: Run) -> FloatArray:

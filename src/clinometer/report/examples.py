@@ -87,17 +87,10 @@ def top_examples(cells: CellStatistics, n: int = 20) -> list[Example]:
     """The answers with the largest share of the risk, each sentence once."""
     part = cells.risk_parts
     total = float(part.sum())
-    examples: list[Example] = []
-    seen: set[tuple[str, str]] = set()
-    for at in np.argsort(-part, axis=None, kind="stable")[: 10 * n]:
-        x, c = (int(i) for i in np.unravel_index(at, part.shape))
-        if not part[x, c] > 0 or len(examples) == n:
-            break
-        text = sentence(cells.run, x, c)
-        if text not in seen:
-            seen.add(text)
-            share = "" if is_answered(cells.run) else f"{100 * part[x, c] / total:.2g} % of R"
-            examples.append(example(cells.run, x, c, why=share))
+    examples = []
+    for x, c in cells.one_a_sentence(cells.heaviest(10 * n), n):
+        share = "" if is_answered(cells.run) else f"{100 * part[x, c] / total:.2g} % of R"
+        examples.append(example(cells.run, x, c, why=share))
     return examples
 
 

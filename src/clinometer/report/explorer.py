@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.text import brief, plain, proper, visible
-from clinometer.report.cell_statistics import sentence
 from clinometer.report.examples import is_answered
 from clinometer.report.figures import decision, distances, measured_from_mean, unit_of
 from clinometer.report.summary import RunSummary
@@ -72,20 +71,11 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
 def worst_cells(summary: RunSummary, n: int = _WORST) -> list[tuple[int, int, float]]:
     """(group, context, strength) of the strongest answers, each sentence once; answers whose words
     carry hardly any probability come last."""
-    run, cells = summary.run, summary.cells
+    cells = summary.cells
     strength = np.where(cells.cell_weights > 0, cells.strength, np.nan)
     score = np.nan_to_num(strength, nan=-1.0) - 2.0 * np.isnan(cells.trusted)
-    worst: list[tuple[int, int, float]] = []
-    seen: set[tuple[str, str]] = set()
-    for at in np.argsort(-score, axis=None, kind="stable")[: 10 * n]:
-        x, c = (int(i) for i in np.unravel_index(at, score.shape))
-        if np.isnan(strength[x, c]) or len(worst) == n:
-            continue
-        text = sentence(run, x, c)
-        if text not in seen:
-            seen.add(text)
-            worst.append((x, c, round(float(strength[x, c]), 4)))
-    return worst
+    answered = (cell for cell in cells.ordered(score, 10 * n) if not np.isnan(strength[cell]))
+    return [(*cell, round(float(strength[cell]), 4)) for cell in cells.one_a_sentence(answered, n)]
 
 
 def answer_words(run: Run, x: int, c: int) -> list[tuple[str, float, list[int]]]:

@@ -22,7 +22,7 @@ from clinometer.report.examples import Example, top_examples
 from clinometer.report.explorer import explorer_data
 from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
-from clinometer.report.sentences import factor_sentences, limits, sentences, swing_sentences
+from clinometer.report.sentences import factor_sentences, limits, sentences
 from clinometer.report.summary import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
@@ -265,7 +265,6 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
     the page leaves out what only a reader of this run asks: `report` of it alone has that."""
     run, cells = summary.run, summary.cells
     by_key = {t.key: t for t in tables_of(summary.opened, summary)}
-    telling = tuple(by_key[k] for k in by_key if k.startswith("contexts-") and len(by_key[k].frame))
     noun, (groups, _) = context_noun(run), noun_of(run)
     answered = figures.measured_from_mean(run)
     risks = "The answers with the largest share of R"
@@ -283,7 +282,7 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
             f"Which {noun}s?",
             (f"{chosen}, each {noun} once.",),
             examples=tuple(top_examples(cells, 8 if alone else 4)),
-            folded=(by_key["cells"], *telling),
+            folded=(by_key["cells"],),
         ),
         PagePart(
             "swing",
@@ -291,7 +290,6 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
             (
                 "A column of one colour is a steady lean; a column of mixed colours is swing.",
                 *factor_sentences(run),
-                *swing_sentences(run),
             )[0 if alone else 1 :],
             tables=(by_key["factors"],) if "factors" in by_key else (),
             figures=_some([figures.swing_figure(cells)]) if alone else (),
@@ -323,7 +321,6 @@ def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
         return [*stored, *([tables.settings_table(one.content)] if one.content else [])]
     return [
         tables.cells_table(summary.cells),
-        *tables.telling_tables(summary.cells),
         tables.groups_table(summary.run),
         *([tables.distances_table(summary.run)] if figures.measured_from_mean(summary.run) else []),
         tables.contexts_table(summary.cells),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.text import brief
 from clinometer.measure import Estimate
@@ -91,18 +89,6 @@ def sentences(name: str, run: Run) -> list[str]:
         f"{estimate(report.R_volatility)}.",
     ]
     return [*said, *protocol_sentences(run.record.protocol), *warnings(brief(name), run)]
-
-
-def swing_sentences(run: Run, n: int = 5) -> tuple[str, ...]:
-    """The groups that swing most."""
-    r = run.risks
-    order = np.argsort(-np.nan_to_num(r.r_volatility, nan=-np.inf), kind="stable")[:n]
-    named = [
-        f"{brief(r.groups[x], 30)} ({r.r_volatility[x]:.3f})"
-        for x in order
-        if r.r_volatility[x] > 0
-    ]
-    return (f"Most swinging groups, by volatility risk: {', '.join(named)}.",) if named else ()
 
 
 def factor_sentences(run: Run) -> tuple[str, ...]:

@@ -134,18 +134,6 @@ def contexts_table(cells: CellStatistics) -> Table:
     return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
 
 
-def telling_tables(cells: CellStatistics) -> list[Table]:
-    """The ten most telling contexts in each direction."""
-    note = (
-        "Pull: mean over the groups of how far answers lean this way in this context, 0 as the "
-        "reference, 1 the extreme. Group: the one that goes furthest."
-    )
-    return [
-        Table(f"contexts-{i + 1}", f"Contexts {way}", frame, note, hidden=("context_id",))
-        for i, (way, frame) in enumerate(cells.telling_contexts())
-    ]
-
-
 def cells_table(cells: CellStatistics) -> Table:
     return Table(
         "cells",
