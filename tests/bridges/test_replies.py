@@ -82,6 +82,8 @@ def test_models_and_axes_are_runs_that_can_be_loaded(tmp_path: Path) -> None:
     assert [r.path for r in runs] == [tmp_path / "runs" / "a", tmp_path / "runs" / "b-c"]
     again = Run.load(tmp_path / "runs" / "a")
     assert again.record.components == runs[0].record.components
+    each = [r.record.imported.samples for r in runs if r.record.imported]
+    assert each == [len(list(rows(("a",))))] * 2  # its own replies, not those of the whole table
 
 
 def test_no_name_of_a_table_leaves_the_folder(tmp_path: Path) -> None:

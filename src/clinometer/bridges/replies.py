@@ -339,6 +339,7 @@ def import_replies(
             below = [*([axis] if len(axes) > 1 else []), *([name] if len(models) > 1 else [])]
             folder = out.joinpath(*(folders[part] for part in below))
         cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
+        replies = 0
         for place, counts in table.counts.items():
             if place.model != name:
                 continue
@@ -346,6 +347,7 @@ def import_replies(
             if (mine and not place.baseline) or (place.baseline and axis in mapping.baseline_in):
                 for reply, n in counts.items():
                     cells.add_reply(place.place, reply, n)
+                    replies += n
         for place, counts in table.counts.items():
             if place.model == name and _edits(place, axis, mapping):
                 for reply, n in counts.items():
@@ -367,7 +369,7 @@ def import_replies(
                     task=axis,
                     file=visible(path.name),
                     sha256=digest,
-                    samples=table.rows,
+                    samples=replies,
                 ),
                 settings,
                 out=folder,

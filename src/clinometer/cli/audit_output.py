@@ -154,7 +154,8 @@ def _import_notes(run: Run) -> list[str]:
     if source is None:
         return []
     used = f"{source.tool} {source.version}".rstrip()
-    lines = [f"{source.samples} samples of {source.task or source.file} ({used})."]
+    what, by = ("replies", "") if used == "replies" else ("samples", f" ({used})")
+    lines = [f"{source.samples:,} {what} of {source.task or source.file}{by}."]
     return [*lines, *(f"Left out: {n} {why}." for why, n in source.left_out.items())]
 
 

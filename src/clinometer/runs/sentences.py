@@ -389,6 +389,8 @@ def _placebo(f: Finding) -> str:
         ratio = "no ratio: the edits move nothing beyond dice"
     elif "least" not in n:
         ratio = f"ratio {n['ratio']:.1f}; too few {w['context']}s for an interval"
+    elif "most" not in n and n["least"].value < 0.05:
+        ratio = f"ratio {n['ratio']:.1f}, which so few {w['context']}s leave open"
     elif "most" not in n:
         ratio = f"ratio {n['ratio']:.1f}, at least {n['least']:.1f}"
     else:
