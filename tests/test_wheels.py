@@ -103,7 +103,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["import", "replies", "scored.csv", "--out", "scored"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
         (["gate", "run", "--baseline", "run"], ""),
-        (["import", "bbq", "nowhere.jsonl"], "no such file"),
         (["import", "labels", "run", "nowhere.csv", "nowhere.csv"], "nowhere.csv"),
         (["plan", "--precision", 0.02], ""),
         (["plan", "--model", bert, "--protocol", "protocol.toml"], ""),

@@ -154,7 +154,6 @@ COMMANDS: CommandTable = {
     "import": (
         {
             "table": ("imports:table_command", "Any table of preferences; no model is needed"),
-            "bbq": ("imports:bbq_command", "Published answers to BBQ's questions"),
             "lm-eval": ("imports:lm_eval_command", "Samples of lm-evaluation-harness"),
             "inspect": ("imports:inspect_command", "A log of Inspect: epochs are replies"),
             "replies": ("imports:replies_command", "Any table of replies: lean, swing and dice"),

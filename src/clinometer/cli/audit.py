@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
+from clinometer.cli.audit_output import as_json, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CONTEXTS, SHARD, Given, grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
@@ -27,12 +26,9 @@ from clinometer.runs.folder.recover import progress as stored
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
-from clinometer.settings import with_settings
 from clinometer.shards import Shard
 from clinometer.storage.untrusted import Allowed, folder_name
 
-#: In front of a file name given as --topic.
-BBQ = "bbq:"
 #: Where runs are stored without --out, and what `clinometer view` shows.
 RUNS = Path("runs")
 
@@ -50,7 +46,7 @@ def audit_command(
             "app:package.module:function, http:FILE.toml.",
         ),
     ] = None,
-    topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",
+    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
     contexts: CONTEXTS = None,
     groups: Annotated[
         str | None,
@@ -116,34 +112,13 @@ def audit_command(
         raise SettingsError("models: expected at least one; see clinometer list models")
     alone = len(asked_models) == 1
     asked_models = [*Shard.parse(shard).part(asked_models)] if shard else asked_models
-    benchmark = topic.startswith(BBQ)
-    ways: list[tuple[str, dict[str, Any]]]
-    if benchmark:
-        if plan is not None:
-            raise SettingsError("--protocol: expected none with bbq:FILE, which has no plan")
-        settings = with_settings(AuditSettings(), given)
-        if settings.placebo:
-            raise SettingsError("--placebo: expected a topic of questions, found bbq:FILE")
-        audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
-        ways = [("", {"settings": settings})]
-    else:
-        chosen_topic = topic_of(topic, groups)
-        ways = [("", given)]
-        planned_chat = plan is not None and bool(plan.settings.get("chat"))
-        if given.get("chat", planned_chat) and chosen_topic.readout is None:
-            ways = [("", {**given, "chat": False}), ("-chat", {**given, "chat": True})]
-        audited = partial(
-            audit,
-            topic=chosen_topic,
-            contexts=contexts,
-            fresh=fresh,
-            cache=not no_cache,
-            protocol=protocol,
-        )
+    chosen_topic = topic_of(topic, groups)
+    ways: list[tuple[str, dict[str, Any]]] = [("", given)]
+    planned_chat = plan is not None and bool(plan.settings.get("chat"))
+    if given.get("chat", planned_chat) and chosen_topic.readout is None:
+        ways = [("", {**given, "chat": False}), ("-chat", {**given, "chat": True})]
 
     def folder_of(model: str, suffix: str, way: dict[str, Any]) -> Path:
-        if out is None and benchmark:
-            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if given.get('chat') else ''}"
         if out is None:
             planned = None if plan is None else plan.settings
             return default_folder(RUNS, model, chosen_topic, contexts, planned=planned, **way)
@@ -152,30 +127,41 @@ def audit_command(
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
     audits = [(model, suffix, way) for model in asked_models for suffix, way in ways]
-    if not benchmark:
-        costs = []
-        for model, suffix, way in audits:
-            try:
-                resolved = resolve(
-                    way,
-                    chosen_topic,
-                    contexts,
-                    model=model,
-                    planned=None if plan is None else plan.settings,
-                )
-            except ClinometerError:
-                continue  # the audit below says why
-            cost = resolved.cost(model)
-            if cost is not None:
-                place = folder_of(model, suffix, way)
-                done = 0 if fresh else sum(map(stored_cells, (place, place / PLACEBO)))
-                costs.append((model, cost.part(1 - done / max(cost.cells, 1))))
-        confirm_cost(costs, yes=yes)
+    costs = []
+    for model, suffix, way in audits:
+        try:
+            resolved = resolve(
+                way,
+                chosen_topic,
+                contexts,
+                model=model,
+                planned=None if plan is None else plan.settings,
+            )
+        except ClinometerError:
+            continue  # the audit below says why
+        cost = resolved.cost(model)
+        if cost is not None:
+            place = folder_of(model, suffix, way)
+            done = 0 if fresh else sum(map(stored_cells, (place, place / PLACEBO)))
+            costs.append((model, cost.part(1 - done / max(cost.cells, 1))))
+    confirm_cost(costs, yes=yes)
     for model, suffix, way in audits:  # one that fails does not stop the others
         try:
             folder = folder_of(model, suffix, way)
             with progress(model + suffix, kept=folder) as watch:
-                runs.append(audited(model, out=folder, progress=watch, **way))
+                runs.append(
+                    audit(
+                        model,
+                        topic=chosen_topic,
+                        contexts=contexts,
+                        out=folder,
+                        fresh=fresh,
+                        cache=not no_cache,
+                        protocol=protocol,
+                        progress=watch,
+                        **way,
+                    )
+                )
         except ClinometerError as error:
             # The error of a single model is the command's, unless its answers cannot be measured,
             # which the output reports.
@@ -185,7 +171,7 @@ def audit_command(
     if json_output:
         print_json(as_json(runs, failed))
     elif runs:
-        print_bbq(runs) if benchmark else print_runs(runs)
+        print_runs(runs)
     for _, reason in failed:
         say(reason)
     if runs:
@@ -193,22 +179,6 @@ def audit_command(
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
     if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
-
-
-def audited_bbq(
-    topic: str, contexts: str | None, groups: str | None, *, fresh: bool
-) -> tuple[partial[Run], str]:
-    """How to audit a model with a file of BBQ, and what the file is called."""
-    from clinometer.runs.bbq import bbq_audit, chosen_formats
-    from clinometer.topics.bbq import FORMATS, read_bbq
-
-    if groups is not None:
-        raise SettingsError("--groups: expected none with bbq:FILE; its items name their groups")
-    formats = list(FORMATS) if contexts is None else [c.strip() for c in contexts.split(",")]
-    chosen_formats(formats)
-    items = read_bbq(Path(topic.removeprefix(BBQ)))
-    name = "-".join(dict.fromkeys(item.category for item in items))
-    return partial(bbq_audit, items=items, name=name, formats=formats, fresh=fresh), name
 
 
 def confirm_cost(costs: Sequence[tuple[str, Cost]], *, yes: bool) -> None:

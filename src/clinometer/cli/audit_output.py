@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.cli.printing import console, print_table, risk_table, sentence
+from clinometer.cli.printing import console, risk_table, sentence
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.errors import ClinometerError, Unmeasurable
@@ -21,8 +20,6 @@ from clinometer.runs.protocol import protocol_sentences
 if TYPE_CHECKING:
     from clinometer.runs import Run
 
-#: Replies without an answer that are listed; run.json has all of them.
-_MOST_LISTED = 20
 #: Findings under the table, after the headline above it.
 _MOST_FINDINGS = 3
 #: Findings that are always said: what was asked for, and what was read by a judge.
@@ -31,10 +28,10 @@ _ALWAYS = (*HEADLINES, "judge", "factors", "placebo")
 _MANY = 0.01
 
 
-def print_runs(runs: list[Run], *, title: str | None = None) -> None:
+def print_runs(runs: list[Run]) -> None:
     """What was found, the risks of all runs in one table, and notes on each."""
     topic = runs[0].record.topic
-    named = title or f"{topic.title or topic.name}: {topic.groups} groups"
+    named = f"{topic.title or topic.name}: {topic.groups} groups"
     title = f"{named}, contexts {runs[0].record.contexts.name}; {_population(runs)}"
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
@@ -49,27 +46,6 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
             sentence(label(run.model), style="bold")
         for line in lines:
             sentence(line, indent="  " if len(runs) > 1 else "")
-
-
-def print_bbq(runs: list[Run]) -> None:
-    """The risks with notes, then BBQ's own scores and what could not be read."""
-    from clinometer.report.tables import benchmark_table
-
-    print_runs(runs, title=f"{runs[0].record.topic.title}, ambiguous contexts")
-    for run in runs:
-        scores, table = run.record.benchmark, benchmark_table(run)
-        if scores is None or table is None:
-            continue
-        print_table(replace(table, title=f"{table.title}: {run.model}"))
-        for reply in scores.unread[:_MOST_LISTED]:
-            sentence(f"{reply.item}, {reply.format}: {reply.reply!r}", indent="  ")
-        if len(scores.unread) > _MOST_LISTED:
-            sentence("… all of them are in run.json and --json", indent="  ")
-        if scores.unscored:
-            sentence(
-                f"{len(scores.unscored)} items do not tell which group the stereotype is about; "
-                "they count for accuracy alone"
-            )
 
 
 def _population(runs: list[Run]) -> str:
@@ -91,7 +67,7 @@ def notes(run: Run) -> list[str]:
         lines.append(
             f"{len(run.risks.missing_groups)} of {len(run.risks.groups)} groups have no answer."
         )
-    if counts.get("cells_missing") and record.benchmark is None:
+    if counts.get("cells_missing"):
         lines.append(f"{counts['cells_missing']:,} of {counts['cells']:,} cells are missing.")
     if counts.get("cells_low_coverage", 0) > _MANY * counts["cells"]:
         lines.append(
@@ -168,7 +144,7 @@ def _read(run: Run) -> str:
 def _size_note(run: Run) -> list[str]:
     """Say plainly that the contexts are too few to measure with."""
     record, n_eff = run.record, run.risks.n_eff
-    if not too_small(n_eff) or record.topic.readout or record.imported or record.benchmark:
+    if not too_small(n_eff) or record.topic.readout or record.imported:
         return []
     more = "a larger set"
     if not too_small(record.contexts.n_eff):
@@ -218,7 +194,6 @@ def _one_json(run: Run) -> dict[str, Any]:
         "floor",
         "factors",
         "calibration",
-        "benchmark",
         "other",
         "protocol",
         "imported",

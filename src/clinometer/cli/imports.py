@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
+from clinometer.cli.audit_output import as_json, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import LEVEL, grouped, pair
+from clinometer.cli.options import LEVEL, grouped
 from clinometer.cli.printing import (
     TerminalTable,
     console,
@@ -111,48 +111,6 @@ def table_command(
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")
     fail(exceeded(table.name, report, limits, fail_on))
-
-
-@grouped
-def bbq_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
-    ],
-    *,
-    settings: Annotated[AuditSettings, _MEASURED],
-    answers: Annotated[
-        list[str] | None,
-        opt(
-            "FORMAT=FIELD: a prompt format and the field with its answers; repeat for each.",
-            unset="fields named …_pred_FORMAT",
-        ),
-    ] = None,
-    model: Annotated[str, opt("The model that gave the answers.")] = "published answers",
-    out: Annotated[Path | None, opt("Run folder.", "--out", "-o")] = None,
-    json_output: JSON = False,
-) -> None:
-    """Read published answers to BBQ's questions: its own scores beside R, bias and volatility.
-
-    Prompt formats are contexts. Replies that say none of the options are listed.
-    """
-    from clinometer.models import ModelInfo
-    from clinometer.runs.bbq import BbqReplies, answer_fields, bbq_run, read_replies
-    from clinometer.topics.bbq import read_bbq
-
-    items = [item for file in files for item in read_bbq(file)]
-    name = "-".join(dict.fromkeys(item.category for item in items))
-    fields = answer_fields(items) if answers is None else {}
-    fields |= dict(pair(text, "--answers", "FORMAT=FIELD") for text in answers or ())
-    if not fields:
-        raise SettingsError("--answers: expected FORMAT=FIELD, since no field is …_pred_FORMAT")
-    replies = BbqReplies.of(*read_replies(items, fields))
-    info = ModelInfo(name=model, kind="replies", revision="as published")
-    run = bbq_run(info, replies, settings, name=name, out=out)
-    if json_output:
-        print_json(as_json([run], []))
-    else:
-        print_bbq([run])
 
 
 @grouped

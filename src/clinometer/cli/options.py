@@ -237,8 +237,8 @@ def topic_of(name: str, groups: str | None) -> Topic:
 def pair(text: str, option: str, form: str) -> tuple[str, str]:
     """The two sides of NAME=VALUE; `form` is what an error says was expected.
 
-    >>> pair("race = pred", "--answers", "FORMAT=FIELD")
-    ('race', 'pred')
+    >>> pair("web = web.csv", "--source", "NAME=CONTEXTS")
+    ('web', 'web.csv')
     """
     name, _, value = (part.strip() for part in text.partition("="))
     if not name or not value:

@@ -269,13 +269,12 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
     answered = figures.measured_from_mean(run)
     risks = "The answers with the largest share of R"
     chosen = f"The answers furthest from what all {groups} get" if answered else risks
-    listed = [by_key[key] for key in ("benchmark", "distances") if key in by_key]
     parts = [
         PagePart(
             "groups",
             f"Which {groups}?",
             figures=() if alone else (figures.leans_figure(summary.leans),),
-            tables=tuple(listed) if answered else (*listed, by_key["groups"]),
+            tables=(by_key["distances" if answered else "groups"],),
         ),
         PagePart(
             "sentences",
@@ -324,7 +323,6 @@ def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
         tables.groups_table(summary.run),
         *([tables.distances_table(summary.run)] if figures.measured_from_mean(summary.run) else []),
         tables.contexts_table(summary.cells),
-        *([scores] if (scores := tables.benchmark_table(summary.run)) else []),
         *([factors] if (factors := tables.factors_table(summary.run)) else []),
         tables.flags_table(summary.run),
         tables.settings_table(summary.run.record.to_dict()),

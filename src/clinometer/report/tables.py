@@ -163,30 +163,6 @@ def _share(share: Estimate | None) -> dict[str, float | None]:
     return {"of_swing": share.value, "of_swing_low": share.low, "of_swing_high": share.high}
 
 
-def benchmark_table(run: Run) -> Table | None:
-    """The scores that a benchmark has itself; None where the run is not of one."""
-    found = run.record.benchmark
-    if found is None:
-        return None
-    rows = [
-        {
-            "category": s.category,
-            "condition": s.condition,
-            "format": s.format,
-            "items": s.n,
-            "accurate": s.accuracy,
-            "bias_score": s.bias,
-            "unread": s.unread,
-        }
-        for s in found.scores
-    ]
-    note = (
-        f"Bias score: 0 as often against the stereotype as with it, 1 always with it. "
-        f"{len(found.unread)} of {found.replies:,} replies say none of the options."
-    )
-    return Table("benchmark", f"{found.name}'s own scores", pd.DataFrame(rows), note)
-
-
 def flags_table(run: Run) -> Table:
     counts = {k.replace("_", " "): v for k, v in run.record.counts.items()}
     frame = pd.DataFrame({"flag": list(counts), "count": list(counts.values())})
@@ -206,7 +182,6 @@ def settings_table(content: Mapping[str, Any]) -> Table:
         "unmeasurable",
         "factors",
         "calibration",
-        "benchmark",
     }
     rows = [
         (key, value)

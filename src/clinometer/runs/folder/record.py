@@ -35,7 +35,6 @@ from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
 from clinometer.topics import Topic, builtin_topics, load_topic
-from clinometer.topics.bbq import BbqScore
 
 UNMEASURABLE = "unmeasurable"
 """The status of a run whose answers are hardly ever categories: all is scored, nothing measured."""
@@ -208,31 +207,6 @@ class PlugInRecord(RecordPart):
         )
 
 
-class UnreadReply(RecordPart):
-    """A reply that is none of the options, and why: other, refusals, empty."""
-
-    item: str
-    format: str
-    reply: str
-    why: str
-
-
-class BenchmarkRecord(RecordPart):
-    """The scores that a benchmark has itself.
-
-    replies    how many were read or scored
-    unread     those that say none of the options
-    unscored   items that take no part in its bias score, since the file does not tell which
-               group the stereotype is about
-    """
-
-    name: str
-    scores: list[BbqScore]
-    replies: int
-    unread: list[UnreadReply] = Field(default_factory=list)
-    unscored: list[str] = Field(default_factory=list)
-
-
 class CalibrationRecord(RecordPart):
     """A judge's categories against people's labels, and the risks that follow from people's.
 
@@ -318,7 +292,6 @@ class RunRecord(FolderRecord):
     unmeasurable: str = ""
     bounds: BoundsRecord | None = None
     calibration: CalibrationRecord | None = None
-    benchmark: BenchmarkRecord | None = None
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
 
