@@ -127,9 +127,6 @@ ALL: dict[str, Callable[[int], Any]] = {
         means=pd.DataFrame({"curve": ["all groups"], "mean": [0.1]}),
     ),
     "plane": lambda w: charts.plane(RISKS, width=w),
-    "plane of series": lambda w: charts.plane(
-        RISKS.assign(series=list("aabbb"), order=range(5)), width=w
-    ),
     "plane of twenty": lambda w: charts.plane(pd.concat([RISKS] * 4), width=w),
     "trend": lambda w: charts.trend(TREND, x_title="parameters", width=w),
     "answers": lambda w: charts.answers(ANSWERS, categories=TWO, width=w),
@@ -167,47 +164,6 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
 def test_every_light_colour_is_distinct() -> None:
     light = [pair[0] for pair in PALETTE.values()]
     assert len(set(light)) == len(light)
-
-
-def contrast(a: str, b: str) -> float:
-    def luminance(colour: str) -> float:
-        parts = [v / 255 for v in bytes.fromhex(colour[1:])]
-        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    high, low = sorted((luminance(a), luminance(b)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
-def test_colours_contrast_with_the_page(shade: int) -> None:
-    page = PALETTE["page"][shade]
-    for name, colours in PALETTE.items():
-        if name in ("page", "wash", "line"):
-            continue
-        # WCAG: 4.5 for text, 3 for marks; the amber of volatility is a fill beside its label.
-        least = 4.5 if name in ("ink", "soft", "bias") else 2.3 if name == "volatility" else 3.0
-        assert contrast(colours[shade], page) >= least, name
-
-
-def simulated(colour: str, missing: str) -> np.ndarray:
-    """A colour as people without red or green cones see it (Viénot, Brettel and Mollon 1999)."""
-    rgb = np.array([v / 255 for v in bytes.fromhex(colour[1:])]) ** 2.2
-    seen = {
-        "red": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
-        "green": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
-    }[missing]
-    return np.asarray(seen) @ rgb
-
-
-@pytest.mark.parametrize("missing", ["red", "green"])
-@pytest.mark.parametrize("pair", [("bias", "volatility"), ("c0", "c1")])
-def test_pairs_that_carry_meaning_differ_without_red_or_green(
-    pair: tuple[str, str], missing: str
-) -> None:
-    for shade in (0, 1):
-        a, b = (simulated(PALETTE[name][shade], missing) for name in pair)
-        assert np.abs(a - b).max() > 0.1
 
 
 def test_a_standalone_chart_carries_its_n() -> None:

@@ -193,7 +193,7 @@ def _draw_disagreements(result: Agreement, out: Path) -> None:
     from clinometer.display.table import Table
     from clinometer.report import charts
     from clinometer.report.export import write_as
-    from clinometer.report.figure import Figure
+    from clinometer.report.figure import chart
 
     frame = pd.DataFrame(
         [
@@ -202,14 +202,13 @@ def _draw_disagreements(result: Agreement, out: Path) -> None:
             for category, n in row.against.items()
         ]
     )
-    said = "; ".join(f"{r.annotator}, {r.majority}: {r.disagreements}" for r in frame.itertuples())
-    figure = Figure(
-        key="disagreements",
-        title="How often an annotator differs from the majority",
-        caption="Items by their majority.",
-        alt=f"Disagreements with a majority. {said}.",
-        draw=lambda width: charts.disagreements(frame, width=width),
-        table=frame,
+    figure = chart(
+        "disagreements",
+        "How often an annotator differs from the majority",
+        "Items by their majority.",
+        frame,
+        "{annotator}, {majority}: {disagreements}",
+        charts.disagreements,
     )
     table = Table("disagreements", figure.title, frame)
     if out.suffix not in (".svg", ".png"):

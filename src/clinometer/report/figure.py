@@ -82,6 +82,27 @@ class Figure:
         return bytes(_converter().svg_to_png(to_svg(spec), scale=scale))
 
 
+def chart(
+    key: str,
+    title: str,
+    caption: str,
+    table: pd.DataFrame,
+    form: str,
+    draw: Callable[..., Spec],
+    **options: Any,
+) -> Figure:
+    """A chart of a table; `form` names the columns that its text alternative reads out."""
+    words = "; ".join(form.format_map(row) for row in table.to_dict("records"))
+    return Figure(
+        key=key,
+        title=title,
+        caption=caption,
+        alt=f"{title}. {words}.",
+        draw=lambda width: draw(table, width=width, **options),
+        table=table,
+    )
+
+
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _COLOURS = {light: f"var(--{name},{light})" for name, (light, _) in PALETTE.items()}
 _COLOUR = re.compile("|".join(_COLOURS))

@@ -16,11 +16,8 @@ from numpy.typing import ArrayLike
 from clinometer.display.numbers import (
     AXES,
     MEASURES,
-    TITLES,
-    between,
     p_relation,
     percent,
-    risk,
     show,
 )
 from clinometer.display.text import brief
@@ -33,14 +30,13 @@ from clinometer.report.cell_statistics import CellStatistics, Leans
 from clinometer.report.charts.style import (
     BIAS,
     DECISION,
-    INK,
     MARK,
     VOLATILITY,
     category_colours,
     distinct,
     model_colours,
 )
-from clinometer.report.figure import Figure
+from clinometer.report.figure import Figure, chart
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.findings import deviation, leaning
@@ -549,43 +545,27 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     """R of each model and its two parts, the highest R first; behind them what shuffled words
     give."""
-    rows = []
-    for i in sorted(range(len(runs)), key=lambda i: -runs[i].risks.R.value):
-        run, floor = runs[i].risks, runs[i].record.floor
-        for measure, title in TITLES.items():
-            e: Estimate = getattr(run, measure)
-            chance: Estimate | None = None if floor is None else getattr(floor, measure)
-            rows.append(
-                {
-                    "name": names[i],
-                    "panel": title,
-                    "value": e.value,
-                    "low": e.low,
-                    "high": e.high,
-                    "text": f"{risk(e.value)} {between(e.low, e.high)}".strip(),
-                    "chance_low": None if chance is None else chance.low,
-                    "chance_high": None if chance is None else chance.high,
-                }
-            )
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(risk_rows(runs, names)).drop(columns=["muted"])
+    floors = [run.record.floor for run in runs]
+    if any(floors):
+        for measure in MEASURES:
+            by_chance = [None if floor is None else getattr(floor, measure) for floor in floors]
+            for end in ("low", "high"):
+                ends = [None if e is None else getattr(e, end) for e in by_chance]
+                table[f"{measure}_chance_{end}"] = ends
+    table = table.sort_values("R", ascending=False, kind="stable", ignore_index=True)
     noun, level = context_noun(runs[0]), 100 * runs[0].record.settings.level
     about = ("all of it", f"the same in every {noun}", f"another lean in another {noun}")
-    panels = [
-        charts.Panel(title, words, ink)
-        for title, words, ink in zip(TITLES.values(), about, (INK, BIAS, VOLATILITY), strict=True)
-    ]
-    behind = "; grey: the same words, shuffled" if table["chance_low"].notna().any() else ""
-    said = "; ".join(f"{r['name']}, {r['panel']} {r['text']}" for r in rows)
-    return Figure(
-        key="risks",
-        title="Risk of each model and its two parts",
-        caption=(
-            f"Dot: value; band: its {level:g} % interval{behind}. R = Rᵇ + Rᵛ, 0 is the reference. "
-            f"{_bases(runs, names)}."
-        ),
-        alt=f"Points with intervals. {said}.",
-        draw=lambda width: charts.measures(table, panels=panels, width=width),
-        table=table,
+    behind = "; grey: the same words, shuffled" if any(floors) else ""
+    return chart(
+        "risks",
+        "Risk of each model and its two parts",
+        f"Dot: value; band: its {level:g} % interval{behind}. R = Rᵇ + Rᵛ, 0 is the reference. "
+        f"{_bases(runs, names)}.",
+        table,
+        "{name}: R {R:.3f}, bias {R_bias:.3f}, volatility {R_volatility:.3f}",
+        charts.risks,
+        about=about,
     )
 
 
@@ -741,6 +721,7 @@ def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None
 
 
 def differences_figure(comparison: Comparison) -> Figure:
+    """Every pair of models, context by context."""
     table = pd.DataFrame(
         [
             {
@@ -754,21 +735,16 @@ def differences_figure(comparison: Comparison) -> Figure:
             if d.value is not None and d.measure in MEASURES
         ]
     )
-    said = "; ".join(
-        f"{r['pair']}, {r['measure']}: {r['value']:+.3f}" for r in table.to_dict("records")
-    )
-    return Figure(
-        key="differences",
-        title="Differences between models, context by context",
-        caption=(
-            "Right of zero: the first model has the higher risk. Thick: "
-            f"{100 * comparison.level:g} % intervals, for all pairs together. Ring: holds zero, so "
-            "the order is open. "
-            f"{len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
-            f"{comparison.n_eff:,.1f} effective."
-        ),
-        alt=f"Paired differences. {said}.",
-        draw=lambda width: charts.differences(table, width=width),
+    return chart(
+        "differences",
+        "Differences between models, context by context",
+        "Right of zero: the first model has the higher risk. Thick: "
+        f"{100 * comparison.level:g} % intervals, for all pairs together. Ring: holds zero, so "
+        f"the order is open. {len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
+        f"{comparison.n_eff:,.1f} effective.",
+        table,
+        "{pair}, {measure}: {value:+.3f}",
+        charts.differences,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -21,7 +21,7 @@ from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as
-from clinometer.report.figure import Figure
+from clinometer.report.figure import Figure, chart
 from clinometer.report.summary import Chip, Strip
 from clinometer.report.tables import settings_table
 from clinometer.storage.untrusted import read_json
@@ -290,18 +290,18 @@ def _only(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 def _picture(scored: pd.DataFrame) -> Figure:
     rows = scored.head(_ROWS)
     many = f"{len(rows)} of {len(scored):,} statements, the lowest COBIAS first. "
-    said = "; ".join(
-        f"{brief(t, 60)}: {risk(float(v))}"
-        for t, v in zip(rows["text"], rows["cobias"], strict=True)
-    )
-    frame = scored[["id", "text", "cobias", "cobias_low", "cobias_high", "stability", "scored"]]
-    return Figure(
-        key="statements",
-        title="Which statements are least reliable",
-        caption=f"{many}Dot: COBIAS. Thick: its interval.",
-        alt=f"COBIAS of the lowest statements. {said}.",
-        draw=lambda width: charts.cobias(rows, width=width),
-        table=frame,
+    said = rows.assign(said=[brief(text, 60) for text in rows["text"]])
+    columns = ["id", "text", "cobias", "cobias_low", "cobias_high", "stability", "scored"]
+    return replace(
+        chart(
+            "statements",
+            "Which statements are least reliable",
+            f"{many}Dot: COBIAS. Thick: its interval.",
+            said,
+            "{said}: {cobias:.3f}",
+            charts.cobias,
+        ),
+        table=scored[columns],
     )
 
 

@@ -17,6 +17,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Table, charts
+from clinometer.report.figure import chart
 from clinometer.report.figures import basis, risk_rows
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.storage.untrusted import folder_name
@@ -26,7 +27,6 @@ from clinometer.studies.framework import (
     Plan,
     PlannedRun,
     Results,
-    chart,
     only,
     planned_runs,
     risks_table,

@@ -26,10 +26,11 @@ from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.reliability.variants.make import Makers
 from clinometer.report import Table, charts
+from clinometer.report.figure import chart
 from clinometer.settings import VERSIONS
 from clinometer.statistics.agreement import cronbach_alpha
 from clinometer.storage.resumable import Progress, part_of
-from clinometer.studies.framework import Findings, chart
+from clinometer.studies.framework import Findings
 
 #: Those whose scores the authors published.
 TEMPERATURES = (1.1, 1.13, 1.17, 1.2, 1.23, 1.26, 1.29, 1.32, 1.35, 1.38)

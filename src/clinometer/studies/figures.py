@@ -33,11 +33,12 @@ from clinometer.report.charts.style import (
     several_views,
     signed_axis,
 )
+from clinometer.report.figure import chart
 from clinometer.report.figures import basis, distribution_figure
 from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.untrusted import folder_name
-from clinometer.studies.framework import Findings, chart
+from clinometer.studies.framework import Findings
 
 
 def figures_findings(

@@ -297,26 +297,6 @@ def only(results: Results, role: str) -> list[tuple[str, Run]]:
     return [(planned.label, run) for planned, run in results if planned.role == role]
 
 
-def chart(
-    key: str,
-    title: str,
-    caption: str,
-    table: pd.DataFrame,
-    form: str,
-    draw: Callable[..., Any],
-    **options: Any,
-) -> Figure:
-    """A chart of a table; `form` names the columns that its text alternative reads out."""
-    words = "; ".join(form.format_map(row) for row in table.to_dict("records"))
-    return Figure(
-        key=key,
-        title=title,
-        caption=caption,
-        alt=f"{title}. {words}.",
-        draw=lambda width: draw(table, width=width, **options),
-    )
-
-
 def verdict(row: Mapping[Any, Any], *, higher: str, lower: str, neither: str) -> str:
     """Value, interval and what they show, as one sentence: the row has `value`, `low`, `high`.
 

@@ -16,9 +16,10 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
 from clinometer.report import Table, charts
+from clinometer.report.figure import chart
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.studies.framework import Findings, Results, chart
+from clinometer.studies.framework import Findings, Results
 from clinometer.topics import Group, Topic
 
 

@@ -14,13 +14,13 @@ import pandas as pd
 from clinometer.display.numbers import MEASURES
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
+from clinometer.report.figure import chart
 from clinometer.report.figures import basis, reference_rows
 from clinometer.runs import Run
 from clinometer.studies.framework import (
     Findings,
     Results,
     about,
-    chart,
     only,
     risks,
 )

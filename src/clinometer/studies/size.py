@@ -12,13 +12,13 @@ from scipy.stats import linregress
 from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.errors import RunError
 from clinometer.report import Table, charts
+from clinometer.report.figure import chart
 from clinometer.report.figures import basis
 from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
     Findings,
     Results,
-    chart,
     joint,
     only,
     risks_table,

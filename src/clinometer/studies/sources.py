@@ -13,12 +13,12 @@ from clinometer.display.numbers import MEASURES
 from clinometer.errors import ContextError, SettingsError
 from clinometer.measure.comparison import Joint
 from clinometer.report import Table, charts
+from clinometer.report.figure import chart
 from clinometer.report.figures import risk_rows
 from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
     Findings,
     Results,
-    chart,
     joint,
     only,
     risks_table,

@@ -266,7 +266,6 @@ def answers(
     *,
     categories: tuple[str, ...],
     colours: Sequence[str] | None = None,
-    words: str = "text",
     width: int = WIDE,
 ) -> Spec:
     """One cell per group and context: the favoured category, how strongly, and a number.
@@ -286,12 +285,12 @@ def answers(
     frame["column"] = frame["group"].map(columns)
     parts = dict(zip(categories, distinct(categories, 30), strict=True))
     frame["leans"] = frame["leans"].map(parts)
-    if words not in frame:
-        frame[words] = (100 * frame["p"]).map("{:.0f}".format)
+    if "text" not in frame:
+        frame["text"] = (100 * frame["p"]).map("{:.0f}".format)
     frame["opacity"] = 0.12 + 0.88 * frame["strength"].clip(0, 1)
     frame["ink"] = [PAGE if s > 0.6 else INK for s in frame["strength"]]
     frame["about"] = [
-        f"{r['column']}, {brief(r['template'], 60)}: {r['leans']} {r[words]}"
+        f"{r['column']}, {brief(r['template'], 60)}: {r['leans']} {r['text']}"
         for r in frame.to_dict("records")
     ]
     x = n(
@@ -313,7 +312,7 @@ def answers(
     chart = layers(
         marks("rect", look={"stroke": PAGE, "strokeWidth": 2}, color=colour,
               opacity=q("opacity", scale=None, legend=None), description=ABOUT),
-        marks("text", look={"fontSize": 11}, text=n(words), color=as_is("ink")),
+        marks("text", look={"fontSize": 11}, text=n("text"), color=as_is("ink")),
         data=frame,
         x=x,
         y=y,

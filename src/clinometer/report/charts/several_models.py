@@ -52,6 +52,7 @@ from clinometer.report.charts.style import (
 
 _ROW = 24
 _TITLES = {**HEADINGS, **TITLES}
+_ENDS = ("low", "high", "chance_low", "chance_high")
 
 
 @dataclass(frozen=True)
@@ -123,23 +124,26 @@ def measures(table: pd.DataFrame, *, panels: Sequence[Panel], width: int = WIDE)
     return several_views(views, width, beside=True, spacing=26)
 
 
-def risks(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
+def risks(table: pd.DataFrame, *, about: Sequence[str] = ("", "", ""), width: int = WIDE) -> Spec:
     """R, bias and volatility risk of each model: `measures` of a table with one row per model.
 
-    table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing), and
-    optionally pale.
+    table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing) and
+    _chance_low and _chance_high (a grey band behind the dot), and optionally pale. about: what each
+    of the three is.
     """
     rows: list[dict[str, Any]] = []
     for row in table.to_dict("records"):
         for measure, title in TITLES.items():
-            low, high = row.get(f"{measure}_low"), row.get(f"{measure}_high")
-            text = f"{row[measure]:.3f}{_span(low, high)}"
+            ends = {
+                e: row.get(f"{measure}_{e}") for e in ("low", "high", "chance_low", "chance_high")
+            }
+            text = f"{row[measure]:.3f}{_span(ends['low'], ends['high'])}"
             rows.append(
-                {"name": row["name"], "panel": title, "value": row[measure], "low": low,
-                 "high": high, "text": text, "pale": row.get("pale") is True}
+                {"name": row["name"], "panel": title, "value": row[measure], **ends, "text": text,
+                 "pale": row.get("pale") is True}
             )  # fmt: skip
-    inks = (INK, BIAS, VOLATILITY)
-    panels = [Panel(title, "", ink) for title, ink in zip(TITLES.values(), inks, strict=True)]
+    each = zip(TITLES.values(), about, (INK, BIAS, VOLATILITY), strict=True)
+    panels = [Panel(title, words, ink) for title, words, ink in each]
     return measures(pd.DataFrame(rows), panels=panels, width=width)
 
 
@@ -182,17 +186,11 @@ def _span(low: object, high: object, form: str = ".3f") -> str:
 def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     """Models in the plane of bias risk and volatility risk; R is constant along the diagonals.
 
-    table: name, R_bias, R_volatility; optionally their _low and _high; `series` (models joined by
-    a line, such as one family in several sizes, or before and after alignment) and `order` in it.
-    A key below the chart says whose the numbers are.
+    table: name, R_bias, R_volatility; optionally their _low and _high. A key below the chart says
+    whose the numbers are.
     """
-    narrow = is_narrow(width)
     frame = table.reset_index(drop=True).copy()
     frame["label"] = distinct(frame["name"], 28)
-    frame["series"] = (
-        [brief(s, 28) for s in frame["series"]] if "series" in frame else frame["label"]
-    )
-    frame["order"] = frame["order"] if "order" in frame else range(len(frame))
     for column in ("R_bias_low", "R_bias_high", "R_volatility_low", "R_volatility_high"):
         frame[column] = frame[column].astype(float) if column in frame else float("nan")
     frame["about"] = [
@@ -213,11 +211,8 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         "scale": {"domain": [0, top], "nice": False},
         "axis": above(grid=True, gridColor=LINE, tickCount=4, format="~g"),
     }
-    names = list(dict.fromkeys(frame["series"]))
-    single = len(names) == len(frame)
-    legend = None if single else {"offset": OVER_TITLE, "columns": 2 if narrow else 4}
-    scale = {"domain": names, "range": model_colours(len(names))}
-    colour = n("series", legend=legend, scale=scale)
+    frame["ink"] = model_colours(len(frame))
+    colour = as_is("ink")
     levels = np.arange(1, 6) * (right + top) / 6
     diagonals = pd.DataFrame(
         [(v, a, b) for v in levels.tolist() for a, b in ((v, 0.0), (0.0, v))],
@@ -227,18 +222,13 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     dotted = {"color": MARK, "strokeWidth": 1, "strokeDash": [2, 3], "clip": True, "opacity": 0.7}
     parts = [
         marks("line", diagonals, look=dotted, **at, detail=n("level")),
-        *(
-            [marks("line", frame, look={"strokeWidth": 1.8}, **at, color=colour, order=q("order"))]
-            if not single
-            else []
-        ),
         marks("rule", frame, look={"opacity": 0.45}, needs="R_bias_low", x=q("R_bias_low", **x),
               x2={"field": "R_bias_high"}, y=at["y"], color=colour),
         marks("rule", frame, look={"opacity": 0.45}, needs="R_volatility_low", x=at["x"],
               y=q("R_volatility_low", **y), y2={"field": "R_volatility_high"}, color=colour),
         *numbered_points(frame, width, **at, color=colour),
     ]  # fmt: skip
-    return fitted({"layer": parts}, width, 240 if narrow else 320)
+    return fitted({"layer": parts}, width, 240 if is_narrow(width) else 320)
 
 
 _COLOURS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}

@@ -112,8 +112,9 @@ def test_any_two_of_seven_categories_and_amber_can_be_told_apart(eye: str, shade
 @pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
 def test_every_colour_of_text_can_be_read(shade: int) -> None:
     page = PALETTE["page"][shade]
-    texts = [name for name in PALETTE if name not in ("page", "wash", "line", "volatility")]
+    texts = [name for name in PALETTE if name not in ("page", "wash", "line")]
     ratios = {name: contrast(PALETTE[name][shade], page) for name in texts}
+    assert ratios.pop("volatility") >= 2.3  # amber is a fill beside its label
     assert {name: r for name, r in ratios.items() if r < 4.5} == {}
 
 
