@@ -35,6 +35,7 @@ class SampleMapping(BaseModel):
     context       what tells contexts apart; comparisons match runs by it
     text          what reports show of a context; `context` unless given
     labels        further texts of a context, by which it can be resampled (--clusters)
+    written_as    a group or the text of a context -> as people write it
     where         only samples whose fields have these values
     category      the category of a sample that has one answer
     answer        where the reply of a sampled model stands; all that it said unless given
@@ -73,6 +74,7 @@ class SampleMapping(BaseModel):
     context: str
     text: str = ""
     labels: dict[str, str] = {}
+    written_as: dict[str, str] = {}
     where: dict[str, str] = {}
     category: str = ""
     answer: str = ""
@@ -186,6 +188,7 @@ class SampleMapping(BaseModel):
         group, context, text, *labels = (
             self.written(pattern, fields, where=where) for pattern in patterns
         )
+        group, text = (self.written_as.get(name, name) for name in (group, text))
         return SamplePlace(group, context, text, tuple(labels))
 
     def reply_category(self, fields: Mapping[str, Any], *, where: str) -> str | None:

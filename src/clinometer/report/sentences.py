@@ -36,11 +36,11 @@ SAID = (
     "is the rest: the model leans one way in one sentence and another way in the next.",
 )
 
-#: Of topics of questions.
+#: Of questions, and of replies that were counted.
 NOT_SAID_ASKED = (
     NOT_SAID[0],
-    "They describe answers to short made-up questions, not what a product built on the model "
-    "decides about people.",
+    "They describe answers to the questions that were asked, not what a product built on the "
+    "model decides about people.",
     *NOT_SAID[2:],
 )
 SAID_ASKED = (
@@ -58,7 +58,7 @@ SAID_ASKED = (
 
 def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the numbers of a page say, and what they do not."""
-    if runs and all(asks(run) for run in runs):
+    if runs and all(asks(run) or run.preferences.answers is not None for run in runs):
         return SAID_ASKED, NOT_SAID_ASKED
     return SAID, NOT_SAID
 
