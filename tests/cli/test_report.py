@@ -72,12 +72,11 @@ def test_a_damaged_run_is_reported_in_one_line(
     old = Path(shutil.copytree(run.path, tmp_path / "old"))
     record = json.loads((old / "run.json").read_text(encoding="utf-8"))
     (old / "run.json").write_text(json.dumps({**record, "schema_version": 0}), encoding="utf-8")
-    done = clinometer("report", old, "--out", tmp_path / "page.html")
+    done = clinometer("report", run.path, old, "--out", tmp_path / "page.html")
     assert done.status == 0
     assert "another schema" in done.err
     assert len(done.err.splitlines()) == 1
     (old / "run.json").write_text("{", encoding="utf-8")
-    (old / "groups.parquet").unlink()
     done = clinometer("report", old, "--out", tmp_path / "page.html")
     assert done.status == 2
     assert "damaged" in done.err

@@ -227,10 +227,10 @@ def test_damaged_runs_are_listed_as_such(tmp_path: Path, root: Path) -> None:
         listed = httpx.get(address).text
         assert "damaged" in listed
         assert "another schema" in listed
-        for name in ("bad", "old"):
+        for name, state in (("bad", "damaged"), ("old", "another schema")):
             shown = httpx.get(f"{address}/run", params={"id": name})
             assert shown.status_code == 200
-            assert "as stored" in shown.text
+            assert f"{state}: " in shown.text
 
 
 def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:

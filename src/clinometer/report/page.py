@@ -247,11 +247,10 @@ class Section:
 def section(
     one: LoadedRun, number: int, summary: RunSummary | None, *, alone: bool = True
 ) -> Section:
-    """The section of a run; if it cannot be measured again, with its stored results."""
+    """The section of a run; of one that cannot be read, what is stored of its settings."""
     key = section_key(number, one)
     if summary is None:
-        risks = [tables.risks_table([one])] if one.groups is not None else []
-        part = PagePart("stored", "What is stored", tables=(*risks, *tables_of(one, None)))
+        part = PagePart("stored", "What is stored", tables=tuple(tables_of(one, None)))
         return Section(key, one.name, one.notice, (part,))
     parts = tuple(_parts(summary, alone=alone))
     run = summary.run
@@ -316,8 +315,7 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
 def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
     """Every table of a run: what .csv, .json, .md and .tex hold."""
     if summary is None:
-        stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
-        return [*stored, *([tables.settings_table(one.content)] if one.content else [])]
+        return [tables.settings_table(one.content)] if one.content else []
     return [
         tables.cells_table(summary.cells),
         tables.groups_table(summary.run),

@@ -17,7 +17,7 @@ from clinometer.report.figures import distances, parts_rows, reference_rows, ris
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
-from clinometer.runs.folder.recover import LoadedRun, stored_risks
+from clinometer.runs.folder.recover import LoadedRun
 
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:
@@ -26,11 +26,8 @@ def risks_table(opened: Sequence[LoadedRun]) -> Table:
     for one in opened:
         if one.run is not None:
             row = risk_rows([one.run], [one.name])[0]
-            rows.append({**row, "n_groups": len(one.run.risks.groups)})
-        elif one.groups is not None:
-            rows.append({"name": one.name, **stored_risks(one.groups), "n_groups": len(one.groups)})
-        if one.state != "finished" and one.showable:
-            rows[-1]["name"] = f"{one.name} ({one.state})"
+            name = one.name if one.state == "finished" else f"{one.name} ({one.state})"
+            rows.append({**row, "name": name, "n_groups": len(one.run.risks.groups)})
     first = next((one.run for one in opened if one.run is not None), None)
     if first is not None:
         rows += reference_rows(first)

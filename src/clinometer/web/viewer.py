@@ -87,7 +87,6 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             lede=lede(summary.run) if summary else (),
             chips=chips(summary.run) if summary else (),
             sentences=sentences(opened.name, summary.run) if summary else [],
-            stored=[] if opened.groups is None else opened.groups.to_dict("records"),
             settings=tables.settings_table(opened.content),
             flags=tables.flags_table(summary.run) if summary else None,
             live=index.version(id),
@@ -156,9 +155,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             page = render_reliability([statements])
         else:
             opened = index.open(id).loaded
-            if not opened.showable:
+            if opened.run is None:
                 raise HTTPException(404, opened.notice)
-            page = render_report([opened.run if opened.run is not None else index.resolve(id)])
+            page = render_report([opened.run])
         # The page has its own, stricter policy; ours would block its inline script.
         policy = "sandbox allow-scripts allow-downloads"
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})

@@ -18,12 +18,7 @@ from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import (
-    cell_words,
-    load_partial,
-    progress,
-    stored_risks,
-)
+from clinometer.runs.folder.recover import cell_words, load_partial, progress
 from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
@@ -106,61 +101,43 @@ def test_words_of_a_cell(half: Path) -> None:
     assert find_topic(run.record) is not None
 
 
-@pytest.mark.parametrize("version", [0, None, "1"])
-def test_an_older_schema_shows_what_is_stored(changed: Changed, small: Run, version: Any) -> None:
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [(0, "version 0"), (None, "None"), ("1", "--fresh"), (99, "update this one")],
+)
+def test_a_run_of_another_schema_says_so(changed: Changed, version: Any, said: str) -> None:
     folder = changed("old")
     edit(folder, schema_version=version)
     opened = open_run(folder)
-    assert opened.state == "another schema"
-    assert f"schema version {version!r}" in opened.notice
-    assert opened.groups is not None
-    assert stored_risks(opened.groups)["R"] == pytest.approx(small.risks.R.value)
-    page = render_report([folder])
-    assert "another schema" in page
-    assert f"{small.risks.R.value:.3f}" in page
-
-
-def test_a_newer_schema_suggests_an_update(changed: Changed) -> None:
-    folder = changed("new")
-    edit(folder, schema_version=99)
-    assert "update this one" in open_run(folder).notice
+    assert (opened.state, opened.run) == ("another schema", None)
+    assert said in opened.notice
+    with pytest.raises(RunError, match="another schema"):
+        render_report([folder])
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "", '"x"'])
 def test_a_damaged_record_is_named(changed: Changed, content: str) -> None:
     folder = changed("damaged")
     (folder / "run.json").write_text(content, encoding="utf-8")
-    opened = open_run(folder)
-    assert opened.state == "damaged"
-    assert opened.showable
-    assert "damaged" in render_report([folder])
+    assert open_run(folder).state == "damaged"
+    with pytest.raises(RunError, match="damaged"):
+        render_report([folder])
 
 
-def test_damaged_preferences_leave_the_stored_risks(changed: Changed, small: Run) -> None:
+def test_damaged_preferences_can_be_rebuilt(changed: Changed, small: Run) -> None:
     folder = changed("torn")
     (folder / "preferences.parquet").write_bytes(b"PAR1 torn")
     opened = open_run(folder)
     assert opened.state == "damaged"
     assert "preferences.parquet" in opened.notice
-    assert f"{small.risks.R.value:.3f}" in render_report([folder])
-
-
-def test_an_unusable_run_is_named(changed: Changed) -> None:
-    folder = changed("lost")
-    (folder / "run.json").write_text("{", encoding="utf-8")
-    (folder / "groups.parquet").unlink()
-    with pytest.raises(RunError, match="damaged"):
-        render_report([folder])
-    with pytest.raises(RunError, match="no such run folder"):
-        render_report([folder / "nothing"])
-    with pytest.raises(RunError, match=r"no run\.json"):
-        render_report([folder.parent])
-
-
-def test_a_good_run_beside_a_damaged_one_is_shown(changed: Changed, small: Run) -> None:
-    folder = changed("lost")
-    (folder / "run.json").write_text("{", encoding="utf-8")
-    (folder / "groups.parquet").unlink()
-    page = render_report([small.path or "", folder])
+    assert "command writes it again from the scores" in opened.notice
+    page = render_report([small.path or "", folder])  # beside one that can be read
     assert "damaged" in page
     assert f"{small.risks.R.value:.3f}" in page
+
+
+def test_what_is_no_run_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such run folder"):
+        render_report([tmp_path / "nothing"])
+    with pytest.raises(RunError, match=r"no run\.json"):
+        render_report([tmp_path])

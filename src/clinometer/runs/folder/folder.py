@@ -228,7 +228,7 @@ def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
 
 
 #: What a report holds of each group beside the columns that `RiskReport.groups_table` shows.
-NOT_SHOWN = _EFFECTIVE, _MEAN = "n_eff", "mean_stereotype"
+_EFFECTIVE, _MEAN = "n_eff", "mean_stereotype"
 _RISKS = ("r", "r_bias", "r_volatility")
 
 

@@ -1,12 +1,8 @@
 """Read run folders in any state: finished, half-finished, of another schema, damaged.
 
-`open_run` says which it is and reads what can be shown, at one of three depths:
-
-    run       everything, as it was measured
-    stored    the risks as the folder's own groups.parquet and run.json have them
-    nothing   a line that says why, and what to do
-
-Nothing here takes the lock, removes a damaged part or writes, so a writer may be active.
+`open_run` says which it is, and reads it as it was measured, a half-finished one as far as it is
+scored; where neither can be done a line says why, and what to do. Nothing here takes the lock,
+removes a damaged part or writes, so a writer may be active.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -26,22 +22,18 @@ from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.folder.folder import NOT_SHOWN, RunFolder, scores_of
+from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
-from clinometer.storage.untrusted import read_json, read_parquet
+from clinometer.storage.untrusted import read_json
 from clinometer.topics.prompt import Prompt, english_article, render
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 State = Literal["finished", "half-finished", "unmeasurable", "another schema", "damaged", "missing"]
 
-#: Columns of groups.parquet that stored risks are computed from.
-_NEEDED = ("group", "weight", "r", "r_bias", "r_volatility")
-
+#: The way on where run.json does not say whose scores these are.
+_OVER = "; the same audit command with --fresh starts over, and the cache has its scores"
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
@@ -56,7 +48,6 @@ class LoadedRun:
     run       the whole run, or None
     content   run.json as stored, of any schema; {} if it cannot be read
     topic     the title of its topic
-    groups    groups.parquet as stored, for a run that cannot be loaded
     done, total   cells scored of a half-finished run
     """
 
@@ -66,7 +57,6 @@ class LoadedRun:
     notice: str = ""
     run: Run | None = None
     content: Mapping[str, Any] = field(default_factory=dict)
-    groups: pd.DataFrame | None = None
     done: int = 0
     total: int = 0
 
@@ -74,10 +64,6 @@ class LoadedRun:
     def topic(self) -> str:
         topic = self.content.get("topic")
         return str(topic.get("title") or topic.get("name")) if isinstance(topic, dict) else ""
-
-    @property
-    def showable(self) -> bool:
-        return self.run is not None or self.groups is not None
 
 
 def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:
@@ -102,19 +88,19 @@ def open_run(path: str | Path) -> LoadedRun:
     try:
         content = read_json(path / "run.json")
     except (OSError, ValueError) as error:
-        return _stored(path, "damaged", {}, f"run.json cannot be read ({_first(error)})")
+        return _unread(path, "damaged", {}, f"run.json cannot be read ({_first(error)}){_OVER}")
     if not isinstance(content, dict):
-        return _stored(path, "damaged", {}, "run.json does not hold an object")
+        return _unread(path, "damaged", {}, f"run.json does not hold an object{_OVER}")
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:
         newer = isinstance(version, int) and version > SCHEMA_VERSION
-        age = "a newer clinometer: update this one" if newer else "an older clinometer"
-        why = (
-            f"it has schema version {version!r}, written by {age}; this one reads {SCHEMA_VERSION}"
-        )
-        return _stored(path, "another schema", content, why)
+        age = "a newer clinometer: update this one" if newer else f"an older clinometer{_OVER}"
+        return _unread(path, "another schema", content, f"version {version!r}, written by {age}")
     try:
         record = RunFolder(path).read_record()
+    except RunError as error:
+        return _unread(path, "damaged", content, f"{_first(error)}{_OVER}")
+    try:
         if record.status == UNMEASURABLE:
             return LoadedRun(
                 path, record.model.id, "unmeasurable", record.unmeasurable, content=content
@@ -123,7 +109,7 @@ def open_run(path: str | Path) -> LoadedRun:
             return _half(path, record, content)
         run = Run.load(path)
     except Exception as error:  # a record that fits its schema can still make no sense
-        return _stored(path, "damaged", content, _first(error))
+        return _unread(path, "damaged", content, _first(error))
     return LoadedRun(path, run.model, "finished", run=run, content=content)
 
 
@@ -138,60 +124,19 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> LoadedRun:
     except Exception as error:
         detail = str(error).removeprefix(f"{path}: ")
         notice += f" No risks are shown: {detail}.{again}"
-        return LoadedRun(path, name, "half-finished", notice, None, content, None, done, total)
+        return LoadedRun(path, name, "half-finished", notice, None, content, done, total)
     asked = len(run.risks.groups) - len(run.risks.missing_groups)
     notice += (
         f" Its numbers are of {asked} of {len(run.risks.groups)} groups in "
         f"{run.risks.n_contexts:,} of {record.contexts.n:,} contexts and will change.{again}"
     )
-    return LoadedRun(path, name, "half-finished", notice, run, content, None, done, total)
+    return LoadedRun(path, name, "half-finished", notice, run, content, done, total)
 
 
-def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> LoadedRun:
-    """Fall back on the folder's stored results."""
-    name = _name(path, content)
-    notice = f"{name}: {state}: {why}."
-    groups = _groups(path)
-    if groups is not None:
-        notice += (
-            " Shown are the stored risks of its groups, without recomputed intervals, charts of "
-            "contexts or a check against the preferences."
-        )
-    if any((path / "scores").glob("part-*.parquet")) and state == "damaged":
-        try:
-            RunFolder(path).read_record()
-            notice += " Its scores are there: the same audit command rebuilds the run from them."
-        except RunError:  # which an audit needs to know that the scores are its own
-            notice += " The same audit command with --fresh starts over; the cache has its scores."
-    return LoadedRun(path, name, state, notice, None, content, groups)
-
-
-def _groups(path: Path) -> pd.DataFrame | None:
-    import pandas as pd  # loads slowly, and the command line imports this module
-
-    try:
-        frame = read_parquet(path / "groups.parquet").to_pandas()
-        frame = frame.drop(columns=list(NOT_SHOWN), errors="ignore")
-    except (OSError, ValueError):
-        return None
-    if any(c not in frame.columns for c in _NEEDED) or frame.empty:
-        return None
-    numbers = frame[list(_NEEDED[1:])].apply(pd.to_numeric, errors="coerce")
-    frame[list(_NEEDED[1:])] = numbers
-    seen = frame.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
-    weights = seen["weight"].to_numpy(dtype=float)
-    return frame if len(seen) and (weights >= 0).all() and weights.max() > 0 else None
-
-
-def stored_risks(groups: pd.DataFrame) -> dict[str, float]:
-    """R and its components as weighted means of the stored risks of the groups (Eq. 4, 7)."""
-    seen = groups.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
-    w = seen["weight"].to_numpy(dtype=float)
-    names = {"R": "r", "R_bias": "r_bias", "R_volatility": "r_volatility"}
-    return {
-        name: float(w @ seen[column].to_numpy(dtype=float) / w.sum())
-        for name, column in names.items()
-    }
+def _unread(path: Path, state: State, content: dict[str, Any], why: str) -> LoadedRun:
+    model = content.get("model")
+    name = str(model["id"]) if isinstance(model, dict) and "id" in model else path.name
+    return LoadedRun(path, name, state, f"{name}: {state}: {why}.", None, content)
 
 
 def require_some(opened: Sequence[LoadedRun]) -> None:
@@ -199,13 +144,8 @@ def require_some(opened: Sequence[LoadedRun]) -> None:
     if not opened:
         raise RunError("report: expected at least one run, found none")
     told = ("half-finished", "unmeasurable")
-    if not any(one.showable or one.state in told for one in opened):
+    if not any(one.run is not None or one.state in told for one in opened):
         raise RunError("; ".join(one.notice for one in opened))
-
-
-def _name(path: Path, content: dict[str, Any]) -> str:
-    model = content.get("model")
-    return str(model["id"]) if isinstance(model, dict) and "id" in model else path.name
 
 
 def _first(error: Exception) -> str:
