@@ -240,7 +240,8 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     mean = e.mean
     low, weights = e.with_whole(e.low)
     high = e.with_whole(e.high)[0] if e.sampled else low
-    lines = _lines(e, mean)
+    own, _ = e.with_whole(J.slope(mean, e.s))
+    lines = _lines(e, mean, own)
     ends = [interval_of_means(v, weights, level=level, draws=draws) for v in lines]
     under = interval_of_means(low, weights, level=level, draws=draws)
     over = interval_of_means(high, weights, level=level, draws=draws) if e.sampled else under
@@ -264,7 +265,7 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     lows = np.stack([least, ends[0][1] - slack, np.min(swing_low, axis=0)])
     highs = np.stack([most, np.max([end[2] for end in ends], axis=0), np.max(swing_high, axis=0)])
     highs = np.minimum(highs, np.maximum(most, R))  # neither part is above the whole
-    each = np.stack([(low + high) / 2, lines[0], (low + high) / 2 - lines[0]])
+    each = np.stack([(low + high) / 2, own, (low + high) / 2 - own])
     return Bracket(
         value=snap(value),
         low=snap(np.maximum(np.minimum(lows, value), 0.0)),
@@ -282,15 +283,20 @@ def _middle(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.asarray(np.maximum((low + high) / 2, high / 2))
 
 
-def _lines(e: Evidence, mean: FloatArray) -> list[FloatArray]:
+def _lines(e: Evidence, mean: FloatArray, own: FloatArray) -> list[FloatArray]:
     """[U,X+1], departures along directions: each group's own; one for all groups (and for a group
-    the opposite of its own); and the opposite of that one."""
+    the opposite of its own); and the opposite of that one.
+
+    A heavy unit pulls the direction of every group its own way, and along them stands out among the
+    units by more than chance. So all groups together are measured, unit by unit, along what the
+    other units choose; the mean stays that of their own directions.
+    """
     J = e.criterion
     shared = snap(e.groups @ mean)
-    own = J.slope(mean, e.s)
-    line, _ = e.with_whole(own)
-    back, _ = e.with_whole(J.slope(-mean, e.s))
-    again = line.copy()
+    line, back = own.copy(), e.with_whole(J.slope(-mean, e.s))[0]
+    others, weights = e.with_whole(J.slope(mean - e.weights[..., None] * e.s, e.s))
+    line[:, -1] = others[:, -1] + weights[:, -1] @ (own - others)[:, -1]
+    again = own.copy()
     for column, sign in ((back, 1.0), (again, -1.0)):
         column[:, -1] = e.with_whole(J.slope(sign * shared, e.s))[0][:, -1]
     return [line, back, again]
