@@ -284,6 +284,36 @@ class Preferences:
             return None
         return risk_bounds(self.grid, self.low, self.high)
 
+    def only(
+        self, groups: Sequence[int] | None = None, contexts: Sequence[int] | None = None
+    ) -> Preferences:
+        """Some groups and contexts, by number and in this order; None: all of them."""
+        X, C, _ = self.values.shape
+        x = list(range(X)) if groups is None else list(groups)
+        c = list(range(C)) if contexts is None else list(contexts)
+        cells, weights, reference = np.ix_(x, c), self.context_weights, self.reference
+        if isinstance(reference, np.ndarray) and reference.ndim > 1:
+            reference = reference[x] if reference.ndim == 2 else reference[cells]
+
+        def part(values: FloatArray | None) -> FloatArray | None:
+            return None if values is None else values[cells]
+
+        return replace(
+            self,
+            values=self.values[cells],
+            groups=tuple(self.groups[i] for i in x),
+            contexts=tuple(self.contexts[i] for i in c),
+            context_weights=weights[c] if weights.ndim == 1 else weights[cells],
+            group_weights=self.group_weights[x],
+            reference=reference,
+            coverage=part(self.coverage),
+            templates=tuple(self.templates[i] for i in c) if self.templates else (),
+            low=part(self.low),
+            high=part(self.high),
+            answers=part(self.answers),
+            labels={name: tuple(values[i] for i in c) for name, values in self.labels.items()},
+        )
+
     def to_pandas(self, groups: slice = slice(None)) -> DataFrame:
         """One row per group, context and category, as in preferences.parquet; or of some groups."""
         X, C, K = (p := self.values[groups]).shape

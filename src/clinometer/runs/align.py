@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.measure import Comparison, Preferences, compare, read_preferences
+from clinometer.measure import Comparison, Preferences, compare
 from clinometer.measure.comparison import OwnContexts, compare_unpaired
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.population import POPULATIONS
@@ -22,45 +22,28 @@ Align = Literal["same", "common", "groups"]
 ALIGN = get_args(Align)
 
 
-class ComparisonOptions(TypedDict, total=False):
-    """How runs are compared.
-
-    names        of the models; None uses those of the runs
-    align        "same" (the default) requires the same groups and contexts (for runs, the same
-                 topic and context set); "common" uses those that all share, with the weights of
-                 the first; "groups" uses the groups that all share, each run in its own contexts
-    clusters     a label of the contexts by which they are resampled together
-    population   what intervals are about: "similar" contexts (the default), the "corpus" they
-                 were mined from, or exactly this "set"
-    level, seed  of the intervals
-    """
-
-    names: Sequence[str] | None
-    align: Align
-    clusters: str | None
-    population: str
-    level: float
-    seed: int
-
-
-def compare_runs(runs: Sequence[Run], **how: Unpack[ComparisonOptions]) -> Comparison:
-    """Differences between runs, cell by cell; with align "groups" group by group.
+def compare_runs(
+    runs: Sequence[Run],
+    *,
+    names: Sequence[str] | None = None,
+    align: Align = "same",
+    **how: Any,
+) -> Comparison:
+    """Differences between runs, cell by cell; with align "groups" group by group. `how` as for
+    `compare_preferences`.
 
     Samples from one set with one seed are nested, and count as the same contexts: all of them
     share the smallest sample.
     """
-    if len(runs) < 2:
-        raise RunError(f"compare: expected at least two runs, found {len(runs)}")
-    names = run_names(runs)
-    for run, name in zip(runs[1:], names[1:], strict=True):
-        _check(runs[0], run, name, how.get("align", "same"))
+    names = names or run_names(runs)
+    if align == "same":
+        _check(runs, names)
     first = min(runs, key=_draws)  # its weights are those of the samples that all of them share
-    how["names"] = how.get("names") or names
-    if how.get("align") != "groups":
-        # the remaining differences are nested samples, or the caller allows them
-        how["align"] = "common"
     return compare_preferences(
         [run.preferences for run in runs],
+        names=names,
+        # the remaining differences are nested samples, or the caller allows them
+        align=align if align == "groups" else "common",
         weights_of=first.preferences,
         **how,
     )
@@ -88,78 +71,71 @@ def compare_preferences(
     if weights_of is not None:
         weights_of = on_one_scale([weights_of, *preferences])[0]
     first = preferences[0] if weights_of is None else weights_of
+    called = names or [str(i) for i in range(len(preferences))]
+    for name, one in zip(called, preferences, strict=False):
+        if one.categories != first.categories:
+            raise RunError(
+                f"compare: expected the categories {', '.join(first.categories)}, found "
+                f"{', '.join(one.categories)} in {name}: nothing to compare"
+            )
+        if one.criterion != first.criterion:
+            raise RunError(
+                f"compare: {name} measures R by another criterion ({_criterion(one)}) than the "
+                f"first ({_criterion(first)}): measure both alike (--criterion)"
+            )
     groups = [g for g in first.groups if all(g in p.groups for p in preferences)]
     contexts = [c for c in first.contexts if all(c in p.contexts for p in preferences)]
     if not groups or not (contexts or align == "groups"):
         what = "a group" if not groups else "a context"
         other = "" if not groups else '; align="groups" (--align groups) pairs the groups alone'
         raise RunError(f"compare: expected runs with {what} in common, found none{other}")
-    for number, one in enumerate(preferences):
-        if one.categories != first.categories:
-            raise RunError(
-                f"compare: expected the categories {', '.join(first.categories)}, found "
-                f"{', '.join(one.categories)} in number {number + 1}: nothing to compare"
-            )
-        if one.criterion != first.criterion:
-            raise RunError(
-                f"compare: number {number + 1} measures R by another criterion "
-                f"({_criterion(one)}) than the first ({_criterion(first)}): measure both alike "
-                "(--criterion)"
-            )
+    for name, one in zip(called, preferences, strict=False):
         if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
             raise RunError(
-                f"compare: number {number + 1} has other groups or contexts than the first; "
+                f"compare: {name} has other groups or contexts than the first; "
                 'align="common" compares what they share, align="groups" their groups'
             )
-    how: dict[str, Any] = {
-        "level": level,
-        "seed": seed,
-    }
-    if align == "groups":
-        if population != "similar":
-            raise SettingsError(
-                f"population: expected similar for runs in different contexts, found {population}"
-            )
-        called = names or [str(i) for i in range(len(preferences))]
-        return compare_unpaired(
-            [_own(n, p, groups, first, clusters) for n, p in zip(called, preferences, strict=True)],
-            **how,
-        )
-    cells = [_cells(one, groups, contexts) for one in preferences]
-    x, c = _places(first.groups, groups), _places(first.contexts, contexts)
-    weights = first.context_weights
-    reference = first.reference
-    if isinstance(reference, np.ndarray) and reference.ndim == 3:
-        reference = reference[np.ix_(x, c)]
-    elif isinstance(reference, np.ndarray) and reference.ndim == 2:
-        reference = reference[x]
-    observed = np.stack([~np.isnan(p).any(axis=2) for p in cells])
-    given: dict[str, Any] = {
-        "groups": groups,
-        "categories": first.categories,
-        "context_weights": weights[c] if weights.ndim == 1 else weights[np.ix_(x, c)],
-        "group_weights": first.group_weights[x],
-        "reference": reference,
-        "criterion": first.criterion,
-    }
-    units = None if clusters is None else [first.label(clusters)[i] for i in c]
-    counts = [_samples(one, groups, contexts) for one in preferences]
     if population not in POPULATIONS or (population != "similar" and clusters is not None):
         raise SettingsError(
             f"population: expected one of {', '.join(POPULATIONS)}, and similar with clusters; "
             f"found {population}"
         )
+    how: dict[str, Any] = {"level": level, "seed": seed}
+    shared = first.only(_places(first.groups, groups))
+    if align == "groups":
+        if population != "similar":
+            raise SettingsError(
+                f"population: expected similar for runs in different contexts, found {population}"
+            )
+        each = [p.only(_places(p.groups, groups)) for p in preferences]
+        each = [replace(p, group_weights=shared.group_weights) for p in each]
+        units = [p.contexts if clusters is None else p.label(clusters) for p in each]
+        return compare_unpaired(
+            [
+                OwnContexts(name, p.grid, unit, p.samples)
+                for name, p, unit in zip(called, each, units, strict=True)
+            ],
+            **how,
+        )
+    shared = shared.only(contexts=_places(first.contexts, contexts))
+    each = [p.only(_places(p.groups, groups), _places(p.contexts, contexts)) for p in preferences]
+    samples = [p.samples for p in each]
     draws = None  # replies keep their noise in every population
-    if population != "similar" and all(one is None for one in counts):
+    if population != "similar" and all(one is None for one in samples):
         draws = first.sampling.draws(population)
     return compare(
-        *cells,
+        *(p.values for p in each),
         names=names,
-        clusters=units,
-        samples=counts,
-        mask=observed,
+        clusters=None if clusters is None else shared.label(clusters),
+        samples=samples,
+        mask=np.stack([p.observed for p in each]),
         draws=draws,
-        **given,
+        groups=groups,
+        categories=first.categories,
+        context_weights=shared.context_weights,
+        group_weights=shared.group_weights,
+        reference=shared.reference,
+        criterion=first.criterion,
         **how,
     )
 
@@ -207,28 +183,6 @@ def _on_scale(
 
 def _criterion(p: Preferences) -> str:
     return ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
-
-
-def _own(
-    name: str, p: Preferences, groups: list[str], first: Preferences, clusters: str | None
-) -> OwnContexts:
-    """A model in its own contexts, about the groups that all share with their first weights."""
-    x = _places(p.groups, groups)
-    reference, weights = p.reference, p.context_weights
-    if isinstance(reference, np.ndarray) and reference.ndim > 1:
-        reference = reference[x]
-    grid = read_preferences(
-        p.values[x],
-        mask=p.observed[x],
-        groups=groups,
-        categories=p.categories,
-        context_weights=weights if weights.ndim == 1 else weights[x],
-        group_weights=first.group_weights[_places(first.groups, groups)],
-        reference=reference,
-        criterion=p.criterion,
-    )
-    units = p.contexts if clusters is None else p.label(clusters)
-    return OwnContexts(name, grid, units, None if p.samples is None else p.samples[x])
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -292,35 +246,21 @@ def only_contexts_differ(runs: Sequence[Run]) -> bool:
     return len(topics) == 1 and not same_contexts(*runs)
 
 
-def _check(first: Run, other: Run, name: str, align: Align) -> None:
-    categories = {p.categories for p in on_one_scale([first.preferences, other.preferences])}
-    if len(categories) > 1:
-        raise RunError(
-            f"compare: expected the categories {', '.join(first.preferences.categories)} of "
-            f"{first.model}, found {', '.join(other.preferences.categories)} in {name}: nothing to "
-            "compare"
-        )
-    same = {
-        "topic": first.record.topic.sha256 == other.record.topic.sha256,
-        "contexts": same_contexts(first, other),
-    }
-    for what in same:
-        if align == "same" and not same[what]:
-            raise RunError(
-                f"compare: {name} was asked with another {what} than {first.model}; "
-                'align="groups" (--align groups) compares each in its own contexts, "common" in '
-                "what they share"
-            )
-
-
-def _cells(p: Preferences, groups: list[str], contexts: list[str]) -> FloatArray:
-    return np.asarray(p.values[np.ix_(_places(p.groups, groups), _places(p.contexts, contexts))])
-
-
-def _samples(p: Preferences, groups: list[str], contexts: list[str]) -> FloatArray | None:
-    if p.samples is None:
-        return None
-    return np.asarray(p.samples[np.ix_(_places(p.groups, groups), _places(p.contexts, contexts))])
+def _check(runs: Sequence[Run], names: Sequence[str]) -> None:
+    """Refuse runs of another topic, or in other contexts, than the first."""
+    first = runs[0]
+    for other, name in zip(runs[1:], names[1:], strict=False):
+        same = {
+            "topic": first.record.topic.sha256 == other.record.topic.sha256,
+            "contexts": same_contexts(first, other),
+        }
+        for what in same:
+            if not same[what]:
+                raise RunError(
+                    f"compare: {name} was asked with another {what} than {first.model}; "
+                    'align="groups" (--align groups) compares each in its own contexts, "common" '
+                    "in what they share"
+                )
 
 
 def _places(labels: Sequence[str], wanted: Sequence[str]) -> list[int]:

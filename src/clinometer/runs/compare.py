@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.display.numbers import counted
@@ -189,30 +188,11 @@ def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparis
     how["level"] = joint_level(how.get("level", 0.95), len(levels))
     found = {}
     for level in levels:
-        within = [replace(run, preferences=_level(run, factor, level)) for run in runs]
+        within = []
+        for run in runs:
+            at = [i for i, value in enumerate(run.preferences.label(factor)) if value == level]
+            within.append(replace(run, preferences=run.preferences.only(contexts=at)))
         one = compare(*within, **how)
         pairs = len(levels) * len(runs) * (len(runs) - 1) // 2
         found[level] = replace(one, overall=for_all_pairs(one.overall, pairs))
     return found
-
-
-def _level(run: Run, factor: str, level: str) -> Preferences:
-    """The preferences in the contexts of a level."""
-    p = run.preferences
-    c = [i for i, value in enumerate(p.label(factor)) if value == level]
-    reference = p.reference
-    if isinstance(reference, np.ndarray) and reference.ndim == 3:
-        reference = reference[:, c]
-    return replace(
-        p,
-        values=p.values[:, c],
-        contexts=tuple(p.contexts[i] for i in c),
-        context_weights=p.context_weights[..., c],
-        reference=reference,
-        coverage=None if p.coverage is None else p.coverage[:, c],
-        templates=tuple(p.templates[i] for i in c) if p.templates else (),
-        low=None if p.low is None else p.low[:, c],
-        high=None if p.high is None else p.high[:, c],
-        answers=None if p.answers is None else p.answers[:, c],
-        labels={name: tuple(values[i] for i in c) for name, values in p.labels.items()},
-    )

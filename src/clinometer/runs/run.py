@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
 from clinometer.errors import RunError
-from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
+from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
-from clinometer.runs.align import ComparisonOptions, compare_runs
 from clinometer.runs.answers import answered_groups, other_record
 from clinometer.runs.findings import run_findings
 from clinometer.runs.folder.folder import (
@@ -160,11 +159,6 @@ class Run:
     def findings(self) -> tuple[Finding, ...]:
         """What was found, in sentences with their numbers; the first is the headline."""
         return run_findings(self, finished=self.record.finished)
-
-    def compare(self, *others: Run | str | Path, **how: Unpack[ComparisonOptions]) -> Comparison:
-        """This run minus others, which are runs or their folders; see `clinometer.compare`."""
-        opened = [other if isinstance(other, Run) else Run.load(other) for other in others]
-        return compare_runs([self, *opened], **how)
 
     def write_report(self, path: str | Path) -> list[Path]:
         """Write the report of this run as the ending of `path` says (`.html`: one file that works
