@@ -9,23 +9,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from tests.preferences import labelled, pair
 
 from clinometer.measure import compare, preference
+from clinometer.measure.factors import FactorShare, FactorShares
 from clinometer.measure.population import Sampling
 from clinometer.runs.findings import (
     HEADLINES,
     Facts,
     Nouns,
     comparison_findings,
+    factors,
     facts_of_table,
     statements,
 )
-from clinometer.runs.folder.record import FloorRecord
+from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 
@@ -382,6 +385,21 @@ def test_dice_of_few_replies_are_not_called_swing() -> None:
     said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N)())}
     assert said["size"].numbers["R"].low == 0
     assert not {one.sure for one in said.values()} & {"clear", "exact"}
+
+
+@pytest.mark.parametrize(("share", "said"), [((0.0, 1.0), False), ((0.2, 1.0), True)])
+def test_shares_of_which_nothing_is_known_are_not_said(
+    share: tuple[float, float], said: bool
+) -> None:
+    shares = FactorShares(
+        unit=None,
+        n_units=30,
+        variance=1e-3,
+        factors=[FactorShare("years", 9, Estimate(0.5, *share, 0.95))],
+        rest=Estimate(0.5, 0.0, 1.0, 0.95),
+    )
+    record = cast(RunRecord, SimpleNamespace(factors=shares))
+    assert (factors(record) is not None) == said
 
 
 def test_findings_are_plain_values() -> None:

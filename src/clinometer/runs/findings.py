@@ -642,10 +642,13 @@ def other(record: RunRecord) -> Finding | None:
 
 
 def factors(record: RunRecord) -> Finding | None:
-    """What the swing between contexts goes with, the largest share first."""
+    """What the swing between contexts goes with, the largest share first; None where nothing is
+    known of any share."""
     shares = record.factors
     named = [] if shares is None else [(one.name, one.share) for one in shares.factors if one.share]
     if shares is None or not named:
+        return None
+    if all(e.low == 0 and e.high == 1 for e in (*dict(named).values(), shares.rest)):
         return None
     named.sort(key=lambda pair: -pair[1].value)
     rest = "none of them alone" if len(named) > 1 else "anything else"
