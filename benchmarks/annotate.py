@@ -1,6 +1,6 @@
 """Fifty people judge at once for a minute and the server is killed under them: what is lost?
 
-    python benchmarks/annotate.py [--people 50] [--seconds 60] [--kill-at 30] [--postgres]
+    python benchmarks/annotate.py [--people 50] [--seconds 60] [--kill-at 30]
     python benchmarks/annotate.py --items 10000 --seconds 600 --kill-at 0 --pause 5
 
 The real command serves in a process of its own. Each person asks for a page, answers the item on
@@ -25,7 +25,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,6 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.process_use import Watch, load_average, percentiles
-from tests.private_postgres import private_postgres
 from tests.processes import answers, until
 
 COMMAND = [
@@ -203,7 +201,6 @@ def simulate(
         "people": people,
         "seconds": seconds,
         "killed": kill_at > 0,
-        "database": database.split(":")[0] if "://" in database else "sqlite",
         "requests": len(times),
         "answered": counts["answered"],
         "undone": counts["undone"],
@@ -232,18 +229,14 @@ def main() -> None:
     parser.add_argument("--kill-at", type=float, default=30, help="0: the server is not killed")
     parser.add_argument("--items", type=int, default=5000)
     parser.add_argument("--pause", type=float, default=0, help="mean seconds between two pages")
-    parser.add_argument("--postgres", action="store_true", help="on a private PostgreSQL")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        database = str(Path(folder) / "load.sqlite")
-        if given.postgres:
-            database = stack.enter_context(private_postgres())()
+    with tempfile.TemporaryDirectory() as folder:
         found = simulate(
             Path(folder),
             people=given.people,
             seconds=given.seconds,
             kill_at=given.kill_at,
-            database=database,
+            database=str(Path(folder) / "load.sqlite"),
             items=given.items,
             pause=given.pause,
         )

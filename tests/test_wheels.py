@@ -231,12 +231,7 @@ def test_report(environment: MakeEnvironment) -> None:
 
 def test_web(environment: MakeEnvironment) -> None:
     made = environment("web")
-    postgres = [*STATUS, "--database", "postgresql://someone@127.0.0.1:1/judgements"]
-    *done, no_driver = made.commands(
-        ["audit", "reference:random", *FEW, "--out", "runs/a"], STATUS, postgres
-    )
-    _all_work(done)
-    _says(no_driver, install_command("psycopg"))
+    _all_work(made.commands(["audit", "reference:random", *FEW, "--out", "runs/a"], STATUS))
     command = [str(made.python), "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
     with subprocess.Popen(
         command, cwd=made.folder, env=made.variables(), stdout=subprocess.PIPE, text=True
@@ -249,15 +244,6 @@ def test_web(environment: MakeEnvironment) -> None:
                 assert "reference:random" in page.read().decode()
         finally:
             server.send_signal(signal.SIGINT)
-
-
-def test_postgres(environment: MakeEnvironment) -> None:
-    """The driver is there: it is the server that is not."""
-    with _closed_port() as port:
-        database = f"postgresql://someone@127.0.0.1:{port}/judgements"
-        (refused,) = environment("postgres").commands([*STATUS, "--database", database])
-    _says(refused, "database")
-    assert "pip install" not in refused.err
 
 
 def test_server(environment: MakeEnvironment) -> None:

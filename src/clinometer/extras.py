@@ -22,7 +22,7 @@ EXTRAS = {
     ),
     "report": (("vl_convert",), "report pages and charts"),
     "web": (
-        ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),
+        ("fastapi", "uvicorn", "markdown_it", "python_multipart"),
         "view and annotate",
     ),
     "mining": (
@@ -33,7 +33,6 @@ EXTRAS = {
     "inspect": (("inspect_ai",), "logs of Inspect, and audits as its tasks"),
     "cluster": (("datatrove",), "shards by datatrove (mine, audit --shard)"),
     "people": (("statsmodels",), "study factors, reliability validate"),
-    "postgres": (("psycopg",), "judgements in PostgreSQL"),
     "8bit": (("bitsandbytes",), "--load quantize=8bit"),
 }
 

@@ -22,7 +22,7 @@ def dataset(tmp_path: Path) -> Path:
 
 
 def judged(dataset: Path) -> None:
-    store = Store(str(dataset.with_suffix("")) + ".blanks.sqlite", read_task(dataset))
+    store = Store(dataset.with_suffix(".blanks.sqlite"), read_task(dataset))
     first, second = store.annotators(at_least=2)
     store.begin(first)
     store.begin(second)
@@ -55,12 +55,10 @@ def test_status_and_export(clinometer: Command, dataset: Path, tmp_path: Path) -
     assert out.read_text().splitlines()[-1] == "b,Two ___.,annotator_1,skip,"
 
 
-def test_the_database_may_come_from_the_environment(
-    clinometer: Command, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_database_may_have_any_name(clinometer: Command, dataset: Path, tmp_path: Path) -> None:
     place = tmp_path / "a strange? name%20.sqlite"
-    monkeypatch.setenv("CLINOMETER_DATABASE", str(place))
-    assert clinometer("reliability", "annotate", dataset, "--status").status == 0
+    done = clinometer("reliability", "annotate", dataset, "--status", "--database", place)
+    assert done.status == 0
     assert place.exists()
 
 
@@ -71,8 +69,7 @@ def test_the_database_may_come_from_the_environment(
         (("--mode", "stars"), "expected blanks, rating, category"),
         (("--annotators", "0"), "--annotators: expected a whole number of at least 1, found 0"),
         (("--public", "example.org"), "--public: expected an address with http"),
-        (("--database", "oracle://x/y"), "expected sqlite or postgresql"),
-        (("--database", "sqlite://"), "found a database in memory"),
+        (("--database", "oracle://me:secret@x/y"), "expected a SQLite file, found an address\n"),
         (("--guidelines", "nowhere.md"), "nowhere.md: expected a text file"),
         (("--export", "out.xlsx"), "expected a file name that ends in .csv"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +14,6 @@ from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:
     from clinometer.web.annotation import Store
-
-
-ENVIRONMENT = "CLINOMETER_DATABASE"
 
 
 def annotate_command(
@@ -38,11 +34,8 @@ def annotate_command(
     ] = None,
     annotators: Annotated[int, opt("Minimum number of personal links.", allowed=ranges.COUNT)] = 3,
     database: Annotated[
-        str | None,
-        opt(
-            "A SQLite file or postgresql://…; also read from CLINOMETER_DATABASE.",
-            unset="a file beside DATASET",
-        ),
+        Path | None,
+        opt("The SQLite file of the judgements.", unset="a file beside DATASET"),
     ] = None,
     task: Annotated[
         str | None, opt("Name of the task in the database.", unset="DATASET-MODE")
@@ -77,6 +70,8 @@ def annotate_command(
 
     if public is not None and not public.startswith(("http://", "https://")):
         raise SettingsError(f"--public: expected an address with http:// or https://: {public!r}")
+    if str(database).partition("/")[0].endswith(":"):  # it may hold a password
+        raise SettingsError("--database: expected a SQLite file, found an address")
     named = [] if categories is None else [c.strip() for c in categories.split(",") if c.strip()]
     asked = read_task(dataset, mode=mode, name=task, column=column, categories=named)
     if mode is None and asked.mode == "rating":
@@ -85,9 +80,8 @@ def annotate_command(
             "--until points' proposes blanks"
         )
     text = read_guidelines(asked.mode, guidelines)
-    beside = f"{dataset.with_suffix('')}.{asked.mode}.sqlite"
-    place = database or os.environ.get(ENVIRONMENT) or beside
-    store = Store(place, asked)
+    beside = Path(f"{dataset.with_suffix('')}.{asked.mode}.sqlite")
+    store = Store(database or beside, asked)
     try:
         if export is not None:
             _report(store, json_output, write_export(store, export, long=long), export)

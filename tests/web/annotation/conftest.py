@@ -1,32 +1,22 @@
-"""Databases of both kinds, and the real command serving on a real port."""
+"""A dataset, and the real command serving it on a real port."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from benchmarks.annotate import Server
-from tests.private_postgres import private_postgres
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Callable[[], str]]:
-    """A private PostgreSQL; each call gives the URL of a new database."""
-    with private_postgres() as fresh:
-        yield fresh
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A place for judgements, of either kind."""
-    if request.param == "sqlite":
-        return str(tmp_path / "judgements.sqlite")
-    return str(request.getfixturevalue("postgres")())
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A place for judgements."""
+    return tmp_path / "judgements.sqlite"
 
 
 @pytest.fixture

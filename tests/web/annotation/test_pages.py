@@ -19,7 +19,7 @@ from clinometer.web.annotation.store import write_export
 
 
 @pytest.fixture
-def store(dataset: Path, database: str) -> Iterator[Store]:
+def store(dataset: Path, database: Path) -> Iterator[Store]:
     found = Store(database, read_task(dataset))
     yield found
     found.close()
@@ -199,7 +199,7 @@ def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: P
 
 
 def test_ratings_say_what_a_high_one_means(dataset: Path, tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'ratings.db'}", read_task(dataset, mode="rating"))
+    store = Store(tmp_path / "ratings.db", read_task(dataset, mode="rating"))
     assert "5 enough" in come(store, 1).get("/").text
     come(store, 1).post("/judge", data={"item": "0", "value": "5"})
     for long in (False, True):
@@ -208,7 +208,7 @@ def test_ratings_say_what_a_high_one_means(dataset: Path, tmp_path: Path) -> Non
     store.close()
 
 
-def test_tokens_are_stable_and_more_people_can_join(store: Store, database: str) -> None:
+def test_tokens_are_stable_and_more_people_can_join(store: Store, database: Path) -> None:
     before = store.annotators(at_least=2)
     again = Store(database, store.task)
     after = again.annotators(at_least=4)

@@ -36,7 +36,7 @@ def shown(page: Any) -> str:
 
 
 def test_two_people_judge_and_nothing_is_lost(
-    chromium: Any, dataset: Path, database: str, tmp_path: Path, clinometer: Callable[..., Any]
+    chromium: Any, dataset: Path, database: Path, tmp_path: Path, clinometer: Callable[..., Any]
 ) -> None:
     said: tuple[dict[str, str], dict[str, str]] = ({}, {})
     keys = (list(islice(cycle("yyn"), 20)), list(islice(cycle("ynys"), 20)))

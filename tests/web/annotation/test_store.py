@@ -14,7 +14,7 @@ ITEMS = 7
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_standing_is_what_a_list_of_answers_says(seed: int, database: str, tmp_path: Path) -> None:
+def test_standing_is_what_a_list_of_answers_says(seed: int, database: Path) -> None:
     store = Store(database, Task("t", "rating", tuple(Item(f"i{n}", "x") for n in range(ITEMS))))
     person, other = store.annotators(2)
     for one in (person, other):

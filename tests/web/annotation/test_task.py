@@ -61,7 +61,7 @@ def test_an_unknown_mode_is_refused(dataset: Path) -> None:
         read_task(dataset, mode="stars")
 
 
-def test_a_task_of_other_items_is_refused(dataset: Path, database: str) -> None:
+def test_a_task_of_other_items_is_refused(dataset: Path, database: Path) -> None:
     Store(database, read_task(dataset)).close()
     again = Store(database, read_task(dataset))  # the same items: goes on
     again.close()
@@ -76,18 +76,13 @@ def test_a_file_that_is_not_a_database_is_one_line(dataset: Path, tmp_path: Path
     task = read_task(dataset)
     write(tmp_path / "not.sqlite", "this is a letter, not a database" * 9)
     with pytest.raises(RunError, match="cannot be used: file is not a database"):
-        Store(str(tmp_path / "not.sqlite"), task)
+        Store(tmp_path / "not.sqlite", task)
     with pytest.raises(RunError, match="cannot be opened: No such file"):
-        Store(str(tmp_path / "no" / "folder.sqlite"), task)
-    with pytest.raises(SettingsError, match="expected sqlite or postgresql, found mysql"):
-        Store("mysql://u:secret@h/d", task)
-    with pytest.raises(RunError, match="cannot be used") as caught:
-        Store(f"postgresql://me:secret@/x?host={tmp_path}", task)
-    assert "secret" not in str(caught.value)
+        Store(tmp_path / "no" / "folder.sqlite", task)
 
 
 def test_the_token_file_is_private(dataset: Path, tmp_path: Path) -> None:
-    Store(str(tmp_path / "a.sqlite"), read_task(dataset)).close()
+    Store(tmp_path / "a.sqlite", read_task(dataset)).close()
     assert (tmp_path / "a.sqlite").stat().st_mode & 0o077 == 0
 
 

@@ -1,7 +1,7 @@
 """The annotation task: people judge statements in a browser, each with a personal link.
 
 task     what is judged: items of a dataset, questions and answers of a mode
-store    who judged what, in SQLite or PostgreSQL, and as a table without names
+store    who judged what, in a SQLite file, and as a table without names
 pages    the pages, with the guidelines for annotators as safe HTML
 """
 
