@@ -448,34 +448,23 @@ def assert_not_worse(
     run: Run | str | Path,
     baseline: Run | str | Path,
     *,
-    margin: float = MARGIN,
-    margin_points: float | None = None,
-    margin_rate: float | None = None,
-    measures: Sequence[str] | None = None,
     cannot_tell: Literal["fail", "pass"] = "fail",
-    clusters: str | None = None,
+    **how: Any,
 ) -> GateDecision:
     """Raise AssertionError unless the run is not worse than its baseline by more than the margin.
 
     Args:
         run, baseline: runs or their folders, of the same topic and contexts.
-        margin, margin_points, margin_rate, measures, clusters: as in `clinometer gate`.
         cannot_tell: what an interval on both sides of the margin does: "fail", because it does not
             show that the run is not worse, or "pass".
+        how: margin, margin_points, margin_rate, measures, align and clusters, as in
+            `clinometer gate`.
 
     Returns the decision, whose `verdict` is "not worse", or "cannot tell" where that passes.
     """
     if cannot_tell not in ("fail", "pass"):
         raise SettingsError(f"cannot_tell: expected fail or pass, found {cannot_tell!r}")
-    decision = decide(
-        run,
-        baseline,
-        margin=margin,
-        margin_points=margin_points,
-        margin_rate=margin_rate,
-        measures=measures,
-        clusters=clusters,
-    )
+    decision = decide(run, baseline, **how)
     pair, said = f"{decision.run} against {decision.baseline}", decision.verdict
     for watcher in WATCHERS:
         watcher(f"{said}: {pair}: {decision.reason}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -415,13 +415,8 @@ def scores(f: Facts) -> Finding:
     order = sorted(f.clear, key=lambda x: -abs(away[x].value))
     more = [x for x in order if away[x].value > 0][:NAMED]
     less = [x for x in order if away[x].value < 0][:NAMED]
-    known = [
-        max(-one.low, one.high)
-        for one in away.values()
-        if one.low is not None and one.high is not None
-    ]
-    numbers = {"ruled out": Estimate(max(known))} if len(known) == len(away) else {}
     groups = {f.called(x): away[x] for x in (*more, *less)}
+    numbers = ruled_out(away.values())
     return f.said("scores", f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
 
 
@@ -433,6 +428,13 @@ def _signed(lean: GroupLean, top: str, length: float, level: float) -> Estimate:
         return Estimate(value)
     low, high = sorted((sign * lean.low, sign * lean.high))
     return Estimate(value, min(low, value), max(high, value), level, "interval of the decision")
+
+
+def ruled_out(differences: Iterable[Estimate]) -> dict[str, Estimate]:
+    """The size that the intervals of all differences rule out; nothing where one has none."""
+    ends = [(d.low, d.high) for d in differences]
+    known = [max(-low, high) for low, high in ends if low is not None and high is not None]
+    return {"ruled out": Estimate(max(known))} if len(known) == len(ends) else {}
 
 
 def kinds_of_people(f: Facts) -> Finding | None:
@@ -448,12 +450,7 @@ def kinds_of_people(f: Facts) -> Finding | None:
     }
     if f.favourable is not None and not f.points.size:
         words["answer"] = f.words[f.favourable]
-    ends = [
-        max(-one.low, one.high)
-        for one in f.kinds.values()
-        if one.low is not None and one.high is not None
-    ]
-    numbers = {"ruled out": Estimate(max(ends))} if len(ends) == len(f.kinds) else {}
+    numbers = ruled_out(f.kinds.values())
     tally = {"clear": len(clear), UNDECIDED: len(f.kinds) - len(clear)}
     sure: Sure = "exact" if f.exact else "clear" if clear else "unclear"
     groups = {name: clear[name] for name in order}
@@ -831,16 +828,15 @@ def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: 
     clear = sorted(
         (s for s in moved if s.clear), key=lambda s: (not s.column, -abs(s.change.value))
     )
-    ends = [max(-s.change.low, s.change.high) for s in moved
-            if s.change.low is not None and s.change.high is not None]  # fmt: skip
-    sure: Sure = "clear" if clear else "unclear" if len(ends) == len(moved) else "cannot tell"
+    limit = ruled_out(s.change for s in moved)
+    sure: Sure = "clear" if clear else "unclear" if limit else "cannot tell"
     return Finding(
         "shifts",
         sure,
         tuple(who),
         tally={"clear": len(clear), UNDECIDED: len(moved) - len(clear)},
         groups={s.name: s.change for s in clear[: 2 * NAMED]},
-        numbers={"ruled out": Estimate(max(ends))} if sure == "unclear" else {},
+        numbers={} if clear else limit,
         words={"unit": unit, "units": units},
     )
 

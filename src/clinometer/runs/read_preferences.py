@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 
-def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
-    """The frame of a file with commas between columns and points in numbers.
-
-    The columns `texts` stay text ("007", "NA"); an empty `number` is missing.
-    """
+def _read_csv(path: Path) -> pd.DataFrame:
+    """The frame of a file with commas between columns and points in numbers. Names stay text
+    ("007", "NA"); an empty p is missing."""
     import pandas as pd  # loads slowly, and the command line imports this module
 
     _check_separator(path)
@@ -36,14 +34,14 @@ def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
         with open_text(path) as stream:
             frame = pd.read_csv(
                 stream,
-                dtype=dict.fromkeys(texts, str),
+                dtype=dict.fromkeys(REQUIRED[:3], str),
                 keep_default_na=False,
-                na_values={number: [""]},
+                na_values={"p": [""]},
             )
     except pd.errors.ParserError as damaged:
-        raise _too_wide(path, number) or damaged from damaged
+        raise _too_wide(path) or damaged from damaged
     # pandas treats extra leading columns as row names.
-    if not isinstance(frame.index, pd.RangeIndex) and (problem := _too_wide(path, number)):
+    if not isinstance(frame.index, pd.RangeIndex) and (problem := _too_wide(path)):
         raise problem
     return frame
 
@@ -59,15 +57,7 @@ def _check_separator(path: Path) -> None:
             )
 
 
-def line_of(path: Path, row: int) -> int | None:
-    """The line on which a row of the frame begins; rows are counted from 0, lines from 1."""
-    for number, (line, _) in enumerate(_rows(path), start=-1):
-        if number == row:
-            return line
-    return None
-
-
-def _too_wide(path: Path, number: str) -> TableError | None:
+def _too_wide(path: Path) -> TableError | None:
     """The error for the first row with more fields than the header."""
     rows = _rows(path)
     _, header = next(rows, (1, []))
@@ -75,7 +65,7 @@ def _too_wide(path: Path, number: str) -> TableError | None:
         if len(row) <= len(header):
             continue
         where = f"{path}: line {line}"
-        at = header.index(number) if number in header else len(header)
+        at = header.index("p") if "p" in header else len(header)
         split = row[at : at + 2]
         if len(split) == 2 and all(re.fullmatch(r"\s*-?\d+\s*", part) for part in split):
             return TableError(
@@ -115,8 +105,8 @@ def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
 
     def row_name(row: int) -> str:
         """The line of a csv file, which is what an editor shows; else the number of the row."""
-        line = None if file.suffix == ".parquet" else line_of(file, row)
-        return f"row {row + 1}" if line is None else f"line {line}"
+        lines = [] if file.suffix == ".parquet" else [line for line, _ in _rows(file)]
+        return f"line {lines[row + 1]}" if row + 1 < len(lines) else f"row {row + 1}"
 
     return _preferences(read_frame(frame, labels=labels, name=str(file), row_name=row_name), file)
 
@@ -172,7 +162,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
             frame: pd.DataFrame = read_parquet(path).to_pandas()
             return frame
         if path.name.endswith((".csv", ".csv.gz")):
-            return read_csv(path, texts=REQUIRED[:3], number="p")
+            return _read_csv(path)
     except TableError:
         raise
     except (ValueError, OSError, UnicodeDecodeError) as error:

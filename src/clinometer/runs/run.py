@@ -24,8 +24,7 @@ from clinometer.runs.folder.folder import (
     LABEL,
     RunFolder,
     preference_rows,
-    stored_preferences,
-    stored_report,
+    stored_results,
     with_report,
 )
 from clinometer.runs.folder.record import (
@@ -264,8 +263,7 @@ class Run:
         """Read a finished run as it was measured; nothing is measured again."""
         folder = RunFolder(Path(path))
         record, tables = folder.read_finished()
-        preferences = stored_preferences(record, tables)
-        return cls(record, preferences, stored_report(record, tables, preferences), folder.path)
+        return cls(record, *stored_results(record, tables), folder.path)
 
 
 def _steady(lean: GroupLean, split: Components, top: str, length: float) -> GroupLean:

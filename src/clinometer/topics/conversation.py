@@ -15,8 +15,6 @@ once, also as [X:he], [X:his] or another form of the group. `OwnPrompt` makes on
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,8 +23,7 @@ from itertools import islice
 from pathlib import Path
 
 from clinometer.errors import TopicError, closest
-from clinometer.storage.rows import json_lines
-from clinometer.storage.untrusted import read_text
+from clinometer.storage.rows import read_rows
 from clinometer.topics.prompt import Prompt, Y
 
 ROLES = ("system", "user", "assistant")
@@ -244,38 +241,20 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
         raise TopicError(f"{where}: cannot be read: {exc}") from exc
     if not path.is_relative_to(folder.resolve()):
         raise TopicError(f"{where}: expected a file in the folder of the topic; move it there")
-    reader = {".csv": _csv_rows, ".jsonl": _json_rows}.get(path.suffix)
-    if reader is None:
+    if path.suffix not in (".csv", ".jsonl"):
         raise TopicError(f"{where}: expected a .csv or .jsonl file")
-    rows = tuple(islice(reader(path, where), MOST_CASES + 1))
-    if not 1 <= len(rows) <= MOST_CASES:
-        found = f"more than {MOST_CASES:,}" if rows else "none"
+    cases = []
+    for number, row in enumerate(islice(read_rows(path, error=TopicError), MOST_CASES + 1), 1):
+        if not all(isinstance(v, _PLAIN) for v in row.values()) or None in row:
+            raise TopicError(
+                f"{where}: row {number}: expected a text or number in each of the fields "
+                f"{', '.join(map(str, filter(None, row)))}, found other; put a text with commas or "
+                'line breaks in "quotes"'
+            )
+        cases.append({k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()})
+    if not 1 <= len(cases) <= MOST_CASES:
+        found = f"more than {MOST_CASES:,}" if cases else "none"
         raise TopicError(f"{where}: expected 1 to {MOST_CASES:,} cases, found {found}")
-    if any("\0" in value for row in rows for value in row.values()):
+    if any("\0" in value for case in cases for value in case.values()):
         raise TopicError(f"{where}: expected text without NUL characters")
-    return rows
-
-
-def _csv_rows(path: Path, where: str) -> Iterator[dict[str, str]]:
-    text = read_text(path, shown=where, kind=path.suffix, error=TopicError)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        names = [str(name).strip() for name in reader.fieldnames or ()]
-        if len({*names}) < len(names):
-            raise TopicError(f"{where}: expected every column once, found one twice")
-        for row in reader:
-            if None in row or None in row.values():
-                raise TopicError(
-                    f"{where}: line {reader.line_num}: expected {len(names)} "
-                    'fields as in the first line; put a text with commas or line breaks in "quotes"'
-                )
-            yield dict(zip(names, row.values(), strict=True))
-    except csv.Error as exc:
-        raise TopicError(f"{where}: line {reader.line_num}: not valid CSV: {exc}") from exc
-
-
-def _json_rows(path: Path, where: str) -> Iterator[dict[str, str]]:
-    for line, row in json_lines(path, error=TopicError, shown=where):
-        if not all(isinstance(value, _PLAIN) for value in row.values()):
-            raise TopicError(f"{line}: expected an object of texts and numbers, found other")
-        yield {k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()}
+    return tuple(cases)

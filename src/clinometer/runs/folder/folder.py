@@ -12,7 +12,6 @@ placebo/                the run of irrelevant edits of its questions (--placebo)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,11 +155,14 @@ def preference_rows(preferences: Preferences) -> Iterator[pa.Table]:
         yield pa.Table.from_pandas(frame, preserve_index=False)
 
 
-@contextmanager
-def _fitting(record: RunRecord) -> Iterator[None]:
-    """Say so where a record has the tables of another run."""
+def stored_results(
+    record: RunRecord, tables: Mapping[str, pa.Table]
+) -> tuple[Preferences, RiskReport]:
+    """The preferences of a finished run and its risks as they were measured, from what
+    `read_finished` gives of its folder."""
     try:
-        yield
+        preferences = _preferences(record, tables)
+        return preferences, _report(record, tables["groups"], preferences)
     except ClinometerError:
         raise
     except (KeyError, TypeError, ValueError) as error:
@@ -168,12 +170,6 @@ def _fitting(record: RunRecord) -> Iterator[None]:
             f"run of {record.model.id!r}: run.json and its tables do not fit together; "
             f"{RunFolder.repair} writes the tables again from the scores"
         ) from error
-
-
-def stored_preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
-    """The preferences of a finished run, from what `read_finished` gives of its folder."""
-    with _fitting(record):
-        return _preferences(record, tables)
 
 
 def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
@@ -233,19 +229,11 @@ _RISKS = ("r", "r_bias", "r_volatility")
 
 
 def with_report(groups: pa.Table, report: RiskReport) -> pa.Table:
-    """groups.parquet: with what `stored_report` needs beside the columns that people read."""
+    """groups.parquet: with what `stored_results` needs beside the columns that people read."""
     means = pa.array(report.mean_stereotype.reshape(-1), from_pandas=True)
     size = len(report.categories)
     groups = groups.append_column(_EFFECTIVE, pa.array(report.n_eff_by_group, from_pandas=True))
     return groups.append_column(_MEAN, pa.FixedSizeListArray.from_arrays(means, size))
-
-
-def stored_report(
-    record: RunRecord, tables: Mapping[str, pa.Table], preferences: Preferences
-) -> RiskReport:
-    """The risks that `write` stored, from run.json and groups.parquet."""
-    with _fitting(record):
-        return _report(record, tables["groups"], preferences)
 
 
 def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> RiskReport:
