@@ -36,7 +36,7 @@ from clinometer.runs.findings import (
     strongest_case,
 )
 from clinometer.runs.folder.recover import LoadedRun
-from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
+from clinometer.runs.nouns import asks, context_noun, group_noun, label, noun_of
 from clinometer.runs.sentences import Finding
 
 
@@ -114,7 +114,7 @@ class RunSummary:
     def title(self) -> str:
         """The headline."""
         finished = self.opened.state == "finished"
-        return run_findings(self.run, self.opened.name, finished=finished)[0].text
+        return run_findings(self.run, label(self.opened.name), finished=finished)[0].text
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:

@@ -117,11 +117,17 @@ def question_label(template: str) -> str:
 
 
 def label(model: str) -> str:
-    """A short model name: for a server, only the model that it serves.
+    """A short model name: of a server only the model that it serves, of an application its function
+    and the file that has it.
 
     >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
     ('smol (chat)', 'pocket:bert')
+    >>> label("app:my.package.screening:score (5 replies)")
+    'screening:score (5 replies)'
     """
+    if model.startswith("app:"):
+        module, colon, function = model.removeprefix("app:").partition(":")
+        return f"{module.rpartition('.')[2]}{colon}{function}"
     if model.startswith("openai:"):
         address, _, served = model.removeprefix("openai:").partition("#")
         return served or address.partition("://")[2]
