@@ -12,7 +12,7 @@ import pytest
 
 from clinometer.errors import TableError
 from clinometer.measure import decompose, estimate_risks
-from clinometer.runs import from_frame, read_table, risks
+from clinometer.runs import read_table, risks
 
 M1 = """group,context,attribute,p
 x,c1,a,0.6
@@ -48,7 +48,7 @@ def test_parquet_and_gzip_give_the_same_result(tmp_path: Path) -> None:
 
 def test_row_order_does_not_matter_for_the_risks(tmp_path: Path) -> None:
     frame = pd.read_csv(write(tmp_path, M1))
-    mixed = from_frame(frame.sample(frac=1, random_state=3))
+    mixed = read_table(frame.sample(frac=1, random_state=3))
     assert mixed.decompose().R.value == pytest.approx(0.2)
 
 
@@ -95,7 +95,7 @@ def test_context_weights_may_differ_between_groups() -> None:
         for context, weight in zip(("c1", "c2"), weights, strict=True):
             rows += [(group, context, "a", 0.7, weight), (group, context, "b", 0.3, weight)]
     frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "context_weight"])
-    np.testing.assert_array_equal(from_frame(frame).context_weights, [[1, 2], [2, 1]])
+    np.testing.assert_array_equal(read_table(frame).context_weights, [[1, 2], [2, 1]])
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_wrong_tables_name_the_error(
 def test_errors_in_a_frame_count_rows_not_lines() -> None:
     frame = pd.DataFrame({"group": "x", "context": "c", "attribute": ["a", "b"], "p": ["1", "?"]})
     with pytest.raises(TableError, match=r"table: row 2: expected a number in p, found '\?'"):
-        from_frame(frame)
+        read_table(frame)
 
 
 def test_contradicting_weights_are_refused() -> None:
     rows = [("x", "c", "a", 0.5, 1), ("x", "c", "b", 0.5, 2)]
     frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "group_weight"])
     with pytest.raises(TableError, match="expected one value per group, found two"):
-        from_frame(frame)
+        read_table(frame)
 
 
 @pytest.mark.parametrize("name", ["nothing.csv", "t.txt", "."])

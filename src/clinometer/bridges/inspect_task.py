@@ -18,8 +18,7 @@ from clinometer.display.numbers import MEASURES
 from clinometer.models.options import SampleOptions
 from clinometer.models.sampled import seed_for
 from clinometer.models.server.chat import INSTRUCTION, NO_CUTS
-from clinometer.runs import AuditSettings
-from clinometer.runs.settings import select_contexts
+from clinometer.runs.settings import resolve
 from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.load import topic_text
 
@@ -61,13 +60,13 @@ def audit(
         # -T groups=a,b is a list to Inspect, -T groups=a a text.
         names = groups.split(",") if isinstance(groups, str) else groups
         asked = asked.select([name.strip() for name in names if name.strip()])
-    settings = AuditSettings(max_contexts=max_contexts, seed=seed)
+    chosen = resolve({"max_contexts": max_contexts, "seed": seed}, asked, contexts).contexts
     if reply_tokens is None and asked.readout is not None:
         reply_tokens = asked.readout.length
     options = SampleOptions(
         replies=replies, temperature=temperature, reply_tokens=reply_tokens, seed=seed
     )
-    made = InspectAudit(asked, select_contexts(asked, contexts, settings), options)
+    made = InspectAudit(asked, chosen, options)
     samples = [
         Sample(input=text, id=about["cell"] + 1, metadata=about) for text, about in made.samples()
     ]

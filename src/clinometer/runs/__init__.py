@@ -3,7 +3,7 @@
 from clinometer.runs.audit import audit
 from clinometer.runs.compare import compare
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.read_preferences import from_frame, read_table, risks
+from clinometer.runs.read_preferences import read_table, risks
 from clinometer.runs.run import Run
 from clinometer.runs.settings import AuditSettings
 
@@ -13,7 +13,6 @@ __all__ = [
     "RunFolder",
     "audit",
     "compare",
-    "from_frame",
     "read_table",
     "risks",
 ]

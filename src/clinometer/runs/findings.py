@@ -124,6 +124,16 @@ class Facts:
         return np.array(self.report.criterion.points)
 
     @property
+    def unit(self) -> str:
+        """Of differences: points of a scale, or percentage points."""
+        return "points" if self.points.size else "percentage points"
+
+    @property
+    def factor(self) -> float:
+        """Differences of shares times it are in the unit."""
+        return 1.0 if self.points.size else 100.0
+
+    @property
     def relative(self) -> bool:
         """Whether groups are compared with their mean."""
         return isinstance(self.p.reference, str)
@@ -445,7 +455,7 @@ def kinds_of_people(f: Facts) -> Finding | None:
     clear = {name: lean for name, lean in f.kinds.items() if f.exact or is_clear(lean)}
     order = sorted(clear, key=lambda name: -abs(clear[name].value))[: 2 * NAMED]
     words = {
-        "unit": "points" if f.points.size else "percentage points",
+        "unit": f.unit,
         "looked at": listed(f.columns),
     }
     if f.favourable is not None and not f.points.size:
@@ -480,13 +490,14 @@ def parts(f: Facts) -> Finding | None:
     split = f.split
     if split is None or not f.relative or split.total <= ROUNDING:
         return None
-    unit, factor = ("points", 1.0) if f.points.size else ("percentage points", 100.0)
     each = {"lean": split.lean, "swing": split.swing, "dice": split.dice}
     return f.said(
         "parts",
-        numbers={name: deviation(part, factor) for name, part in each.items() if part is not None},
+        numbers={
+            name: deviation(part, f.factor) for name, part in each.items() if part is not None
+        },
         words={
-            "unit": unit,
+            "unit": f.unit,
             "many": f.nouns.many,
             "context": f.nouns.context,
             "note": split.note,
@@ -512,13 +523,12 @@ def placebo(f: Facts) -> Finding | None:
     asked = f.placebo
     if asked is None:
         return None
-    factor = 1 if f.points.size else 100
-    numbers = {"groups": Estimate(factor * asked.groups), "edit": Estimate(factor * asked.edit)}
+    moved = {"groups": asked.groups, "edit": asked.edit}
+    numbers = {name: Estimate(f.factor * value) for name, value in moved.items()}
     ends = {"ratio": asked.ratio, "least": asked.low, "most": asked.high}
     numbers |= {name: Estimate(value) for name, value in ends.items() if value is not None}
     sure: Sure = "clear" if (asked.low or 0) > 1 or (asked.high or 9) < 1 else "unclear"
-    unit = "points" if factor == 1 else "percentage points"
-    words = {"one": f.nouns.one, "context": f.nouns.context, "unit": unit}
+    words = {"one": f.nouns.one, "context": f.nouns.context, "unit": f.unit}
     return f.said("placebo", sure, numbers=numbers, words=words)
 
 

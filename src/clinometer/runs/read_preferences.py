@@ -93,27 +93,25 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield line, row
 
 
-def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
-    """Read a preferences table; a combination without a row is a missing cell.
+def read_table(table: pd.DataFrame | str | Path, *, labels: Sequence[str] = ()) -> Preferences:
+    """Read a table of preferences, a frame or a csv or parquet file; a combination without a row is
+    a missing cell.
 
     `context_weight` may differ between groups, `reference` between groups and contexts; two values
     for one unit are an error that names the unit. `labels` are further columns with one label per
     context (predicate, source).
     """
-    file = Path(path)
-    frame = _read_frame(file)
+    if not isinstance(table, str | Path):
+        return _preferences(read_frame(table, labels=labels), "table")
+    file = Path(table)
 
     def row_name(row: int) -> str:
         """The line of a csv file, which is what an editor shows; else the number of the row."""
         lines = [] if file.suffix == ".parquet" else [line for line, _ in _rows(file)]
         return f"line {lines[row + 1]}" if row + 1 < len(lines) else f"row {row + 1}"
 
+    frame = _read_frame(file)
     return _preferences(read_frame(frame, labels=labels, name=str(file), row_name=row_name), file)
-
-
-def from_frame(frame: pd.DataFrame, *, labels: Sequence[str] = ()) -> Preferences:
-    """The same from a pandas frame."""
-    return _preferences(read_frame(frame, labels=labels), "table")
 
 
 def risks(
@@ -139,8 +137,7 @@ def risks(
     >>> risks(pd.DataFrame(rows, columns=["group", "context", "attribute", "p"])).R
     0.700 (0.628 to 0.772)
     """
-    read = read_table if isinstance(table, str | Path) else from_frame
-    preferences = read(table, labels=labels)  # type: ignore[arg-type]
+    preferences = read_table(table, labels=labels)
     chosen = preferences.measured_by(criterion, norm=norm, normalize=normalize)
     return chosen.estimate(**how)
 

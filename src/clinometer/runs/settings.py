@@ -278,13 +278,9 @@ def find_contexts(topic: Topic, contexts: Contexts) -> ContextSet:
     return contexts
 
 
-def select_contexts(topic: Topic, contexts: Contexts, settings: AuditSettings) -> ContextSet:
-    """The contexts of an audit: the whole set, or a sample of it."""
-    return _select(find_contexts(topic, contexts), settings)
-
-
 def _select(source: ContextSet, settings: AuditSettings) -> ContextSet:
-    """Refuses what cannot be measured before any model is scored: the intervals come last."""
+    """The whole set, or a sample of it. What cannot be measured is refused before any model is
+    scored: the intervals come last."""
     name = settings.clusters
     if name is not None and name not in source.extra:
         columns = ", ".join(source.extra) or "none beside template and count"
