@@ -64,10 +64,9 @@ def main() -> None:
     bare = [replace(s, points=None) for s in statements]
     runs: dict[str, ReliabilityRun] = {}
     for name, some, versions in (("ours", bare, None), ("authors", statements, published)):
-        found = audit_benchmark(
-            some, given.out / name, models=models, variants=versions, settings=settings
-        )
-        runs[name] = found.run
+        out = given.out / name
+        audit_benchmark(some, out, models=models, variants=versions, settings=settings)
+        runs[name] = ReliabilityRun.load(out)
     controls = {name: random_control(run) for name, run in runs.items()}
     ratings = read_ratings(given.data / "validation_ratings.csv")
     result = validate(ratings, StatementScores.of_runs(runs, controls), high="enough")

@@ -180,21 +180,9 @@ def results() -> tuple[list[Any], list[Any]]:
     found = cm.compare(a, b)
     topic = cm.load_topic("gender")
     contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
-    check = cm.Check(
-        HOSTILE[0],
-        (),
-        HOSTILE[0],
-        "given",
-        (),
-        (),
-        cv=None,
-        cobias=None,
-        blanks=(),
-        models={"score": []},
-    )
     estimates = [a.risks.R, cm.Estimate(0.2)]
     shown = [a, a.risks, a.preferences, found, found.overall[0], found.by_group[0]]
-    return [*shown, *estimates], [topic, contexts, check]
+    return [*shown, *estimates], [topic, contexts]
 
 
 def test_everything_has_a_line_and_a_piece_of_a_page() -> None:

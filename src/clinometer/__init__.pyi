@@ -29,8 +29,6 @@ from clinometer.reliability import Statement as Statement
 from clinometer.reliability import load_statements as load_statements
 from clinometer.reliability import read_variants as read_variants
 from clinometer.reliability import score_reliability as score_reliability
-from clinometer.reliability.check import Check as Check
-from clinometer.reliability.check import check as check
 from clinometer.report import write_report as write_report
 from clinometer.runs import AuditSettings as AuditSettings
 from clinometer.runs import Run as Run

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.present import present
 
 from clinometer.errors import RunError
 from clinometer.reliability import ReliabilityRun, Statement, load_statements
@@ -104,7 +105,7 @@ def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
     found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
     assert rows(tmp_path / "audit" / "points.jsonl")["a"]["proposer"] == "given"
     assert not (tmp_path / "audit" / "versions.jsonl").exists()
-    assert found.run.versions["text"].tolist() == list(given["a"])
+    assert present(found.run).versions["text"].tolist() == list(given["a"])
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -179,7 +179,6 @@ COMMANDS: CommandTable = {
                 "validate:validate_command",
                 "Do people agree, and a score with them?",
             ),
-            "check": ("check:check_command", "Does a sentence need more context, and where?"),
         },
         "How reliable are the statements of a bias benchmark? (COBIAS)",
     ),

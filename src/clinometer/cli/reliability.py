@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,7 @@ from clinometer.cli.options import derived, load_option, load_values, set_option
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, risk
-from clinometer.display.text import plain_records
+from clinometer.display.text import plain, plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import (
     ReliabilitySettings,
@@ -25,7 +25,7 @@ from clinometer.reliability import (
     read_variants,
     score_reliability,
 )
-from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark, prepare_benchmark
+from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clinometer.reliability import ReliabilityRun, Statement
-    from clinometer.reliability.audit import PreparedBenchmark
+    from clinometer.reliability.audit import BenchmarkAudit
 
 StatementsArgument = Annotated[
     list[str],
@@ -82,7 +82,7 @@ SCORE_KEYS = (
     *("level", "seed", "device"),
 )
 AUDIT_KEYS = (
-    *("as_in_paper", "parser", "filler", "temperature"),
+    *("as_in_paper", "filler", "temperature"),
     *("reading", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
 )
 _UNSET = (VariantSettings.filler, VariantSettings.temperature)
@@ -124,6 +124,8 @@ def audit_command(
     and to redo what depends on an edited file: statements that have changed are scored again and
     shown before and after. Benchmarks contain offensive sentences.
     """
+    import pandas as pd
+
     from clinometer.report.reliability import write_reliability_report
 
     settings = set_settings(BenchmarkSettings(), values, AUDIT_KEYS)
@@ -139,34 +141,30 @@ def audit_command(
         )
     settings = replace(settings, points=points, variants=versions)
     statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
-    names = [] if until is not None else _scoring_models(models)
-    work: dict[str, Any] = {"settings": settings, "fresh": fresh}
     with progress("audit", unit="statements", start="reading", kept=out) as watch:
-        if until is not None:
-            prepared = prepare_benchmark(statements, out, until=until, stage=watch.stage, **work)
-        else:
-            audit = audit_benchmark(
-                statements,
-                out,
-                models=names,
-                variants=None if variants is None else read_variants(variants),
-                stage=watch.stage,
-                **work,
-            )
-    if until is not None:
-        _print_prepared(prepared, json_output=json_output)
+        audit = audit_benchmark(
+            statements,
+            out,
+            models=_scoring_models(models),
+            variants=None if variants is None else read_variants(variants),
+            until=until,
+            settings=settings,
+            fresh=fresh,
+            stage=watch.stage,
+        )
+    if audit.run is None:
+        _print_steps(audit, json_output=json_output)
         return
-    scores = audit.run.statements
-    frames = {"scores": scores}
-    if len(audit.changes):
-        frames["changes"] = audit.changes
+    frames = {"scores": audit.run.statements}
+    if audit.changes:
+        frames["changes"] = pd.DataFrame(audit.changes)
     for name, frame in frames.items():
         write_frame(frame, out / f"{name}.csv")
     write_reliability_report([audit.run], out / "report.html")
     if json_output:
         content = _run_json(audit.run)
         content.pop("settings")
-        print_json(content | {"steps": audit.counts, "changes": plain_records(audit.changes)})
+        print_json(content | {"steps": audit.counts, "changes": plain(audit.changes)})
     else:
         _print_changes(audit.changes)
         _print_run(audit.run)
@@ -314,13 +312,13 @@ def _print_benchmarks(benchmarks: pd.DataFrame) -> None:
     table.print(console())
 
 
-def _print_changes(changes: pd.DataFrame) -> None:
+def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
     """The statements that were edited, before and after."""
-    if changes.empty:
+    if not changes:
         return
     table = TerminalTable(f"{counted(len(changes), 'statement')} changed since the last audit")
     table.add_text("").add_numbers("COBIAS").add_text("statement", "change")
-    for row in changes.to_dict("records"):
+    for row in changes:
         table.add_row("before", risk(row["cobias_before"]), row["before"], "")
         table.add_row("after", risk(row["cobias_after"]), row["after"], row["change"])
         table.add_section()
@@ -338,24 +336,25 @@ def _check_cobias(run: ReliabilityRun, fail_below: float | None) -> None:
         fail(below("COBIAS", cobias, fail_below))
 
 
-def _print_prepared(prepared: PreparedBenchmark, *, json_output: bool) -> None:
+def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
     """The last step that was made."""
-    if prepared.points is None:
-        _print_statements(prepared.statements, json_output=json_output)
+    if audit.points is None:
+        _print_statements(audit.statements, json_output=json_output)
         return
-    step = prepared.versions or prepared.points
+    step = audit.versions or audit.points
     summary = dict(step.counts)
     if json_output:
         print_json({"summary": summary, "statements": step.rows})
         return
-    table = TerminalTable(f"{len(prepared.statements)} statements")
-    if prepared.versions is None:
-        table.add_text("id", "by", "points")
-        for row in prepared.points.rows[:10]:
-            table.add_row(row["id"], row["proposer"], row["context_points"])
+    table = TerminalTable(f"{len(audit.statements)} statements")
+    if audit.versions is None:
+        table.add_text("id", "by", "points", "ask")
+        for row in audit.points.rows[:10]:
+            ask = " ".join(dict.fromkeys(row["questions"]))
+            table.add_row(row["id"], row["proposer"], row["context_points"], ask)
     else:
         table.add_text("id", "version")
-        for row in prepared.versions.rows[:3]:
+        for row in audit.versions.rows[:3]:
             for version in row["variants"][:3]:
                 table.add_row(row["id"], version)
     table.print(console())

@@ -58,34 +58,26 @@ class BenchmarkSettings:
     scoring: ReliabilitySettings = field(default_factory=lambda: ReliabilitySettings(versions=None))
 
 
-@dataclass(frozen=True)
-class PreparedBenchmark:
-    """The steps before scoring; None where it stopped earlier, or versions were given."""
+@dataclass(frozen=True, eq=False)
+class BenchmarkAudit:
+    """What an audit leaves behind; None for a step that it did not come to, and for versions that
+    were given.
+
+    run       the scores
+    changes   a row per statement whose text has changed since the last audit in this folder: both
+              texts with their COBIAS, and whether it clearly rose or fell
+    """
 
     statements: list[Statement]
     points: ProposedPoints | None = None
     versions: MadeVariants | None = None
+    run: ReliabilityRun | None = None
+    changes: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, dict[str, Any]]:
         steps = {POINTS: self.points, VERSIONS: self.versions}
         return {name: step.counts for name, step in steps.items() if step is not None}
-
-
-@dataclass(frozen=True, eq=False)
-class BenchmarkAudit:
-    """What an audit leaves behind.
-
-    run       the scores
-    changes   the statements whose text has changed since the last audit in this folder, before and
-              after
-    counts    of points and versions; empty where they were given
-    """
-
-    path: Path
-    run: ReliabilityRun
-    changes: pd.DataFrame
-    counts: dict[str, dict[str, Any]]
 
 
 class BenchmarkFolder(Resumable):
@@ -149,49 +141,58 @@ class BenchmarkFolder(Resumable):
         return found.get("sha256") if isinstance(found, dict) else None
 
 
-def prepare_benchmark(
-    statements: Sequence[Statement],
-    out: str | Path,
-    *,
-    until: str = VERSIONS,
-    settings: BenchmarkSettings | None = None,
-    fresh: bool = False,
-    stage: Stage = _silent,
-) -> PreparedBenchmark:
-    """The steps of `audit_benchmark` before scoring, up to and with `until`; the audit continues
-    from there."""
-    if until not in STEPS:
-        raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
-    folder = BenchmarkFolder(out)
-    settings = settings or BenchmarkSettings()
-    with folder.opened(_identity(statements, given=False), fresh=fresh):
-        return _prepare(folder, statements, until, settings, fresh, stage)
-
-
 def audit_benchmark(
     statements: Sequence[Statement],
     out: str | Path,
     *,
     models: Sequence[str] = ("pocket:bert",),
     variants: Versions | None = None,
+    until: str | None = None,
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
     stage: Stage = _silent,
     embed: Embed | None = None,
 ) -> BenchmarkAudit:
-    """Blanks, versions and scores for the statements of a benchmark, in the folder
-    `out`. The same call resumes; statements that have changed since are scored again, and compared
-    with what they were. `variants` are used instead of new versions; `embed` as in
-    `score_reliability`."""
+    """Blanks, versions and scores for the statements of a benchmark, in the folder `out`, or the
+    steps before scoring up to and with `until`. The same call resumes; statements that have changed
+    since are scored again, and compared with what they were. `variants` are used instead of new
+    versions; `embed` as in `score_reliability`."""
+    if until is not None and until not in STEPS:
+        raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
+    if not statements:
+        raise TableError("statements: expected at least one, found none")
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
-    with folder.opened(_identity(statements, given=variants is not None), fresh=fresh):
+    identity = {"versions": "made" if variants is None else "given"}
+    with folder.opened(identity, fresh=fresh):
+        read = folder.statements(statements)
+        if until == STATEMENTS:
+            return BenchmarkAudit(read)
+        points = propose_points(
+            read,
+            settings=settings.points,
+            out=folder.path / "points.jsonl",
+            fresh=fresh,
+            progress=partial(stage, "blanks", "statements"),
+        )
+        by_id = {row["id"]: row["context_points"] for row in points.rows}
+        read = [replace(s, points=by_id[s.id]) for s in read]
+        if until == POINTS:
+            return BenchmarkAudit(read, points)
+        versions = None
+        if variants is None:
+            versions = make_variants(
+                read,
+                settings=settings.variants,
+                out=folder.path / "versions.jsonl",
+                fresh=fresh,
+                progress=partial(stage, "versions", "statements"),
+            )
+            variants = versions.variants
+        if until == VERSIONS:
+            return BenchmarkAudit(read, points, versions)
         earlier = _earlier_scores(folder.path / "run")
-        until = VERSIONS if variants is None else POINTS
-        prepared = _prepare(folder, statements, until, settings, fresh, stage)
-        made = prepared.versions
-        variants = variants or {} if made is None else made.variants
         run = score_reliability(
-            prepared.statements,
+            read,
             variants,
             models=models,
             out=folder.path / "run",
@@ -201,14 +202,8 @@ def audit_benchmark(
             progress=partial(stage, "scores", "texts"),
             embed=embed,
         )
-    changes = changed_statements(earlier, run.statements)
-    return BenchmarkAudit(folder.path, run, changes, prepared.counts)
-
-
-def _identity(statements: Sequence[Statement], *, given: bool) -> dict[str, Any]:
-    if not statements:
-        raise TableError("statements: expected at least one, found none")
-    return {"versions": "given" if given else "made"}
+    changes = [] if earlier is None else _changed_statements(earlier, run.statements)
+    return BenchmarkAudit(read, points, versions, run, changes)
 
 
 def _digest(content: bytes) -> str:
@@ -223,14 +218,7 @@ def _earlier_scores(run: Path) -> pd.DataFrame | None:
         return None
 
 
-def changed_statements(before: pd.DataFrame | None, after: pd.DataFrame) -> pd.DataFrame:
-    """One row per statement whose text is another now: both texts with their COBIAS, and whether
-    it clearly rose or fell."""
-    import pandas as pd
-
-    columns = ["id", "before", "after", "cobias_before", "cobias_after", "change"]
-    if before is None:
-        return pd.DataFrame(columns=columns)
+def _changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> list[dict[str, Any]]:
     pairs = before.merge(after, on="id", suffixes=("_before", "_after"))
     rows = []
     for row in pairs[pairs["text_before"] != pairs["text_after"]].to_dict("records"):
@@ -245,36 +233,4 @@ def changed_statements(before: pd.DataFrame | None, after: pd.DataFrame) -> pd.D
                 "change": edit_finding(*ends).text,
             }
         )
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _prepare(
-    folder: BenchmarkFolder,
-    sources: Sequence[Statement],
-    until: str,
-    settings: BenchmarkSettings,
-    fresh: bool,
-    stage: Stage,
-) -> PreparedBenchmark:
-    statements = folder.statements(sources)
-    if until == STATEMENTS:
-        return PreparedBenchmark(statements)
-    points = propose_points(
-        statements,
-        settings=settings.points,
-        out=folder.path / "points.jsonl",
-        fresh=fresh,
-        progress=partial(stage, "blanks", "statements"),
-    )
-    by_id = {row["id"]: row["context_points"] for row in points.rows}
-    statements = [replace(s, points=by_id[s.id]) for s in statements]
-    if until == POINTS:
-        return PreparedBenchmark(statements, points)
-    versions = make_variants(
-        statements,
-        settings=settings.variants,
-        out=folder.path / "versions.jsonl",
-        fresh=fresh,
-        progress=partial(stage, "versions", "statements"),
-    )
-    return PreparedBenchmark(statements, points, versions)
+    return rows

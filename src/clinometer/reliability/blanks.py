@@ -18,7 +18,8 @@ from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import statement_row
 from clinometer.reliability.pair_merge import Merged, merge
-from clinometer.reliability.parsing import DEFAULT_PARSER, parse
+from clinometer.reliability.parsing import parse
+from clinometer.reliability.questions import questions
 from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
 from clinometer.settings import SEED, check_settings, option
 from clinometer.storage.jsonl import Lines
@@ -49,7 +50,6 @@ class PointSettings:
         advanced=True,
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
-    parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.", advanced=True)
     examples: tuple[tuple[str, str], ...] = ()
     load: LoadOptions = field(default_factory=LoadOptions)
 
@@ -63,8 +63,8 @@ class PointSettings:
 
 @dataclass(frozen=True)
 class ProposedPoints:
-    """Rows as written (id, sentence, target_term, context_points, proposer, answers), and counts:
-    the model's answers by outcome, and statements by proposer."""
+    """Rows as written (the statement's, with questions, proposer and answers), and counts: the
+    model's answers by outcome, and statements by proposer."""
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
@@ -91,13 +91,8 @@ def propose_points(
         missing = [s for s in statements if s.id not in lines.rows]
         if missing and settings.model is not None and writer is None:
             writer = open_writer(settings.model, load=settings.load)
-        by_rule = rule_points(missing, parser=settings.parser)
-        new = (
-            {**statement_row(s), "proposer": GIVEN, "answers": []}
-            if s.points
-            else _row(s, rules, writer, settings)
-            for s, rules in zip(missing, by_rule, strict=True)
-        )
+        docs = parse([s.text for s in missing])
+        new = (_row(s, doc, writer, settings) for s, doc in zip(missing, docs, strict=True))
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows)
         lines.finish(counts)
@@ -105,37 +100,53 @@ def propose_points(
 
 
 def _row(
-    statement: Statement, rules: str, writer: Writer | None, settings: PointSettings
+    statement: Statement, doc: Doc, writer: Writer | None, settings: PointSettings
 ) -> dict[str, Any]:
-    answers: list[str] = []
-    points, proposer = rules, RULES
-    if writer is not None:
-        question = statement.text
-        if settings.as_in_paper and statement.other is not None:
-            question = str(merge(statement.text, statement.other))
-        turns = points_prompt(question, settings.examples, system=settings.as_in_paper)
-        length = 32 + 2 * len(question.split()) * 2
-        later = PAPER_TEMPERATURE if settings.as_in_paper else _RETRY_TEMPERATURE
-        first = PAPER_TEMPERATURE if settings.as_in_paper else 0.0
-        for attempt in range(ATTEMPTS):
-            answer = writer.write(
-                turns,
-                temperature=later if attempt else first,
-                seed=seed_for(settings.seed, statement.text, attempt),
-                length=length,
-            )[0]
-            try:
-                if question != statement.text:
-                    answer = Merged.parse(accept(answer, question)).side(0)
-                points = accept(answer, statement.text, statement.target_spans())
-            except Refused as error:
-                answers.append(error.reason)
-            else:
-                answers.append("accepted")
-                proposer = MODEL
-                break
-    row = statement_row(statement)
-    return {**row, "context_points": points, "proposer": proposer, "answers": answers}
+    points, proposer, answers = statement.points, GIVEN, list[str]()
+    if not points and writer is not None:
+        points, answers = _asked(statement, writer, settings)
+        proposer = MODEL
+    if not points:
+        points = with_blanks(statement.text, places(doc, statement.target_spans()))
+        proposer = RULES
+    blanks = Blanks.parse(points)
+    if blanks.plain != statement.text:  # the points that it brings may be spaced otherwise
+        doc = next(parse([blanks.plain]))
+    return {
+        **statement_row(statement),
+        "context_points": points,
+        "questions": questions(doc, blanks.positions),
+        "proposer": proposer,
+        "answers": answers,
+    }
+
+
+def _asked(
+    statement: Statement, writer: Writer, settings: PointSettings
+) -> tuple[str | None, list[str]]:
+    """The points of a model's first valid answer, if it gives one, and how each answer did."""
+    question, answers = statement.text, list[str]()
+    if settings.as_in_paper and statement.other is not None:
+        question = str(merge(statement.text, statement.other))
+    turns = points_prompt(question, settings.examples, system=settings.as_in_paper)
+    later = PAPER_TEMPERATURE if settings.as_in_paper else _RETRY_TEMPERATURE
+    first = PAPER_TEMPERATURE if settings.as_in_paper else 0.0
+    for attempt in range(ATTEMPTS):
+        answer = writer.write(
+            turns,
+            temperature=later if attempt else first,
+            seed=seed_for(settings.seed, statement.text, attempt),
+            length=32 + 2 * len(question.split()) * 2,
+        )[0]
+        try:
+            if question != statement.text:
+                answer = Merged.parse(accept(answer, question)).side(0)
+            points = accept(answer, statement.text, statement.target_spans())
+        except Refused as error:
+            answers.append(error.reason)
+        else:
+            return points, [*answers, "accepted"]
+    return None, answers
 
 
 def _is_stale(statement: Statement, row: dict[str, Any] | None) -> bool:
@@ -305,13 +316,6 @@ _IDIOMS = frozenset(
 )
 #: Prepositions before a name that can be narrowed down: "in northern Spain".
 _BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
-
-
-def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
-    """Every statement with blanks from the rules; a statement without words gets none."""
-    docs = parse([s.text for s in statements], parser=parser)
-    for statement, doc in zip(statements, docs, strict=True):
-        yield with_blanks(statement.text, places(doc, statement.target_spans()))
 
 
 def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:

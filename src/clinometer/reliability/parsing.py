@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER, open_parser
+from clinometer.contexts.mining.languages.english.grammar import open_parser
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-__all__ = ["DEFAULT_PARSER", "neighbouring_words", "parse"]
 
-
-def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc]:
+def parse(texts: Iterable[str]) -> Iterator[Doc]:
     """Parsed texts in order, without named entities and lemmas."""
-    nlp = open_parser(parser).nlp
+    nlp = open_parser().nlp
     unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
     return nlp.pipe(texts, batch_size=64, disable=unused)
 
