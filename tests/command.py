@@ -9,6 +9,12 @@ from typer.core import TyperCommand
 
 from clinometer.cli.app import COMMANDS, CommandTable, load_command
 
+#: Occupations with labour statistics: enough of them for a regression on each factor.
+OCCUPATIONS = (
+    "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
+    "machinist,nurse,stylist"
+)
+
 
 class Result(NamedTuple):
     status: int

@@ -122,6 +122,17 @@ def smollm2() -> Scorer:
 
 
 @pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """llama.cpp's server with the embedded model, for the commands of pages."""
+    from tests.models.server.conftest import serving
+
+    from clinometer.models.catalog.weights import embedded_gguf
+
+    with serving(embedded_gguf()) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """The machine's Chromium, started once a module: while Playwright is open, its event loop
     counts as running in this thread, and no other may."""

@@ -16,19 +16,15 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command import OCCUPATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Occupations with labour statistics: enough of them for a regression on each factor.
-OCCUPATIONS = (
-    "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
-    "machinist,nurse"
-)
 FEWER = {
     "runs/smollm2": ("--groups", OCCUPATIONS, "--tolerance", "0.1"),
     "runs/pocket": ("--groups", OCCUPATIONS),
@@ -49,16 +45,6 @@ def commands(page: str = "commands.md") -> list[list[str]]:
 def named(words: list[str]) -> str:
     """What FEWER calls a command: its run folder, or its name."""
     return words[words.index("--out") + 1] if words[1] == "audit" else " ".join(words[1:3])
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from tests.models.server.conftest import serving
-
-    from clinometer.models.catalog.weights import embedded_gguf
-
-    with serving(embedded_gguf()) as url:
-        yield url
 
 
 def fetch_a_page(words: list[str]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import Clinometer
+from tests.command import OCCUPATIONS, Clinometer
 from tests.preferences import labelled, pair
 
 from clinometer.samples import write_samples
@@ -153,11 +153,6 @@ MODELS = {
     "bvf-rlhf": "pocket:gpt2-m pocket:gpt2-m-aligned",
     "paper": "pocket:bert",
 }
-#: Occupations with labour statistics: enough of them for a regression on each factor.
-OCCUPATIONS = (
-    "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
-    "machinist,nurse,stylist"
-)
 #: Two occupations under the name of the built-in topic, whose contexts they are asked in.
 FEW = """
 name = "gender"
@@ -176,7 +171,6 @@ FEWER = {
     "study sources": "--topic few.toml --max-contexts 2",
     "study versions": "--limit 3",
     "reliability audit": "--limit 2",
-    "reliability check": "-n 2",
     "reliability score": "--limit 8 --set versions=2",
 }
 
@@ -240,16 +234,6 @@ def write_files(folder: Path) -> None:
 def ids(folder: Path) -> list[str]:
     lines = (folder / "versions.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["id"] for line in lines]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    from tests.models.server.conftest import serving
-
-    from clinometer.models.catalog.weights import embedded_gguf
-
-    with serving(embedded_gguf()) as url:
-        yield url
 
 
 def test_every_command_runs(
