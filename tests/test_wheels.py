@@ -106,7 +106,6 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["plan", "--precision", 0.02], ""),
         (["plan", "--model", bert, "--protocol", "protocol.toml"], ""),
         (["mine", "corpus.txt", "--out", "mined.csv"], mining),
-        (["mine", "hf:some/dataset", "--out", "mined.csv"], mining),
         (["report", "run", "--out", "run.md"], ""),
         (["report", "run", "--out", "run.html"], install_command("vl_convert")),
         (["view", "run"], install_command("fastapi")),
@@ -175,18 +174,16 @@ def test_mining(environment: MakeEnvironment) -> None:
     packed = zstandard.compress(FILES["corpus.txt"].encode())
     (made.folder / "corpus.txt.zst").write_bytes(packed)
     (made.folder / "zh.txt").write_text("护士说她迟到了。医生认为他是对的。\n", encoding="utf-8")
-    english, chinese, versions, hub = made.commands(
+    english, chinese, versions = made.commands(
         ["mine", "corpus.txt.zst", "--out", "en.csv"],
         ["mine", "zh.txt", "--topic", "gender-zh", "--out", "zh.csv"],
         ["reliability", "audit", "statements.csv", "--out", "made", "--until", "versions"],
-        ["mine", "hf:some/dataset", "--out", "hub.csv"],
     )
     assert english.status == 0, english.err
     assert "The [X] said that [Y]" in (made.folder / "en.csv").read_text(encoding="utf-8")
     assert chinese.status in (0, 2), chinese.err
     assert "pip" not in chinese.err
     _says(versions, f"pip install {models_package('pocket')}")
-    _says(hub, install_command("datasets"))
 
 
 def test_cluster(environment: MakeEnvironment) -> None:

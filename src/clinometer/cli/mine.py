@@ -28,8 +28,7 @@ def mine_command(
         typer.Argument(
             metavar="CORPUS...",
             help="Files (.txt, .jsonl, a Wikipedia dump .xml, also packed as .gz, .zst, .bz2, .xz; "
-            ".parquet, .zip), folders of these, a member of a zip file (FILE.zip:MEMBER), or "
-            "hf:OWNER/NAME:CONFIGURATION.",
+            ".parquet, .zip), folders of these, or a member of a zip file (FILE.zip:MEMBER).",
         ),
     ],
     out: Annotated[Path, opt("The context set to write: a .csv or .csv.gz file.")],

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import importlib.machinery
 import json
 import lzma
 import os
-import sys
-import types
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +25,7 @@ from clinometer.contexts.mining.corpora import (
     articles,
     find_sources,
 )
-from clinometer.errors import ContextError, MissingExtra
+from clinometer.errors import ContextError
 
 TEXTS = ["One article.", "Another, with ümlaut.", "三"]
 LINES = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS).encode()
@@ -228,33 +225,6 @@ def test_missing_columns_and_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ContextError, match="no corpus file in it"):
         texts_of(tmp_path / "empty")
-
-
-def test_a_hub_dataset_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streamed with `datasets`; here a stand-in, as tests reach no hub."""
-    calls = []
-
-    def load_dataset(*names: object, **options: object) -> list[dict[str, object]]:
-        calls.append((names, options))
-        return [{"text": "One."}, {"text": None}, {"text": "Two."}]
-
-    stand_in = types.ModuleType("datasets")
-    vars(stand_in)["load_dataset"] = load_dataset
-    vars(stand_in)["config"] = types.SimpleNamespace()
-    stand_in.__spec__ = importlib.machinery.ModuleSpec("datasets", None)
-    monkeypatch.setitem(sys.modules, "datasets", stand_in)
-    texts, damage = texts_of("hf:wikimedia/wikipedia:20231101.en")
-    assert texts == ["One.", "Two."]
-    assert damage == {NO_TEXT: 1}
-    assert calls == [
-        (("wikimedia/wikipedia", "20231101.en"), {"split": "train", "streaming": True})
-    ]
-
-
-def test_a_hub_dataset_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match="pip install datasets"):
-        texts_of("hf:wikimedia/wikipedia")
 
 
 def test_a_dump_that_says_it_is_utf_7_is_read_as_utf_8(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Corpora in all common formats: list the files and stream their articles.
 
 A place is a file (.txt, .jsonl, a Wikipedia dump .xml, each also as .gz, .zst, .bz2 or .xz;
-.parquet, .zip), a member of a zip file (calls.zip:switchboard/transcript), a folder of these, or a
-dataset of the Hugging Face hub (hf:wikimedia/wikipedia:20231101.en). Nothing is ever loaded whole.
-Damaged articles are counted and skipped; a source without a readable one is an error.
+.parquet, .zip), a member of a zip file (calls.zip:switchboard/transcript), or a folder of these.
+Nothing is ever loaded whole. Damaged articles are counted and skipped; a source without a readable
+one is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from mwparserfromhell.nodes import Node
     from mwparserfromhell.wikicode import Wikicode
 
-HF = "hf:"
 #: Endings of packed files -> what unpacks their stream.
 PACKED: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
@@ -79,7 +78,7 @@ _NAMESPACE_LINK = re.compile(r"^\s*:?[^\W\d_][\w -]*:\S", re.UNICODE)
 
 @dataclass(frozen=True)
 class Source:
-    """One stream of articles: a file, a member of a zip file, or a dataset."""
+    """One stream of articles: a file, or a member of a zip file."""
 
     place: str
     name: str  # without folders, as in the sidecar and messages
@@ -88,8 +87,6 @@ class Source:
     @property
     def identity(self) -> list[object]:
         """Identifies the source, to detect changes when a run is resumed."""
-        if self.place.startswith(HF):
-            return [self.place]
         about = Path(self.place).stat()
         return [self.name, about.st_size, about.st_mtime_ns]
 
@@ -109,7 +106,7 @@ def find_sources(places: Iterable[str]) -> list[Source]:
         if len(sources) == before:
             raise ContextError(f"{place}: no corpus file in it; expected {', '.join(_FILES)}")
     if not sources:
-        raise ContextError("corpus: expected at least one file, folder or hf: dataset, found none")
+        raise ContextError("corpus: expected at least one file or folder, found none")
     return sources
 
 
@@ -136,9 +133,7 @@ def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterato
     name, kind = source.name, source.kind
     rows: Iterator[Any]
     with contextlib.ExitStack() as stack:
-        if source.place.startswith(HF):
-            rows = _hub_rows(source.place.removeprefix(HF))
-        elif kind == ".parquet":
+        if kind == ".parquet":
             rows = _parquet_rows(Path(source.place), field)
         else:
             stream = stack.enter_context(_opened(source.place, source.member))
@@ -154,8 +149,6 @@ def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterato
 
 
 def _sources(place: str) -> list[Source]:
-    if place.startswith(HF):
-        return [Source(place, place)]
     path = Path(place)
     if path.is_dir():
         inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_FILES))
@@ -223,21 +216,6 @@ def _column(
             if left < 0:  # a million references to one long text
                 raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
             yield {field: text}
-
-
-def _hub_rows(name: str) -> Iterator[dict[str, Any]]:
-    """A dataset of the Hugging Face hub, streamed: owner/name or owner/name:configuration."""
-    require(f"reading hf:{name} from the hub", "datasets")
-    import datasets
-
-    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions prompt on stdin
-    dataset, _, configuration = name.partition(":")
-    try:
-        yield from datasets.load_dataset(
-            dataset, configuration or None, split="train", streaming=True
-        )
-    except (OSError, ValueError) as exc:
-        raise ContextError(f"hf:{name}: cannot be read from the hub: {exc}") from exc
 
 
 @contextlib.contextmanager
