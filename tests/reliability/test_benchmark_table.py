@@ -48,15 +48,6 @@ def test_table_2_is_reproduced(frame: pd.DataFrame) -> None:
         benchmark_tables(frame.assign(cobias=np.nan))
 
 
-def test_runs_of_one_source_are_not_pooled(frame: pd.DataFrame) -> None:
-    both = pd.concat([frame.assign(run="first"), frame.assign(run="second")], ignore_index=True)
-    table = benchmark_tables(both)[0]
-    assert table[["run", "source"]].apply(tuple, axis=1).tolist().count(("first", "a")) == 1
-    assert len(table) == 4
-    once = benchmark_tables(frame)[0].set_index("source")["cobias"]
-    assert table["cobias"].tolist() == pytest.approx(once[table["source"]].tolist())
-
-
 def test_benchmarks_that_cannot_be_told_apart_share_their_ranks() -> None:
     rng = np.random.default_rng(1)
     score = np.concatenate([rng.normal(m, 0.1, 60) for m in (0.3, 0.31, 0.6)]).clip(0, 0.9)

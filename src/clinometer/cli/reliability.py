@@ -160,7 +160,7 @@ def audit_command(
         frames["changes"] = pd.DataFrame(audit.changes)
     for name, frame in frames.items():
         write_frame(frame, out / f"{name}.csv")
-    write_reliability_report([audit.run], out / "report.html")
+    write_reliability_report(audit.run, out / "report.html")
     if json_output:
         content = _run_json(audit.run)
         content.pop("settings")

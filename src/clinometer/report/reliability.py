@@ -14,7 +14,7 @@ from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, TableError
 from clinometer.measure import Estimate
-from clinometer.reliability.benchmark_table import benchmark_tables, side_by_side
+from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.findings import score_with_interval
 from clinometer.reliability.folder import RANDOM_FOLDER, ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun
@@ -98,7 +98,7 @@ class ReliabilityStory:
 
     title: str
     lede: str
-    strips: tuple[Strip, ...]
+    strip: Strip | None
     badge: str
     length: tuple[str, ...]
     picture: Figure | None
@@ -107,33 +107,33 @@ class ReliabilityStory:
     notes: tuple[str, ...]
     statements: Table
     benchmarks: tuple[Table, ...]
-    settings: tuple[Table, ...]
+    settings: Table
 
 
-def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
-    """The page of one run, or of several that score the same benchmarks with other models."""
-    frames = [run.statements.assign(run=i) for i, run in enumerate(runs)]
-    frame = _filled(pd.concat(frames, ignore_index=True))
+def reliability_story(run: ReliabilityRun) -> ReliabilityStory:
+    """The page of a run."""
+    frame = _filled(run.statements)
     scored = frame[frame["cobias"].notna()].sort_values("cobias", kind="stable")
-    names = ", ".join(dict.fromkeys(m.id for run in runs for m in run.record.models))
-    lowest = [_statement(runs[int(row["run"])], row) for _, row in scored.head(_LISTED).iterrows()]
+    names = ", ".join(m.id for m in run.record.models)
+    lowest = [_statement(run, row) for _, row in scored.head(_LISTED).iterrows()]
+    findings = [f.text for f in run.findings]
     return ReliabilityStory(
-        title=_headline(runs),
+        title=f"{findings[0]} Not yet checked against people.",
         lede=(
             "COBIAS is how much added context changes what a model makes of a statement. Higher is "
             "more reliable: so the paper's Table 2 reads it, and so do people's judgements. Its "
             f"definition reads the other way; stability is 1 − COBIAS. Scored by {names}."
         ),
-        strips=tuple(strip for run in runs if (strip := _strip(run, named=len(runs) > 1))),
+        strip=_strip(run),
         badge=_badge(frame, scored),
-        length=tuple(f.text for run in runs for f in run.findings if f.kind == "length"),
+        length=tuple(f.text for f in run.findings if f.kind == "length"),
         picture=_picture(scored) if len(scored) else None,
         lowest=tuple(lowest[:3]),
         listed=tuple(lowest),
-        notes=tuple(dict.fromkeys(f.text for run in runs for f in run.findings)),
+        notes=tuple(dict.fromkeys(findings)),
         statements=_statements_table(frame),
-        benchmarks=tuple(_benchmarks(_filled(side_by_side(runs)))),
-        settings=tuple(settings_table(run.record.to_dict()) for run in runs),
+        benchmarks=tuple(_benchmarks(frame)),
+        settings=settings_table(run.record.to_dict()),
     )
 
 
@@ -142,12 +142,7 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.reindex(columns=[*frame, *(name for name in _OPTIONAL if name not in frame)])
 
 
-def _headline(runs: Sequence[ReliabilityRun]) -> str:
-    """The first finding of the first run, and that people were not asked."""
-    return f"{runs[0].findings[0].text} Not yet checked against people."
-
-
-def _strip(run: ReliabilityRun, *, named: bool) -> Strip | None:
+def _strip(run: ReliabilityRun) -> Strip | None:
     """The mean COBIAS on its axis, before that of random words in the place of context, where they
     were asked; None without a score."""
     e, stability = run.summary.get("cobias"), run.summary.get("stability")
@@ -156,8 +151,7 @@ def _strip(run: ReliabilityRun, *, named: bool) -> Strip | None:
     about = (
         f"As printed: higher is more reliable. Stability, 1 − COBIAS, is {risk(stability.value)}."
     )
-    name = f"{', '.join(m.id for m in run.record.models)}: " if named else ""
-    key = [Chip(f"{name}mean COBIAS", risk(e.value), between(e.low, e.high), "b", about)]
+    key = [Chip("mean COBIAS", risk(e.value), between(e.low, e.high), "b", about)]
     chance = _random_words(run)
     about = "COBIAS with random words in the place of context: what any words do."
     given = "not asked" if chance is None else between(chance.low, chance.high)
@@ -253,10 +247,10 @@ def _statements_table(frame: pd.DataFrame) -> Table:
     return Table("statements", "Every statement", shown.reset_index(drop=True))
 
 
-def reliability_tables(runs: Sequence[ReliabilityRun]) -> list[Table]:
-    """Table 2 of the paper for these runs in full, its categories, and every statement by its
+def reliability_tables(run: ReliabilityRun) -> list[Table]:
+    """Table 2 of the paper for the run in full, its categories, and every statement by its
     COBIAS."""
-    statements = _filled(side_by_side(runs))
+    statements = _filled(run.statements)
     benchmarks, categories = benchmark_tables(statements)
     rows = statements.sort_values("cobias", na_position="last", kind="stable", ignore_index=True)
     return [
@@ -271,7 +265,7 @@ def _benchmarks(frame: pd.DataFrame) -> list[Table]:
         benchmarks, categories = benchmark_tables(frame)
     except TableError:
         return []
-    columns = ["run", "source", "category", "statements", "scored", "cobias", "cobias_low"]
+    columns = ["source", "category", "statements", "scored", "cobias", "cobias_low"]
     columns += ["cobias_high", "stability", "dissimilarity_pairwise", "dissimilarity_to_statement"]
     columns += ["rank"]
     benchmarks["rank"] = [_rank(row) for _, row in benchmarks.iterrows()]
@@ -323,22 +317,22 @@ def _is_audit(path: Path) -> bool:
     return not (path / "run.json").exists() and (path / "audit.json").exists()
 
 
-def render_reliability(runs: Sequence[ReliabilityRun]) -> str:
+def render_reliability(run: ReliabilityRun) -> str:
     """The page as text."""
-    story = reliability_story(runs)
+    story = reliability_story(run)
     return render_document("reliability.html", scripts=[asset("page.js")], story=story)
 
 
-def write_reliability_report(runs: Sequence[ReliabilityRun], out: Path) -> list[Path]:
+def write_reliability_report(run: ReliabilityRun, out: Path) -> list[Path]:
     """Write the page, its tables or its chart, as the ending of `out` says; returns the files."""
 
     def figures() -> list[Figure]:
-        picture = reliability_story(runs).picture
+        picture = reliability_story(run).picture
         return [] if picture is None else [picture]
 
     return write_as(
         out,
-        page=lambda: render_reliability(runs),
-        tables=lambda: reliability_tables(runs),
+        page=lambda: render_reliability(run),
+        tables=lambda: reliability_tables(run),
         figures=figures,
     )

@@ -153,7 +153,7 @@ class RunsIndex:
     def _headline(self, name: str) -> str:
         path = self.resolve(name)
         if is_reliability_run(path):
-            return reliability_story([ReliabilityRun.load(path)]).title
+            return reliability_story(ReliabilityRun.load(path)).title
         opened = self.open(name)
         return opened.loaded.notice if opened.loaded.run is None else opened.summary.title
 

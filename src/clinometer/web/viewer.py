@@ -72,7 +72,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     def run(id: str) -> HTMLResponse:
         statements = _reliability(index, id)
         if statements is not None:
-            story = reliability_story([statements])
+            story = reliability_story(statements)
             live = index.version(id)
             return pages("reliability_run.html", story=story, name=id, id=id, live=live)
         viewed = index.open(id)
@@ -152,7 +152,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     def report(id: str) -> Response:
         statements = _reliability(index, id)
         if statements is not None:
-            page = render_reliability([statements])
+            page = render_reliability(statements)
         else:
             opened = index.open(id).loaded
             if opened.run is None:

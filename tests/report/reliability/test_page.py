@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
 def test_the_lowest_scores_come_first_with_the_versions_that_change_them(
     run: ReliabilityRun,
 ) -> None:
-    story = reliability_story([run])
+    story = reliability_story(run)
     frame = run.statements.dropna(subset=["cobias"]).sort_values("cobias")
     assert [s.id for s in story.listed] == frame["id"].tolist()
     worst = story.listed[0]
@@ -53,7 +53,7 @@ def test_the_lowest_scores_come_first_with_the_versions_that_change_them(
     summary = present(run.summary["cobias"])
     assert f"“{worst.text}”" in story.title
     assert story.title.endswith("Not yet checked against people.")
-    (strip,) = story.strips
+    strip = present(story.strip)
     assert strip.key[0].value == f"{summary.value:.3f}"
     assert strip.parts[0] == summary.value
     assert strip.interval == (summary.low, summary.high)
@@ -68,13 +68,13 @@ def test_random_words_are_marked_where_they_were_asked(run: ReliabilityRun, tmp_
     assert run.path is not None
     shutil.copytree(run.path, tmp_path / "run")
     shutil.copytree(run.path, tmp_path / "run" / "random-words")
-    (strip,) = reliability_story([ReliabilityRun.load(tmp_path / "run")]).strips
+    strip = present(reliability_story(ReliabilityRun.load(tmp_path / "run")).strip)
     assert strip.chance == strip.interval
     assert strip.key[1].value == strip.key[0].interval
 
 
 def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:
-    page = render_reliability([run])
+    page = render_reliability(run)
     assert ">nan<" not in page.lower()
     assert HOSTILE[0] not in page
     assert "Women talk a lot at work." in page
@@ -86,7 +86,7 @@ def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:
 def test_a_run_scored_without_what_was_added_later_has_a_page(run: ReliabilityRun) -> None:
     statements = run.tables["statements"].select(["id", "source", "text", "tau", "cobias"])
     earlier = ReliabilityRun(run.record, {**run.tables, "statements": statements}, run.path)
-    page = render_reliability([earlier])
+    page = render_reliability(earlier)
     assert "Women talk a lot at work." in page
     assert ">nan<" not in page.lower()
 
@@ -127,7 +127,7 @@ def test_the_folder_of_an_audit_is_that_of_its_run(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser(chromium: Any, run: ReliabilityRun, tmp_path: Path, scheme: str) -> None:
-    (tmp_path / "page.html").write_text(render_reliability([run]), encoding="utf-8")
+    (tmp_path / "page.html").write_text(render_reliability(run), encoding="utf-8")
     window = {"width": 1280, "height": 800}
     seen = watched(chromium, offline=True, color_scheme=scheme, viewport=window)
     seen.page.goto((tmp_path / "page.html").as_uri())
