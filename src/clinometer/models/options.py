@@ -30,16 +30,7 @@ QUANTIZATIONS = ("8bit",)
 #: How much a model may reason before it answers, as OpenAI and those who follow it call it.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 #: How a server can be queried, in the order in which it is tried.
-ROUTES = (
-    "token-ids",
-    "generate",
-    "echo",
-    "boost",
-    "boost-plain",
-    "force",
-    "top-k",
-    "ollama",
-)
+ROUTES = ("token-ids", "echo", "boost", "top-k")
 
 #: The user's message in a chat template where the prompts are questions.
 QUESTION = "[question]"
@@ -239,7 +230,7 @@ class LoadOptions:
             value = getattr(self.server, name)
             if value is not None:
                 named[f"load.server.{name}"] = value
-        if self.server.route in ("top-k", "ollama"):
+        if self.server.route == "top-k":
             named["load.server.top_k"] = self.server.top_k
         return named
 

@@ -89,10 +89,6 @@ class Handler(JsonHandler):
             self.send(200, {"tokens": [VOCABULARY.index(c) for c in text if c in VOCABULARY]})
         elif self.path == "/detokenize":
             self.send(200, {"prompt": "".join(VOCABULARY[t] for t in body["tokens"])})
-        elif self.path == "/generate" and "generate" in self.server.abilities:
-            raw = log_probs(body["input_ids"])
-            listed = [[float(raw[t]), t, None] for t in body["token_ids_logprob"]]
-            self.send(200, {"text": "", "meta_info": {"output_token_ids_logprobs": [listed]}})
         elif self.path == "/v1/completions":
             self.send(*self.server.complete(body))
         else:

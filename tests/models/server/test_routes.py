@@ -50,13 +50,9 @@ def standin(until_the_end: Callable[[Standin], Standin]) -> Callable[..., Standi
     ("route", "abilities", "how"),
     [
         ("token-ids", ("token-ids", "names-ids", "echo"), {}),
-        ("generate", ("generate", "echo"), {}),
         ("echo", ("echo",), {"top": 5}),
         ("echo", ("echo",), {}),
         ("echo", ("echo", "biased"), {"strict": True}),
-        ("boost-plain", ("biased",), {"top": 5, "strict": True}),
-        ("force", (), {"top": 5}),
-        ("force", ("names-ids",), {"strict": True}),
     ],
 )
 def test_the_first_route_that_works_is_exact(

@@ -58,16 +58,11 @@ def settings(route: str | None = None, words: WordOptions = ROUGH, **server: Any
     return AuditSettings(words=words, load=LoadOptions(server=options))
 
 
-@pytest.mark.parametrize("route", [None, "force"])
-def test_exact_routes_agree_with_the_local_model(
-    llama: str, smollm2: Scorer, route: str | None
-) -> None:
+def test_the_exact_route_agrees_with_the_local_model(llama: str, smollm2: Scorer) -> None:
     """Words of one and of several tokens, with and without text after the slot."""
     exact = WordOptions(tolerance=0)
-    server = open_model(
-        f"openai:{llama}", load=LoadOptions(server=ServerOptions(route=route)), words=exact
-    )
-    assert f"route {route or 'boost'}: exact" in server.info.notes[0]
+    server = open_model(f"openai:{llama}", words=exact)
+    assert "route boost: exact" in server.info.notes[0]
     local = open_model("smollm2", words=exact)
     prompts = [*PROMPTS, Prompt("The nurse said that", " was late.", space=True)]
     ours, theirs = local.score(prompts, WORDS), server.score(prompts, WORDS)

@@ -3,19 +3,15 @@
 Servers differ in what they return, so there is a route for each way, tried in this order:
 
 token-ids        the server looks up the wanted tokens (vLLM)
-generate         the same by SGLang's own endpoint
-echo             path and token as the prompt, echoed with their log-probabilities (vLLM, OpenAI's
-                 first API)
+echo             path and token as the prompt, echoed with their log-probabilities (earlier vLLM,
+                 SGLang, OpenAI's first API)
 boost            a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
-boost-plain      the same where log-probabilities are always those after the bias
-force            a bias makes the server write one token, with its own log-probability
 top-k            only the most probable tokens: bounds for all others
-ollama           the same by Ollama's own endpoint, which takes text
 
-The log-probabilities in a reply have three forms: lists of objects with `id` or `token` (llama.cpp,
-Ollama, chat endpoints), mappings from a token's text or from "token_id:N" to its log-probability
-(OpenAI's first API, vLLM), and output_token_ids_logprobs (SGLang). The tokens are the server's own:
-llama.cpp and vLLM both answer at /tokenize, with different names for the same things.
+The log-probabilities in a reply have two forms: lists of objects with `id` or `token` (llama.cpp,
+chat endpoints), and mappings from a token's text or from "token_id:N" to its log-probability
+(OpenAI's first API, vLLM). The tokens are the server's own: llama.cpp and vLLM both answer at
+/tokenize, with different names for the same things.
 """
 
 from __future__ import annotations
@@ -96,23 +92,6 @@ def echoed(reply: Any, length: int) -> list[float | None]:
     if len(values) < length:
         raise Missing("the prompt was not echoed")
     return [None if v is None else log_prob(v) for v in values[:length]]
-
-
-def of_token_ids(reply: Any) -> dict[int, float]:
-    """Log-probabilities of chosen tokens at the first generated position, as SGLang returns them:
-    (log-probability, id, text) each."""
-    positions = (reply.get("meta_info") or {}).get("output_token_ids_logprobs")
-    if not positions or not positions[0]:
-        raise Missing("no log-probabilities of chosen tokens")
-    return {int(entry[1]): log_prob(entry[0]) for entry in positions[0]}
-
-
-def of_ollama(reply: Any) -> Listed | None:
-    """The content of Ollama's /api/generate for the first generated token; None where the reply
-    ended with it: then Ollama lists nothing."""
-    if not reply.get("logprobs") and reply.get("done") is True and reply.get("response") == "":
-        return None
-    return of_places(reply.get("logprobs"))
 
 
 def choices(reply: Any, most: int) -> list[Any]:
@@ -377,6 +356,8 @@ def required(value: float | None) -> float:
 
 #: Lifts a token above all others: the maximum in OpenAI's API.
 _BIAS = 100.0
+#: llama.cpp returns probabilities from before its samplers by default; otherwise turn all off.
+_AFTER_BIAS = {"post_sampling_probs": True, "top_k": 0, "min_p": 0.0}
 
 
 class Boost(Route):
@@ -384,8 +365,6 @@ class Boost(Route):
     the most probable one, whose value is known: p(t) = p(known) · p'(t) / p'(known)."""
 
     name = "boost"
-    #: llama.cpp returns probabilities from before its samplers by default; otherwise turn all off.
-    _after_bias: ClassVar[dict[str, Any]] = {"post_sampling_probs": True, "top_k": 0, "min_p": 0.0}
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         top = await self.endpoint.top(path, self.endpoint.top_k)
@@ -410,33 +389,9 @@ class Boost(Route):
             (known, *tokens),
             logprobs=len(tokens) + 1,
             logit_bias={str(t): _BIAS for t in (known, *tokens)},
-            **self._after_bias,
+            **_AFTER_BIAS,
         )
         return {t: value - least for t, value in zip(tokens, values, strict=True)}
-
-
-class PlainBoost(Boost):
-    """The same where log-probabilities are always returned after the bias."""
-
-    name = "boost-plain"
-    _after_bias: ClassVar[dict[str, Any]] = {}
-
-
-class Force(Route):
-    """One request per token: the bias makes the server generate it, with the model's own
-    log-probability."""
-
-    name = "force"
-
-    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
-        return Bounds.exact(await together([self.written(path, t) for t in wanted]))
-
-    async def written(self, path: Tokens, token: int) -> float:
-        bias = {str(token): _BIAS}
-        (value,) = await self.endpoint.values(
-            path, [token], logprobs=1, logit_bias=bias, temperature=0.0
-        )
-        return value
 
 
 class TokenIds(Route):
@@ -460,27 +415,6 @@ class TokenIds(Route):
             return_tokens_as_token_ids=True,
             temperature=0.0,
         )
-
-
-class GenerateIds(Route):
-    """The same by SGLang's own endpoint beside the OpenAI-compatible ones."""
-
-    name = "generate"
-
-    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
-        def read(reply: Any) -> list[float]:
-            listed = of_token_ids(reply)
-            return [required(listed.get(token)) for token in wanted]
-
-        body = {
-            "input_ids": list(path),
-            "sampling_params": {"max_new_tokens": 1, "temperature": 0.0},
-            "return_logprob": True,
-            "logprob_start_len": -1,
-            "token_ids_logprob": list(wanted),
-        }
-        client = self.endpoint.client
-        return Bounds.exact(await client.post(f"{client.address.root}/generate", body, read))
 
 
 class Echo(Route):
@@ -545,62 +479,5 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     return min(*listed, math.log(rest))
 
 
-#: Nothing but the model's own distribution: Ollama takes anything missing here from its Modelfile.
-_OPTIONS = {"num_predict": 1, "temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
-_NO_PENALTY = {"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
-
-
-@dataclass(frozen=True)
-class OllamaEndpoint(Endpoint):
-    """/api/generate without Ollama's template. Needs the model's tokenizer, as Ollama has no
-    endpoint for it."""
-
-    async def top(self, path: Tokens, k: int) -> Listed:
-        """The k most probable tokens; Missing where Ollama cannot list them."""
-        text = self._text(path)
-        if text is None:
-            raise Missing("a path that its own text does not give back")
-        body = {
-            "model": self.model,
-            "prompt": text,
-            "raw": True,
-            "stream": False,
-            "logprobs": True,
-            "top_logprobs": k,
-            "options": _OPTIONS | _NO_PENALTY,
-        }
-        url = f"{self.client.address.root}/api/generate"
-        listed = await self.client.post(url, body, of_ollama)
-        if listed is None:
-            raise Missing("the reply ended at once")
-        return await self.with_ids(listed)
-
-    def _text(self, path: Tokens) -> str | None:
-        """The text whose tokens are the path; Ollama adds the BOS token itself. None if there is
-        none: the tokens of a word's beginning may be others than the word's first ones."""
-        tokenizer: Any = self.names.tokenizer
-        if isinstance(tokenizer, ServerTokenizer):
-            raise Missing("no tokenizer; name it with --load tokenizer=NAME")
-        opening = len(tokenizer.encode("", add_special_tokens=True))
-        text = str(tokenizer.decode(list(path[opening:]), clean_up_tokenization_spaces=False))
-        again = tokenizer.encode(text, add_special_tokens=True)
-        return text if tuple(again) == path else None
-
-
-class Ollama(TopK):
-    """As top-k. Where Ollama returns no list (a path that is no text's own tokens, or a reply that
-    ends with its first token) nothing is known of a token."""
-
-    name = "ollama"
-
-    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
-        try:
-            return await super().one(path, wanted)
-        except Missing:
-            if self.endpoint.client.probing:
-                raise
-            return Bounds(np.full(len(wanted), -math.inf), np.zeros(len(wanted)))
-
-
-_TRIED = (TokenIds, GenerateIds, Echo, Boost, PlainBoost, Force, TopK, Ollama)
+_TRIED = (TokenIds, Echo, Boost, TopK)
 ROUTES: dict[str, type[Route]] = {route.name: route for route in _TRIED}

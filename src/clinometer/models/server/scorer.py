@@ -40,8 +40,6 @@ from clinometer.models.server.routes import (
     Endpoint,
     Listed,
     Names,
-    Ollama,
-    OllamaEndpoint,
     Question,
     Route,
     checked_texts,
@@ -255,10 +253,9 @@ async def choose_route(
     `candidates` are tokens that are probably rare after the path: the first unlisted one shows
     whether a server returns more than its list.
     """
-    endpoint, top = await _listing(endpoint, path, wanted)
+    endpoint, top = await _widest(endpoint, path)
     rare = next((t for t in candidates if t not in top.by_id), candidates[0])
-    ollama = isinstance(endpoint, OllamaEndpoint)
-    for name in (wanted,) if wanted else (Ollama.name,) if ollama else ROUTES:
+    for name in (wanted,) if wanted else ROUTES:
         route = ROUTES[name](endpoint)
         if await _works(route, path, top, rare):
             return route
@@ -266,22 +263,6 @@ async def choose_route(
         f"{endpoint.client.place}: cannot be queried by the route {wanted!r}; leave "
         "out route= to use one that works"
     )
-
-
-async def _listing(endpoint: Endpoint, path: Tokens, wanted: str | None) -> tuple[Endpoint, Listed]:
-    """The endpoint that lists probable tokens: the OpenAI-compatible one, or else Ollama's own."""
-    native = OllamaEndpoint(**vars(endpoint))
-    if wanted == Ollama.name:
-        return await _widest(native, path)
-    try:
-        return await _widest(endpoint, path)
-    except ModelError as error:
-        if wanted or (isinstance(error, RequestRefused) and error.status in NO_ACCESS):
-            raise
-        try:
-            return await _widest(native, path)
-        except (ModelError, Missing):
-            raise error from None
 
 
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
