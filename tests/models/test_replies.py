@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,38 +90,21 @@ def test_labels_are_scored_for_the_option_they_stand_at(causal: CausalScorer) ->
         assert np.exp(found.log_coverage[row]) == pytest.approx(np.exp(a) + np.exp(b), rel=1e-4)
 
 
-@pytest.mark.parametrize("rule", ["sum", "per-token", "first-token"])
+@pytest.mark.parametrize("rule", ["sum", "per-token"])
 def test_texts_are_compared_by_their_tokens_as_asked(rule: str, causal: CausalScorer) -> None:
-    other = 'no = ["No"]'
     topic = parse_topic(
-        f'name = "t"\ngroups = ["Ann"]\n[attributes]\nyes = ["Certainly not here"]\n{other}\n'
+        f'name = "t"\ngroups = ["Ann"]\n[attributes]\nyes = ["Certainly not here"]\nno = ["No"]\n'
         f'[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{rule}"'
     )
     prompt = topic.render("Is [X] in? Answer [options]: [Y]", "Ann")
-    options = replace(causal.options, first_token=rule == "first-token")
-    scorer = CausalScorer(causal.model, causal.tokenizer, causal.info, options=options)
-    found = ReplyScorer(scorer, query(topic), chat=False).score([prompt], topic.words)
+    found = ReplyScorer(causal, query(topic), chat=False).score([prompt], topic.words)
     steps = [directly(causal, prompt.before, text) for text in topic.words]
     expected = {
         "sum": [sum(one) for one in steps],
         "per-token": [sum(one) / len(one) for one in steps],
-        "first-token": [one[0] for one in steps],
     }[rule]
     assert len(steps[0]) > 1
     assert found.log_probs[0] == pytest.approx(expected, abs=1e-4)
-
-
-def test_first_tokens_that_are_the_same_are_refused(causal: CausalScorer) -> None:
-    topic = parse_topic(
-        'name = "t"\ngroups = ["Ann"]\n[attributes]\na = ["see the man"]\nb = ["see the dog"]\n'
-        '[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "first-token"'
-    )
-    scorer = CausalScorer(
-        causal.model, causal.tokenizer, causal.info, options=WordOptions(first_token=True)
-    )
-    asked = ReplyScorer(scorer, query(topic), chat=False)
-    with pytest.raises(ModelError, match="'see the dog' and 'see the man' begin with the same"):
-        asked.score([topic.render("Does [X] [options]? [Y]", "Ann")], topic.words)
 
 
 def test_in_a_chat_template_the_question_is_the_users_message(causal: CausalScorer) -> None:

@@ -12,8 +12,7 @@ from clinometer.models.replies import open_reader, read_replies
 from clinometer.readouts.choice import read_choice
 from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
 from clinometer.readouts.score import ScoreReader
-from clinometer.readouts.tables import ScoreTable, parse_readout
-from clinometer.readouts.text import read_rating
+from clinometer.readouts.tables import RatingTable, ScoreTable, parse_readout
 from clinometer.storage import untrusted
 from clinometer.storage.untrusted import NOTHING
 from clinometer.topics import Prompt
@@ -24,11 +23,14 @@ YES_NO = {"yes": ("yes", "hire"), "no": ("no",)}
 
 def reader_of(attributes: dict[str, tuple[str, ...]] | None = None, **table: Any) -> ScoreReader:
     readout = parse_readout(table)
-    assert isinstance(readout, ScoreTable)
+    assert isinstance(readout, ScoreTable | RatingTable)
     readout.check(attributes or readout.steps() or {})
     reader = open_reader(readout, attributes or readout.steps() or {}, NOTHING)
     assert isinstance(reader, ScoreReader)
     return reader
+
+
+RATING = reader_of(kind="rating", scale=5)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,34 @@ def test_a_number_is_read_from_a_field(reply: str, number: float | None) -> None
 )
 def test_the_only_number_counts(reply: str, number: float | None) -> None:
     assert reader_of(kind="number", scale=[0, 100]).numbers([reply], [SHOWN]) == [number]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("3", 2),
+        (" **5**", 4),
+        ("I'd say 4 out of 5.", 3),
+        ("Rating: 2/5", 1),
+        ("On a scale of 5, 1", 0),
+        ("4, yes, 4", 3),
+        ("0", OTHER),
+        ("6", OTHER),
+        ("3.5", OTHER),
+        ("between 2 and 3", OTHER),
+        ("1-5", OTHER),
+        ("very", OTHER),
+        ("I cannot rate people", REFUSAL),
+        ("", EMPTY),
+    ],
+)
+def test_a_rating_is_a_number_alone(reply: str, expected: int) -> None:
+    assert RATING.read([reply], [ShownQuestion("Rate from 1 to 5.")]) == [expected]
+
+
+def test_the_question_does_not_count() -> None:
+    shown = ShownQuestion("Rate from 1 to 5, where 5 is best:")
+    assert RATING.read([f"{shown.text} 2"], [shown]) == [1]
 
 
 def test_categories_and_what_is_none_of_them() -> None:
@@ -156,13 +186,13 @@ def test_long_replies_take_time_in_proportion(piece: str) -> None:
     """Three megabytes; with their square it would be an hour."""
     long = piece * (3_000_000 // len(piece))
     assert read_choice(long, ["yes", "no"], labels="AB") < 0
-    assert read_rating(long, 5) <= 0
+    assert RATING.read([long], [SHOWN])[0] <= 0
     assert reader_of(kind="json", field="score", scale=[0, 10]).numbers([long]) == [None]
 
 
 def test_a_number_of_many_digits_is_off_the_scale() -> None:
     digits = "7" * 5000
-    assert read_rating(digits, 5) == OTHER
+    assert RATING.read([digits], [SHOWN]) == [OTHER]
     assert read_choice(digits, ["1", "2"], labels="12") == OTHER
     said = [digits, f'{{"score": {digits}}}', f'{{"score": "{digits}"}}']
     tables: list[dict[str, Any]] = [{"kind": "number"}, {"kind": "json", "field": "score"}]

@@ -241,7 +241,7 @@ LOAD_KEYS = {n: o for n, o in option_settings(LoadOptions).items() if o[0].key}
 
 @dataclass(frozen=True, kw_only=True)
 class WordOptions:
-    """What counts as the probability of a word; `first_token`: that of its first token alone."""
+    """What counts as the probability of a word."""
 
     tolerance: float | None = _words(
         None,
@@ -254,7 +254,6 @@ class WordOptions:
         help="Count a word only where it ends (not the he in hero); for causal and seq2seq models.",
     )
     single_token: bool = _words(False, help="Leave out words of several tokens, as the papers do.")
-    first_token: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import entry_points
 from itertools import compress
 from typing import Any
 
@@ -40,14 +39,13 @@ from clinometer.readouts.protocol import (
 )
 from clinometer.readouts.score import ScoreReader
 from clinometer.readouts.tables import (
-    ENTRY_POINTS,
     ChoiceTable,
     RatingTable,
     ReadoutTable,
     ScoreTable,
     TextTable,
 )
-from clinometer.readouts.text import FunctionReader, RatingReader, WordCountReader
+from clinometer.readouts.text import FunctionReader, WordCountReader
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.untrusted import Allowed
@@ -176,14 +174,9 @@ class ReplyScorer:
                 "give it another text"
             )
         for text, same in report.same_tokens.items():
-            advice = (
-                'write normalise = "sum" in [readout]'
-                if self.query.table.normalisation == "first-token"
-                else "give the options other texts"
-            )
             raise ModelError(
-                f"{self.info.name}: the options {same!r} and {text!r} begin with the same "
-                f"tokens; {advice}"
+                f"{self.info.name}: the options {same!r} and {text!r} are the same tokens; give "
+                "them other texts"
             )
 
 
@@ -229,13 +222,11 @@ def check_names(table: ReadoutTable, allowed: Allowed) -> None:
 def open_reader(
     table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Readout:
-    """The readout that a topic names; a package's one gets the keys of its table."""
+    """The readout that a topic names."""
     check_names(table, allowed)
     if isinstance(table, ChoiceTable):
         return ChoiceReader(tuple(attributes.values()))
-    if isinstance(table, RatingTable):
-        return RatingReader(table.scale)
-    if isinstance(table, ScoreTable):
+    if isinstance(table, RatingTable | ScoreTable):
         return ScoreReader(table, attributes)
     if isinstance(table, TextTable):
         if table.by == "words":
@@ -246,12 +237,7 @@ def open_reader(
         if table.model is not None and table.rubric is not None:
             return JudgeReader(table.model, table.rubric, attributes)
         return ClassifierReader(table.model or "", tuple(attributes), table.names)
-    for entry in entry_points(group=ENTRY_POINTS, name=table.kind):
-        made: Readout = entry.load()(table.model_dump(), dict(attributes))
-        return made
-    raise TopicError(
-        f"readout.kind: the package that brings {table.kind!r} is gone; install it again"
-    )
+    raise TypeError(f"no reader of {type(table).__name__}")
 
 
 #: Replies that a classifier reads together, and the probability that a judge's options need.

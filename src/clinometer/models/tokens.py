@@ -300,14 +300,11 @@ class WordList:
         space: bool,
         opening: bool = False,
         single_token: bool = False,
-        first_token: bool = False,
     ) -> None:
         self.words = tuple(words)
         #: how much each scored word counts for each category [columns, Y], where that is known
         self.counts: FloatArray | None = None
         tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
-        if first_token:
-            tokens = [ids[:1] for ids in tokens]
         unknown = tokenizer.unk_token_id
         first_with: dict[Tokens, str] = {}
         unwritable, restricted = [], []

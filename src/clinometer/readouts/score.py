@@ -10,17 +10,21 @@ from typing import Any
 
 from clinometer.errors import TopicError
 from clinometer.readouts.protocol import OTHER, ShownQuestion, answer, spoken, unread
-from clinometer.readouts.tables import JsonTable, RegexTable, ScoreTable
-from clinometer.readouts.text import SCALE
+from clinometer.readouts.tables import JsonTable, RatingTable, RegexTable, ScoreTable
 from clinometer.storage.untrusted import found_by
 
 #: Objects that are looked for in a reply.
 _MOST_OBJECTS = 1000
+#: How a reply repeats the scale itself: "from 1 to 5", "/5".
+_SCALE = re.compile(
+    r"(?:from\s+)?\b\d+\s*(?:-|–|to|through)\s*\d+\b|(?:/|\bout\s+of)\s*\d+|\bscale\s+of\s+\d+",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w])")
 
 
 class ScoreReader:
-    """The readouts `json`, `regex` and `number`.
+    """The readouts `json`, `regex`, `number` and `rating`, of which a reply says one of the steps.
 
     >>> reader = ScoreReader(JsonTable(kind="json", field="score", scale=(0, 100)), {})
     >>> said = ['{"score": 72.5}', '```json\\n{"score": "60"}\\n```', '{"score": 700}', "70", ""]
@@ -28,18 +32,23 @@ class ScoreReader:
     [72.5, 60.0, None, None, None]
     """
 
-    def __init__(self, table: ScoreTable, attributes: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, table: ScoreTable | RatingTable, attributes: Mapping[str, tuple[str, ...]]
+    ) -> None:
         self.table = table
+        numbers = table if isinstance(table, ScoreTable) else None
+        self._scale = None if numbers is None else numbers.scale
+        self._step = 1.0 if numbers is None else numbers.interval
         self._category = {
             word.casefold(): i for i, words in enumerate(attributes.values()) for word in words
         }
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply; on a scale, the step that it is nearest to."""
-        if self.table.scale is not None:
-            low, step = self.table.scale[0], self.table.interval
+        if self._scale is not None:
+            low = self._scale[0]
             return [
-                unread(spoken(reply)) if n is None else math.floor((n - low) / step + 0.5)
+                unread(spoken(reply)) if n is None else math.floor((n - low) / self._step + 0.5)
                 for reply, n in zip(replies, self.numbers(replies, shown), strict=True)
             ]
         found = []
@@ -53,7 +62,7 @@ class ScoreReader:
         self, replies: Sequence[str], shown: Sequence[ShownQuestion] = ()
     ) -> list[float | None]:
         """The number of each reply; None where there is none, several, or one off the scale."""
-        low, high = self.table.scale or (-math.inf, math.inf)
+        low, high = self._scale or (-math.inf, math.inf)
         said = []
         for values in self._found(replies, shown):
             numbers = {_number(value) for value in values}
@@ -75,7 +84,7 @@ class ScoreReader:
                     f"readout.pattern: {self.table.pattern!r}: {exc}; write it without repeats "
                     "inside of repeats"
                 ) from exc
-        return [_NUMBER.findall(SCALE.sub(" ", reply)) for reply in said]
+        return [_NUMBER.findall(_SCALE.sub(" ", reply)) for reply in said]
 
 
 def fields(reply: str, path: str) -> list[Any]:

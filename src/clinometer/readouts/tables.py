@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from clinometer.errors import TopicError, closest, first_problem
 
-#: Packages add kinds of readouts under this group: name = "package:function". The function gets
-#: the keys of `[readout]` and the topic's attributes, and returns a `Readout`.
-ENTRY_POINTS = "clinometer.readouts"
 #: The most categories that letters can label, and the most steps of a rating.
 MOST_OPTIONS, MOST_STEPS, MOST_NUMBERS = 26, 10, 200
 
-Normalise = Literal["sum", "per-token", "first-token"]
+Normalise = Literal["sum", "per-token"]
 Labels = Literal["letters", "numbers", "none"]
 Reply = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -63,8 +59,8 @@ class ChoiceTable(ReadoutTable):
     """Options: the first word of each category is shown, the others are recognised too.
 
     labels     what stands before an option: "letters" (A, B), "numbers" (1, 2) or "none"
-    normalise  how log-probabilities of options are compared: their "sum" over tokens, the mean
-               "per-token", or the "first-token" alone
+    normalise  how log-probabilities of options are compared: their "sum" over tokens, or the mean
+               "per-token"
     """
 
     kind: Literal["choice"]
@@ -250,12 +246,6 @@ class NumberTable(ScoreTable):
     scale: tuple[float, float]
 
 
-class PluginTable(ReadoutTable):
-    """A kind that an installed package adds; its keys are its own."""
-
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-
 _KINDS: dict[str, type[ReadoutTable]] = {
     "choice": ChoiceTable,
     "rating": RatingTable,
@@ -274,8 +264,8 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
     'none'
     """
     kind = table.get("kind")
-    known = (WORDS, *_KINDS, *plugins())
-    if kind not in known or not isinstance(kind, str):
+    known = (WORDS, *_KINDS)
+    if kind not in known:
         found = "missing" if kind is None else f"found {kind!r}"
         raise TopicError(
             f"readout.kind: expected {', '.join(known)}; {found}{closest(kind, known)}"
@@ -285,7 +275,7 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
             extra = next(key for key in table if key != "kind")
             raise TopicError(f'readout.{extra}: leave it out; "words" has no settings')
         return None
-    model = _KINDS.get(kind, PluginTable)
+    model = _KINDS[kind]
     try:
         return model.model_validate(dict(table))
     except ValidationError as exc:
@@ -296,11 +286,6 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
 def _written(number: float) -> str:
     """A number as the name of a category, which reads back as the same number."""
     return str(int(number)) if number.is_integer() else repr(number)
-
-
-def plugins() -> tuple[str, ...]:
-    """Kinds of readouts that installed packages add."""
-    return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINTS)))
 
 
 def _is_path(function: str) -> bool:

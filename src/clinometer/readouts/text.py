@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -65,39 +64,3 @@ class FunctionReader:
                     f"{', '.join(self.categories)}, or None for other"
                 )
         return found
-
-
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
-#: How a reply repeats the scale itself: "from 1 to 5", "/5".
-SCALE = re.compile(
-    r"(?:from\s+)?\b\d+\s*(?:-|–|to|through)\s*\d+\b|(?:/|\bout\s+of)\s*\d+|\bscale\s+of\s+\d+",
-    re.IGNORECASE,
-)
-
-
-def read_rating(reply: str, scale: int, *, question: str = "") -> int:
-    """The rating minus one, so that it is the index of its category; OTHER, REFUSAL or EMPTY.
-
-    >>> said = ["4", "4/5", "On a scale from 1 to 5: 2.", "4.5", "7", "3 or 4", "", "I can't say"]
-    >>> [read_rating(reply, 5) for reply in said]
-    [3, 3, 1, -1, -1, -1, -3, -2]
-    """
-    rest = answer(reply, question)
-    numbers = set(_NUMBER.findall(SCALE.sub(" ", rest)))
-    if len(numbers) != 1:
-        return OTHER if numbers else unread(rest)
-    number = numbers.pop()
-    steps = {str(step) for step in range(1, scale + 1)}
-    return int(number) - 1 if number in steps else OTHER
-
-
-@dataclass(frozen=True)
-class RatingReader:
-    """The readout `rating` for sampled replies."""
-
-    scale: int
-
-    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
-        """The category of each reply: rating 1 is the first."""
-        pairs = zip(replies, shown, strict=True)
-        return [read_rating(reply, self.scale, question=asked.text) for reply, asked in pairs]

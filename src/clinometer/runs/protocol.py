@@ -38,7 +38,6 @@ _OF_THE_MACHINE = (
     "price",
     "budget",
     "allow",
-    "first_token",
 )
 #: Settings of an audit that a protocol fixes: all others.
 PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)

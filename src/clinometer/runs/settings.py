@@ -222,7 +222,6 @@ def resolve(
         decided["tolerance"] = (earlier or {}).get("words.tolerance", DEFAULT_TOLERANCE)
     if (readout := topic.readout) is not None:
         decided["chat_request"] = QUESTION
-        decided["first_token"] = readout.normalisation == "first-token"
         if not readout.exact and chosen.load.sampled is None:
             chosen = with_settings(chosen, {"replies": REPLIES})
         if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:

@@ -106,7 +106,6 @@ class WordScorer(ModelBase, ABC):
                 space=space,
                 opening=opening,
                 single_token=self.options.single_token,
-                first_token=self.options.first_token,
             )
             if not self._words[key].sequences:
                 raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
