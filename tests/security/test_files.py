@@ -69,7 +69,7 @@ READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "topic": (load_topic, (".toml",)),
     "contexts": (load_contexts, (".csv", ".csv.gz")),
     "cases": (cases, (".csv", ".jsonl")),
-    "application": (lambda path: HttpFile.read(path).secret_headers("f", NOTHING), (".toml",)),
+    "application": (lambda path: HttpFile.read(path).key("f", NOTHING), (".toml",)),
     "preferences": (read_table, (".csv", ".csv.gz", ".parquet")),
     "benchmark": (load_statements, (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".csv.gz")),
     "corpus": (corpus, (".txt", ".jsonl", ".jsonl.gz", ".parquet", ".zip")),

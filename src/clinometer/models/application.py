@@ -26,7 +26,6 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, chdir, redirect_stdout
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -76,6 +75,7 @@ def open_application(spec: ModelSpec, *, load: LoadOptions) -> ApplicationSample
             f"model {spec.name!r}: an application writes replies and has no probabilities; add "
             "--replies 5"
         )
+    require("asking an application", "httpx")
     if spec.place is ModelSource.HTTP:
         return _open_address(spec, load, load.sampled)
     return _open_function(spec, load, load.sampled)
@@ -86,16 +86,21 @@ class ApplicationSampler(AskingSampler):
 
     def __init__(
         self,
-        client: Client,
-        info: ModelInfo,
+        spec: ModelSpec,
+        load: LoadOptions,
         options: SampleOptions,
+        client: Client,
+        what: str,
         request: Callable[[str], tuple[str, str, Any]],
         read: Callable[[Any], str],
         raised: Callable[[], str] = str,
     ) -> None:
+        client.place = f"application {spec.name}"
+        revision = revision_of(spec, load) or "as called"
+        info = ModelInfo(spec.name, "server", revision, dtype="served", device=APPLICATION)
         super().__init__(client, info, options)
-        notes = (f"{options.replies} replies a prompt, asked in random order", *info.notes)
-        self.info = replace(self.info, notes=notes)
+        asked = f"{options.replies} replies a prompt, asked in random order"
+        self.info = replace(self.info, notes=(asked, what))
         self._request, self._read, self._raised = request, read, raised
         #: what is put back when it is closed
         self.around = ExitStack()
@@ -134,7 +139,6 @@ def _as_text(reply: Any) -> str:
 def _open_function(
     spec: ModelSpec, load: LoadOptions, options: SampleOptions
 ) -> ApplicationSampler:
-    require("asking an application", "httpx", "tenacity")
     with ExitStack() as around:
         # It may print and change folders, when it is imported and later; our output and our files
         # are where they were.
@@ -144,21 +148,15 @@ def _open_function(
         around.callback(loop.stop)
         transport = _calling(_function(spec), loop)
         client = Client(Address("http://application", None), load.server, transport=transport)
-        client.place = f"application {spec.name}"
-        info = ModelInfo(
-            name=spec.name,
-            kind="server",
-            revision=revision_of(spec, load) or "as called",
-            dtype="served",
-            device=APPLICATION,
-            notes=("a function, called in this process",),
-        )
 
         def request(text: str) -> tuple[str, str, Any]:
             record = record_of(text)
             return "POST", client.address.base, messages_of(text) if record is None else record
 
-        sampler = ApplicationSampler(client, info, options, request, _as_text, transport.why)
+        what = "a function, called in this process"
+        sampler = ApplicationSampler(
+            spec, load, options, client, what, request, _as_text, transport.why
+        )
         sampler.around = around.pop_all()
         return sampler
 
@@ -289,7 +287,7 @@ class HttpFile(BaseModel):
         except ValueError as error:
             raise SettingsError(f"{path}: expected TOML: {error}") from None
 
-    def secret_headers(self, where: str, allowed: Allowed) -> dict[str, str]:
+    def key(self, where: str, allowed: Allowed) -> Key:
         """The headers with what the environment has in place of the variables."""
         parts = parts_of_address(self.address)
         if parts is None or not self.address.isprintable() or len(self.address) > _LONGEST_URL:
@@ -300,16 +298,17 @@ class HttpFile(BaseModel):
                 'Authorization = "Basic {VARIABLE}"'
             )
         safe = parts.scheme == "https" or is_loopback(parts.hostname or "")
-        return {
-            name: _VARIABLE.sub(partial(_secret, place, allowed), value)
+        secrets: dict[str, str] = {}
+        for name, value in self.headers.items():
+            place = f"{where}: headers.{name}"
+            _check_header(name, value, place, safe=safe)
+            for variable in _VARIABLE.findall(value):
+                secrets[variable] = _secret(place, allowed, variable)
+        headers = {
+            name: _VARIABLE.sub(lambda match: secrets[match[1]], value)
             for name, value in self.headers.items()
-            if _checked_header(name, value, place := f"{where}: headers.{name}", safe=safe)
         }
-
-    def secrets(self) -> list[str]:
-        """What the environment has of the variables."""
-        named = (name for value in self.headers.values() for name in _VARIABLE.findall(value))
-        return [os.environ[name].strip() for name in named]
+        return Key(*secrets.values(), headers=headers)
 
     def filled(self, text: str) -> Any:
         """The body for a prompt."""
@@ -325,23 +324,9 @@ class HttpFile(BaseModel):
 
 
 def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) -> ApplicationSampler:
-    require("asking an application", "httpx", "tenacity")
     file = HttpFile.read(Path(spec.target))
-    headers = file.secret_headers(spec.target, load.allowed)
-    client = Client(
-        Address(file.address, None, Key(*file.secrets(), headers=headers)),
-        load.server,
-        parse=_json_or_text,
-    )
-    client.place = f"application {spec.name}"
-    info = ModelInfo(
-        name=spec.name,
-        kind="server",
-        revision=revision_of(spec, load) or "",
-        dtype="served",
-        device=APPLICATION,
-        notes=("an application behind an address",),
-    )
+    key = file.key(spec.target, load.allowed)
+    client = Client(Address(file.address, None, key), load.server, parse=_json_or_text)
 
     def request(text: str) -> tuple[str, str, Any]:
         body = file.filled(text)
@@ -361,29 +346,27 @@ def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) ->
             answer = answer[int(name)] if isinstance(answer, list) else answer[name]
         return _as_text(answer)
 
-    return ApplicationSampler(client, info, options, request, read)
+    what = "an application behind an address"
+    return ApplicationSampler(spec, load, options, client, what, request, read)
 
 
-def _checked_header(name: str, value: str, where: str, *, safe: bool) -> bool:
+def _check_header(name: str, value: str, where: str, *, safe: bool) -> None:
     if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
         raise SettingsError(
             f"headers: expected ASCII signs, and no length or encoding of the body, found {name!r}"
         )
-    if not _VARIABLE.search(value):
-        if _SECRET.fullmatch(name):
-            raise SettingsError(
-                f"{where}: expected the name of an environment variable in braces, such as "
-                '"Bearer {MY_APP_KEY}", found the value itself; set the variable instead'
-            )
-        return True
-    if not safe:
-        raise SettingsError(f"{where}: secrets travel over https only; use an https address")
-    return True
+    if _VARIABLE.search(value):
+        if not safe:
+            raise SettingsError(f"{where}: secrets travel over https only; use an https address")
+    elif _SECRET.fullmatch(name):
+        raise SettingsError(
+            f"{where}: expected the name of an environment variable in braces, such as "
+            '"Bearer {MY_APP_KEY}", found the value itself; set the variable instead'
+        )
 
 
-def _secret(where: str, allowed: Allowed, match: re.Match[str]) -> str:
+def _secret(where: str, allowed: Allowed, name: str) -> str:
     """What the environment has of a variable that a file may name."""
-    name = match[1]
     if not name.startswith(_OWN_VARIABLE) and name not in allowed.variables:
         raise SettingsError(
             f"{where}: {name} may be a key for someone else; call it {_OWN_VARIABLE}{name}, or add "
