@@ -42,7 +42,7 @@ class Mutation:
 
 PACKAGES = (
     "hypothesis", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "pydantic", "fastapi",
-    "starlette.testclient", "uvicorn", "httpx", "tenacity", "rich.console", "typer",
+    "starlette.testclient", "uvicorn", "httpx", "rich.console", "typer",
     "jinja2", "altair", "vl_convert", "torch", "transformers", "playwright.sync_api", "spacy",
 )  # fmt: skip
 #: pytest cannot rewrite the assertions of packages that are there already, and need not.

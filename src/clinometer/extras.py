@@ -29,7 +29,7 @@ EXTRAS = {
         ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
         "mine, and blanks from the parse (check, reliability audit)",
     ),
-    "server": (("httpx", "tenacity"), "models behind a server (openai/NAME, openai:URL)"),
+    "server": (("httpx",), "models behind a server (openai/NAME, openai:URL)"),
     "inspect": (("inspect_ai",), "logs of Inspect, and audits as its tasks"),
     "cluster": (("datatrove",), "shards by datatrove (mine, audit --shard)"),
     "people": (("statsmodels",), "study factors, reliability validate"),

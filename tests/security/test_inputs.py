@@ -207,16 +207,8 @@ def test_a_reply_is_no_longer_than_its_tokens() -> None:
 def test_a_server_cannot_ask_for_more_patience_than_there_is(
     pause: float, patience: float, hopeless: bool
 ) -> None:
-    class State:
-        attempt_number, start_time = 1, 0.0
-
-        class outcome:  # noqa: N801  (as tenacity calls it)
-            @staticmethod
-            def exception() -> _Failed:
-                return _Failed("status_429", pause)
-
     client = Client(Address.parse("http://127.0.0.1:9"), ServerOptions(patience=patience))
-    assert client._is_hopeless(State()) == hopeless
+    assert client._is_hopeless(_Failed("status_429", pause), 1, 0.0) == hopeless
     client.close()
 
 

@@ -600,13 +600,12 @@ class Client(Metered):
         transport: Any = None,
         parse: Callable[[bytes], Any] = parse_json,
     ) -> None:
-        require("asking a server", "httpx", "tenacity")
+        require("asking a server", "httpx")
         import httpx
-        import tenacity
 
         super().__init__(f"server {address.base}", options, price)
         self._landed = asyncio.Event()
-        self.address, self._httpx, self._tenacity = address, httpx, tenacity
+        self.address, self._httpx = address, httpx
         self._parse = parse
         self._last_answer: float | None = None
         #: who answered, by address
@@ -651,24 +650,21 @@ class Client(Metered):
 
     async def send(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         """Send until `read` accepts a reply."""
-        attempts = self._tenacity.AsyncRetrying(
-            retry=self._tenacity.retry_if_exception_type(_Failed),
-            wait=self._wait,
-            stop=self._is_hopeless,
-            before_sleep=self._count,
-            reraise=True,
-        )
-        try:
-            async for attempt in attempts:
-                with attempt:
-                    return await self._once(method, url, body, read)
-        except _Failed as failure:
-            tries = attempts.statistics.get("attempt_number", 1)
-            raise ModelError(
-                f"{self.place}: no usable answer in {tries} attempts; the last: "
-                f"{failure.reason}. Scores so far are kept; rerun the same command to resume"
-            ) from None
-        raise AssertionError("unreachable")
+        begun, tries = time.monotonic(), 0
+        while True:
+            tries += 1
+            try:
+                return await self._once(method, url, body, read)
+            except _Failed as failure:
+                if self._is_hopeless(failure, tries, begun):
+                    raise ModelError(
+                        f"{self.place}: no usable answer in {tries} attempts; the last: "
+                        f"{failure.reason}. Scores so far are kept; rerun the same command to "
+                        "resume"
+                    ) from None
+                self.used.update(("retried", f"retried_{failure.reason}"))
+                wait = self._wait(failure, tries)
+            await asyncio.sleep(wait)
 
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         billed = most = most_tokens(body)  # whatever comes back, unless we know better
@@ -754,27 +750,23 @@ class Client(Metered):
                 "Scores so far are kept; ask for one by its full name, in another --out"
             )
 
-    def _wait(self, state: Any) -> float:
-        pause: float | None = state.outcome.exception().pause
-        if pause is not None:
-            return pause * random.uniform(1.0, 1.1)  # noqa: S311  (no secret)
+    def _wait(self, failure: _Failed, tries: int) -> float:
+        """Seconds until the next attempt."""
+        if failure.pause is not None:
+            return failure.pause * random.uniform(1.0, 1.1)  # noqa: S311  (no secret)
         longest = min(_LONGEST_WAIT, self.options.patience / _ATTEMPTS)
-        tries: int = state.attempt_number
         backoff = min(longest, _FIRST_WAIT * 2.0 ** min(tries - 1, 20))
         return backoff * random.uniform(0.5, 1.5)  # noqa: S311
 
-    def _is_hopeless(self, state: Any) -> bool:
-        failure, tries = state.outcome.exception(), state.attempt_number
+    def _is_hopeless(self, failure: _Failed, tries: int, begun: float) -> bool:
+        """Whether an attempt more would be one too many, of a request that began then."""
         if (failure.pause or 0.0) > self.options.patience or tries >= _MOST_ATTEMPTS:
             return True
         if self._last_answer is None and tries >= _FIRST_ATTEMPTS:
             return True
-        silence = time.monotonic() - max(self._last_answer or 0.0, state.start_time)
+        silence = time.monotonic() - max(self._last_answer or 0.0, begun)
         enough = tries >= _ATTEMPTS or failure.reason == "timeout"
         return bool(enough and silence > self.options.patience)
-
-    def _count(self, state: Any) -> None:
-        self.used.update(("retried", f"retried_{state.outcome.exception().reason}"))
 
     def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
         code, where = self._hidden(_code_of(content)), self.place
