@@ -292,67 +292,51 @@ class ChatEndpoint:
         """One text per reply; "" for one that the provider's filter withheld. Replies that hidden
         tokens left no room for are missing, and the next request has more room."""
         n = parameters.get("n", 1)
+
+        def read(reply: Any) -> list[Reply]:
+            replies = of_anthropic(reply) if self.wire == "anthropic" else of_openai(reply, n)
+            checked_texts([reply.text for reply in replies], self._room(length))
+            return replies
+
         try:
-            replies = await self._post(messages, length, parameters, n)
+            replies = await self._post(messages, read, max_tokens=length, **parameters)
         except RequestRefused as error:
             if not FILTERED.search(error.said):
                 raise
             self.filtered += n
             return [""] * n
         found = [reply.text for reply in replies if not reply.without_room]
-        if len(found) < len(replies) and not self._make_room(length):
-            return [reply.text for reply in replies]
+        if len(found) < len(replies):
+            if (room := self._room(length)) >= _MOST_ROOM:
+                return [reply.text for reply in replies]
+            self.accepted.make_room(min(max(4 * room, _FIRST_ROOM), _MOST_ROOM))
         return found
 
-    def _make_room(self, length: int) -> bool:
-        """Whether there is more room for the next request."""
-        room = max(length, self.accepted.least.get("max_tokens", 0))
-        if room >= _MOST_ROOM:
-            return False
-        self.accepted.make_room(min(max(4 * room, _FIRST_ROOM), _MOST_ROOM))
-        return True
-
-    async def _post(
-        self, messages: Messages, length: int, parameters: Mapping[str, Any], n: int
-    ) -> list[Reply]:
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [dict(message) for message in messages],
-            "max_tokens": length,
-            **parameters,
-        }
-
-        def read(reply: Any) -> list[Reply]:
-            replies = of_anthropic(reply) if self.wire == "anthropic" else of_openai(reply, n)
-            room = max(length, self.accepted.least.get("max_tokens", 0))
-            checked_texts([reply.text for reply in replies], room)
-            self._note_model(reply)
-            return replies
-
-        if self.wire == "anthropic":
-            url, body = f"{self.client.address.base}/messages", as_anthropic(body)
-        else:
-            url = f"{self.client.address.base}/chat/completions"
-        return await self.accepted.post(url, body, read)
+    def _room(self, length: int) -> int:
+        """Tokens that a reply may have."""
+        return max(length, self.accepted.least.get("max_tokens", 0))
 
     async def first_tokens(self, messages: Messages) -> list[tuple[str, float]]:
         """The most probable first tokens of a reply with their probabilities."""
-        body = {
+        how = {"max_tokens": 1, "temperature": 1.0, **PLAIN}
+        return await self._post(messages, listed_tokens, **how, logprobs=True, top_logprobs=LISTED)
+
+    async def _post(self, messages: Messages, read: Callable[[Any], T], **parameters: Any) -> T:
+        body: dict[str, Any] = {
             "model": self.model,
             "messages": [dict(message) for message in messages],
-            "max_tokens": 1,
-            "temperature": 1.0,
-            **PLAIN,
-            "logprobs": True,
-            "top_logprobs": LISTED,
+            **parameters,
         }
+        url = f"{self.client.address.base}/chat/completions"
+        if self.wire == "anthropic":
+            url, body = f"{self.client.address.base}/messages", as_anthropic(body)
 
-        def read(reply: Any) -> list[tuple[str, float]]:
-            found = listed_tokens(reply)
+        def noted(reply: Any) -> T:
+            found = read(reply)
             self._note_model(reply)
             return found
 
-        return await self.accepted.post(f"{self.client.address.base}/chat/completions", body, read)
+        return await self.accepted.post(url, body, noted)
 
     def _note_model(self, reply: Any) -> None:
         """Which model says that it answered: a name may stand for another one tomorrow."""
