@@ -14,7 +14,7 @@ import csv
 import json
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ import torch
 from clinometer.models import ModelSpec, open_model
 from clinometer.models.local.batches import light_kernels
 from clinometer.models.texts.likelihood import score_texts
-from clinometer.models.texts.types import MASKING, MarkedText, TextOptions
+from clinometer.models.texts.types import MarkedText, Masking, TextOptions
 
 
 def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:
@@ -77,7 +77,7 @@ def main() -> None:
         "statements": len(texts),
         "longest_in_words": max(len(t.split()) for t in texts),
     }
-    for masking in MASKING:
+    for masking in get_args(Masking):
         options = TextOptions(masking=masking, targets="scored")
         ours = score_texts(scorer, [MarkedText(t) for t in texts], options).log_prob
         slow = [

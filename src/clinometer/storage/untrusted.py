@@ -30,7 +30,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -326,32 +326,32 @@ def _check_depth(value: Any) -> None:
 
 def _check_values(value: Any) -> None:
     """Whole numbers have an end, and no text has a NUL, which no name of a file can have."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
+    for item in _leaves(value):
         if isinstance(item, int) and abs(item) >= 10**_LONGEST_INTEGER:
             raise ValueError(f"expected numbers of at most {_LONGEST_INTEGER} digits")
         if isinstance(item, str) and "\0" in item:
             raise ValueError("expected text without NUL characters")
+
+
+def _check_characters(value: Any) -> None:
+    for item in _leaves(value):
+        try:
+            str(item).encode()
+        except UnicodeEncodeError:
+            raise ValueError("expected whole characters, found half of a pair") from None
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The texts, numbers and names at any depth of lists and objects."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
         if isinstance(item, dict):
             waiting += [*item, *item.values()]
         elif isinstance(item, list):
             waiting += item
-
-
-def _check_characters(value: Any) -> None:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            try:
-                item.encode()
-            except UnicodeEncodeError:
-                raise ValueError("expected whole characters, found half of a pair") from None
-        elif isinstance(item, dict):
-            waiting += [*item, *item.values()]
-        elif isinstance(item, list):
-            waiting += item
+        else:
+            yield item
 
 
 def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:

@@ -23,7 +23,7 @@ from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.scoring.word_scorer import WordScorer, shorten
 from clinometer.models.tokens import tokens_that_end_a_word
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 Result = TypeVar("Result")
@@ -93,12 +93,12 @@ class TransformerScorer(WordScorer):
             return None
         return torch.tensor(tokens_that_end_a_word(self.tokenizer), device=self.device)
 
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
-        """Refuse values that no language model would return."""
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray) -> None:
+        """Refuse values that no language model would return, and name the prompt."""
         fine = np.isfinite(values) & (values < 1.0)
         if not fine.all():
             row = int(np.flatnonzero(~fine.all(axis=1))[0])
-            prompt = prompts[row]
+            prompt = prompts[asked[row]]
             if (values[row] >= 1.0).any():
                 raise ModelError(
                     f"{self.info.name} gave every token of its vocabulary the same value at the "

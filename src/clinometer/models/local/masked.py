@@ -28,7 +28,6 @@ from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, answer_queries, fetch, overlapped, run, to_device
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
-from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, slot_groups
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
@@ -143,8 +142,7 @@ class MaskedScorer(TransformerScorer):
                 numbers = [n for n, q in enumerate(queries) if q.tree == k]
                 tables = self._follow(group, tree, [queries[n] for n in numbers])
                 for n, table in zip(numbers, tables, strict=True):
-                    members = group.members[queries[n].prompts]
-                    self.check_values(table, ChosenPrompts(prompts, members))
+                    self.check_values(table, prompts, group.members[queries[n].prompts])
                     answers[n] = table
             return answers
 

@@ -27,7 +27,6 @@ from clinometer.models.local.batches import (
 )
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
-from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens import (
     END_OF_WORD,
     Marker,
@@ -122,7 +121,7 @@ class Seq2SeqScorer(TransformerScorer):
                 pending.append((rows, self.alone(answer)))
             for rows, part in pending:
                 values[rows] = to_numpy(part)
-            self.check_values(values, ChosenPrompts(prompts, who))
+            self.check_values(values, prompts, who)
             return values
 
         def ask(queries: Sequence[WordQuery]) -> list[FloatArray]:

@@ -21,7 +21,7 @@ from clinometer.models.scoring.continuations import (
     Continuations,
     Heads,
 )
-from clinometer.models.scoring.word_scorer import ChosenPrompts, WordScorer
+from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.tokens import END_OF_WORD, Tokens, Trie, WordList
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
@@ -152,7 +152,7 @@ class Job:
             tables = [found[np.ix_(children[q.node], q.prompts)].T for q in questions]
             for q, table in zip(questions, tables, strict=True):
                 numbers = self._first_prompt[start + q.prompts]
-                self.reader.check_values(table, ChosenPrompts(self.prompts, numbers))
+                self.reader.check_values(table, self.prompts, numbers)
             return tables
 
         return ask
@@ -168,8 +168,8 @@ class Job:
                 parts.append(AskedContinuations(rest.tree, head[here], nodes))
             for (number, here), found in zip(group, answers.ask(parts), strict=True):
                 values = np.moveaxis(found[self._rests[number].steps], 2, 0)
-                numbers = ChosenPrompts(self.prompts, members[here])
-                self.reader.check_values(values.reshape(len(here), -1), numbers)
+                table = values.reshape(len(here), -1)
+                self.reader.check_values(table, self.prompts, members[here])
                 total[here] = values.sum(axis=2)
         return total
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
@@ -19,7 +18,7 @@ from clinometer.models.tokens import (
     continuation_tokens,
     head_tokens,
 )
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 
@@ -119,9 +118,9 @@ class WordScorer(ModelBase, ABC):
         """Tokens before the slot, with the model's BOS token but no EOS token."""
         return head_tokens(self.tokenizer, texts, chat=self.chat)
 
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
-        """Refuse numbers that no language model returns. The prompt is not named: it was sent to
-        a server, and no message may repeat it."""
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray) -> None:
+        """Refuse numbers that no language model returns, of the prompts `asked` (one a row). None
+        is named here: they were sent to a server, and no message may repeat them."""
         if np.isnan(values).any() or (values > 0).any():
             raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
@@ -136,16 +135,3 @@ class WordScorer(ModelBase, ABC):
 def shorten(text: str) -> str:
     """A prompt as one short line, for messages."""
     return text if len(text) <= 60 else text[:59] + "…"
-
-
-class ChosenPrompts(Sequence[Prompt]):
-    """A lazy view of some prompts, resolved only when one has to be named."""
-
-    def __init__(self, prompts: Sequence[Prompt], chosen: NDArray[np.signedinteger[Any]]) -> None:
-        self._prompts, self._chosen = prompts, chosen
-
-    def __len__(self) -> int:
-        return len(self._chosen)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._prompts[int(self._chosen[index])]

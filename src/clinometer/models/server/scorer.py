@@ -150,9 +150,7 @@ class ServerWriter:
     def __init__(self, spec: ModelSpec, load: LoadOptions) -> None:
         self.client = Client(Address.parse(spec.target), load.server)
         self.endpoint = ChatEndpoint(self.client, str(served_model(self.client, spec.name)["id"]))
-        self.info = ModelInfo(
-            name=spec.name, kind="server", revision="served", dtype="served", device="server"
-        )
+        self.info = ModelInfo(spec.name, "server", "served", dtype="served", device="server")
 
     def write(
         self,
@@ -350,9 +348,7 @@ def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Sc
 
 def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOptions) -> Scorer:
     served = served_model(client, spec.name)
-    info = ModelInfo(
-        name=spec.name, kind="server", revision=digest(served), dtype="served", device="server"
-    )
+    info = ModelInfo(spec.name, "server", digest(served), dtype="served", device="server")
     endpoint = ChatEndpoint(client, str(served["id"]), load.begun.get("request"))
     hosted, sampled = client.address.provider is not None, load.sampled
     if sampled is not None and not sampled.automatic:

@@ -6,12 +6,11 @@ Nothing here depends on torch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray, IntArray
 
-MASKING = ("within_word_l2r", "original")
-TARGETS = ("visible", "masked", "scored")
+Masking = Literal["within_word_l2r", "original"]
 
 #: Why a text has no score.
 TOO_LONG = "too_long"
@@ -41,21 +40,11 @@ class TextOptions:
     edges           whether the first and last of the tokens that would be scored are
     """
 
-    masking: str = "within_word_l2r"
-    targets: str = "visible"
+    masking: Masking = "within_word_l2r"
+    targets: Literal["visible", "masked", "scored"] = "visible"
     special_tokens: bool = True
     lower: bool = False
     edges: bool = True
-
-    def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("masking", self.masking, MASKING),
-            ("targets", self.targets, TARGETS),
-        ):
-            if value not in allowed:
-                raise SettingsError(
-                    f"{name}: expected one of {', '.join(allowed)}; found {value!r}"
-                )
 
 
 @dataclass(frozen=True)
