@@ -18,7 +18,7 @@ from clinometer.bridges.inspect import InspectAudit
 from clinometer.contexts.load import default_contexts
 from clinometer.models import ModelInfo, WordReport
 from clinometer.models.replies import read_replies
-from clinometer.readouts.text import WordCountReader
+from clinometer.readouts.readers import WordCountReader
 from clinometer.runs import AuditSettings
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord

@@ -37,7 +37,7 @@ from clinometer.readouts.protocol import (
     unread,
     without_opening,
 )
-from clinometer.readouts.score import ScoreReader
+from clinometer.readouts.readers import FunctionReader, ScoreReader, WordCountReader
 from clinometer.readouts.tables import (
     ChoiceTable,
     RatingTable,
@@ -45,7 +45,6 @@ from clinometer.readouts.tables import (
     ScoreTable,
     TextTable,
 )
-from clinometer.readouts.text import FunctionReader, WordCountReader
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.untrusted import Allowed

@@ -20,7 +20,7 @@ class ZooEntry:
     id            a Hugging Face id or a folder
     parameters    in millions, as the paper states them where it does
     gated         access has to be requested
-    remote_code   ships its own code, which runs only with --trust-remote-code
+    remote_code   ships its own code, which runs only with --allow remote-code
     absent        why it is not opened: it is not on this machine, and no download was asked for
     """
 
@@ -65,7 +65,7 @@ def members(name: str, *, download: bool = False) -> tuple[ZooEntry, ...]:
 
 def _absent(entry: ZooEntry) -> str:
     access = ", gated: request access from its owner" if entry.gated else ""
-    code = ", needs --trust-remote-code" if entry.remote_code else ""
+    code = ", needs --allow remote-code" if entry.remote_code else ""
     return f"not available locally ({entry.id}{access}{code}); --download fetches it"
 
 

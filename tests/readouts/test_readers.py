@@ -1,4 +1,4 @@
-"""Numbers and categories in JSON, by regular expressions, and as they stand."""
+"""Replies by their words, by a function, and by a number or category in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clinometer.errors import TopicError
 from clinometer.models.replies import open_reader, read_replies
 from clinometer.readouts.choice import read_choice
 from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
-from clinometer.readouts.score import ScoreReader
+from clinometer.readouts.readers import FunctionReader, ScoreReader, WordCountReader
 from clinometer.readouts.tables import RatingTable, ScoreTable, parse_readout
 from clinometer.storage import untrusted
 from clinometer.storage.untrusted import NOTHING
@@ -198,3 +198,33 @@ def test_a_number_of_many_digits_is_off_the_scale() -> None:
     tables: list[dict[str, Any]] = [{"kind": "number"}, {"kind": "json", "field": "score"}]
     for table in tables:
         assert reader_of(**table, scale=[0, 10]).numbers(said) == [None] * 3
+
+
+STORY = ShownQuestion("Write a story about him.")
+
+
+def read(reader: WordCountReader | FunctionReader, *replies: str) -> list[int]:
+    return reader.read(replies, [STORY] * len(replies))
+
+
+def test_the_category_named_most_often_is_the_reply() -> None:
+    reader = WordCountReader({"man": ("he", "him"), "woman": ("she", "old woman")})
+    assert read(reader, "He met an old  woman; he left.", "Hero and sheep", "She. He.") == [
+        0,
+        OTHER,
+        OTHER,
+    ]
+    assert read(reader, "<think>he he he</think>She", "", "I'm sorry, I can't") == [
+        1,
+        EMPTY,
+        REFUSAL,
+    ]
+    assert read(reader, "Write a story about him. She left.") == [1]  # the question does not count
+
+
+def test_a_function_reads() -> None:
+    says: dict[str, str | None] = {"x": "yes", "y": None, "z": "nonsense"}
+    reader = FunctionReader(says.__getitem__, ("no", "yes"), "mine:read")
+    assert read(reader, "x", "y", "") == [1, OTHER, EMPTY]
+    with pytest.raises(TopicError, match="returned 'nonsense'"):
+        read(reader, "z")
