@@ -125,7 +125,7 @@ def test_a_failure_now_and_then_is_retried_and_a_slow_call_given_up(folder: Path
         ("app:json:nothing", "has no attribute"),
         ("app:json:__doc__", "expected a function"),
         ("app:json", "expected app:package.module:function"),
-        ("http:missing.toml", "cannot be read"),
+        ("http:missing.toml", "no such file"),
     ],
 )
 def test_a_wrong_name_is_one_line(name: str, said: str) -> None:

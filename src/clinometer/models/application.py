@@ -53,7 +53,7 @@ from clinometer.storage.untrusted import (
     Allowed,
     parse_json,
     parse_toml,
-    read_bytes,
+    read_text,
 )
 from clinometer.topics.conversation import messages_of, record_of
 
@@ -276,11 +276,9 @@ class HttpFile(BaseModel):
     @classmethod
     def read(cls, path: Path) -> HttpFile:
         """The file; what is wrong with it is one line."""
+        text = read_text(path, shown=str(path), kind=".toml", error=SettingsError, most=MOST_RECORD)
         try:
-            content = read_bytes(path, most=MOST_RECORD)
-            return cls.model_validate(parse_toml(content.decode()))
-        except OSError as error:
-            raise ModelNotFound(f"model 'http:{path}': cannot be read: {error.strerror}") from error
+            return cls.model_validate(parse_toml(text))
         except ValidationError as error:
             problem = first_problem(error, lambda place: cls.model_fields)
             raise SettingsError(f"{path}: {problem}") from None

@@ -18,7 +18,7 @@ from clinometer.measure import Preferences, knowledge
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.statistics.estimate import central_interval
-from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 from clinometer.studies.framework import Findings, Results
 from clinometer.topics import Group, Topic
 
@@ -100,10 +100,8 @@ def builtin_facts() -> tuple[Relation, ...]:
 
 def read_facts(path: str | Path) -> tuple[Relation, ...]:
     """Read your own file, in the format of the built-in one."""
-    try:
-        text = read_bytes(Path(path), most=MOST_RECORD).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TopicError(f"facts {str(path)!r}: cannot be read: {error}") from error
+    shown = f"facts {str(path)!r}"
+    text = read_text(Path(path), shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
     return _relations(text, str(path))
 
 

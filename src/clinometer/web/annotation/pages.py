@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 
 from clinometer.errors import InputError, SettingsError
 from clinometer.reliability import Blanks
-from clinometer.storage.untrusted import MOST_RECORD, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, read_text
 from clinometer.web.annotation.store import ACTIVE, STOPPED, Annotator, Store
 from clinometer.web.app import Pages, add_static, new_app
 
@@ -32,10 +32,7 @@ def read_guidelines(mode: str, path: Path | None = None) -> str:
     if path is None:
         own = resources.files("clinometer.web.annotation") / "texts" / f"{mode}.md"
         return own.read_text(encoding="utf-8")
-    try:
-        text = read_bytes(path, most=MOST_RECORD).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected a text file, cannot be read: {error}") from error
+    text = read_text(path, shown=str(path), kind=".md", error=InputError, most=MOST_RECORD)
     if len(text) > _LONGEST:
         raise InputError(f"{path}: expected at most {_LONGEST:,} characters, found {len(text):,}")
     return text
