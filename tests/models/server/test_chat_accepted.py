@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command import Clinometer
 from tests.models.server.providers import KINDS, ProviderServer, openai_error
 
-from clinometer.cli import main
 from clinometer.errors import ModelError, SettingsError
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic
@@ -22,38 +22,31 @@ FOUR = ["Jessica Schmidt", "Michael Schmidt", "Ashley Olson", "white man"]
 
 
 @pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ProviderServer]]:
+def provider(
+    monkeypatch: pytest.MonkeyPatch, until_the_end: Callable[[ProviderServer], ProviderServer]
+) -> Callable[[str], ProviderServer]:
     """A provider at this machine, with its address and key in the environment."""
-    made = []
 
     def start(name: str) -> ProviderServer:
-        server = ProviderServer(KINDS[name], KEY)
+        server = until_the_end(ProviderServer(KINDS[name], KEY))
         monkeypatch.setenv("CLINOMETER_API_KEY", KEY)
         if "/" in server.kind.name.partition(":")[0]:
             monkeypatch.setenv(server.kind.variable, server.base)
-        made.append(server)
         return server
 
-    yield start
-    for server in made:
-        server.stop()
-
-
-def cli(*command: str) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main(list(command))
-    return int(stop.value.code or 0)
+    return start
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
     name: str,
     provider: Callable[[str], ProviderServer],
-    capfd: pytest.CaptureFixture[str],
+    clinometer: Clinometer,
     tmp_path: Path,
 ) -> None:
     server = provider(name)
-    assert cli("audit", server.model, "--topic", "hiring", *FEW) == 0
+    said = clinometer("audit", server.model, "--topic", "hiring", *FEW)
+    assert said.status == 0
     (folder,) = (tmp_path / "runs").iterdir()
     record = Run.load(folder).record
     request = record.model.request
@@ -70,11 +63,10 @@ def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
     assert request["answered_by"] == [sent["model"]]
     assert not (folder / "replies.jsonl").exists()  # the scores hold them
     # the key is in no file, on no screen
-    out = "".join(capfd.readouterr())
-    assert KEY not in out
+    assert KEY not in said.out + said.err
     assert not [f for f in tmp_path.rglob("*") if f.is_file() and KEY.encode() in f.read_bytes()]
     if request["left_out"]:
-        assert f"left out: {', '.join(request['left_out'])}" in out
+        assert f"left out: {', '.join(request['left_out'])}" in said.out + said.err
 
 
 @pytest.fixture

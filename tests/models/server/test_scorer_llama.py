@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import Clinometer
 from tests.models.server.proxy import Proxy
 from tests.present import present
 from tests.processes import PATIENCE_S
 
-from clinometer.cli import main
 from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.measure import membership, preference
@@ -45,12 +45,10 @@ WORDS = ("he", "she", "man", "woman", "grandson", "granddaughter", "mother-in-la
 COUNTS = membership(WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman", "fiancée"]})
 
 
-def cli(*command: str) -> int:
+@pytest.fixture
+def cli(clinometer: Clinometer) -> Clinometer:
     """The command; a server that is asked may take its time."""
-    slow = ("--load", f"timeout={PATIENCE_S}") if command[0] == "audit" else ()
-    with pytest.raises(SystemExit) as stop:
-        main([*command, *slow])
-    return int(stop.value.code or 0)
+    return lambda *command: clinometer(*command, "--load", f"timeout={PATIENCE_S}")
 
 
 def settings(route: str | None = None, words: WordOptions = ROUGH, **server: Any) -> AuditSettings:
@@ -107,17 +105,15 @@ def test_the_top_k_interval_contains_the_exact_value(llama: str, k: int) -> None
     assert (high - low).max() > 0.01
 
 
-def test_top_k_is_recorded_in_run_and_table(
-    llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_top_k_is_recorded_in_run_and_table(llama: str, tmp_path: Path, cli: Clinometer) -> None:
     csv = tmp_path / "few.csv"
     csv.write_text("template,count\nThe [X] said that [Y],5\nThe [X] felt that [Y],3\n")
     command = ["audit", f"openai:{llama}#smol", "--contexts", str(csv), "--groups"]
     command += ["nurse,engineer", "--load", "route=top-k", "--tolerance", "0.02"]
-    assert cli(*command, "--out", str(tmp_path / "run")) == 0
-    out = capsys.readouterr().out
-    assert "between" in out
-    assert "Rare words are only bounded" in out
+    said = cli(*command, "--out", tmp_path / "run")
+    assert said.status == 0
+    assert "between" in said.out
+    assert "Rare words are only bounded" in said.out
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     low, high = record["bounds"]["R"]
     assert low <= record["summary"]["R"]["value"] <= high
@@ -152,7 +148,7 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
     llama: str,
     proxy: Callable[..., Proxy],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Clinometer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     csv = tmp_path / "few.csv"
@@ -160,28 +156,21 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
     csv.write_text("template,count\n" + "".join(f"{t},1\n" for t in templates))
     server = proxy(each=0.0)
     command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv)]
-    command += ["--groups", ",".join(FIVE), "--load", "route=top-k"]
-    command += [
-        "--tolerance",
-        "0.02",
-        "--load",
-        "patience=0.2",
-        "--out",
-        str(tmp_path / "run"),
-        "--json",
-    ]
+    command += ["--groups", ",".join(FIVE), "--load", "route=top-k", "--tolerance", "0.02"]
+    command += ["--load", "patience=0.2", "--out", str(tmp_path / "run"), "--json"]
     original = server.draw
     monkeypatch.setattr(server, "draw", lambda: "500" if len(server.seen) > 290 else original())
-    assert cli(*command) == 3
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert "status_500" in err
+    lost = cli(*command)
+    assert lost.status == 3
+    assert lost.err.count("\n") == 1
+    assert "status_500" in lost.err
     stored = list((tmp_path / "run" / "scores").glob("part-*.parquet"))
     assert stored
     asked = len(server.seen)
     monkeypatch.setattr(server, "draw", original)
-    assert cli(*command) == 0
-    (result,) = json.loads(capsys.readouterr().out)["runs"]
+    resumed = cli(*command)
+    assert resumed.status == 0
+    (result,) = json.loads(resumed.out)["runs"]
     assert result["counts"]["cells_missing"] == 0
     assert len(server.seen) - asked < asked
     whole = audit(
@@ -193,11 +182,11 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
     assert result["summary"]["R"]["value"] == pytest.approx(whole.risks.R.value, abs=1e-3)
 
 
-def test_an_unreachable_server_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli("audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse") == 3
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert "no_connection" in err
+def test_an_unreachable_server_is_one_line_and_status_3(cli: Clinometer) -> None:
+    said = cli("audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse")
+    assert said.status == 3
+    assert said.err.count("\n") == 1
+    assert "no_connection" in said.err
 
 
 def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) -> None:
@@ -227,7 +216,7 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
+    cli: Clinometer,
 ) -> None:
     key, private = "sk-test-1234567890", "zanzibar privatissimum"
     monkeypatch.setenv("CLINOMETER_API_KEY", key)
@@ -237,11 +226,11 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     caplog.set_level(logging.WARNING)
     command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv), "--groups", "nurse"]
     command += ["--tolerance", "0.1"]
-    assert cli(*command, "--out", str(tmp_path / "run")) == 0
+    shown = cli(*command, "--out", tmp_path / "run")
+    assert shown.status == 0
     files = [f for f in (tmp_path / "run").rglob("*") if f.is_file()]
     assert len(files) >= 5
     assert not [f for f in files if key.encode() in f.read_bytes()]
-    shown = capsys.readouterr()
     assert key not in shown.out + shown.err
     assert private not in shown.out + shown.err + caplog.text
     assert key not in caplog.text
@@ -249,10 +238,10 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     said = f"bad key {key} for prompt In {private} the nurse said that"
     server.refuse_with = (400, {"error": {"message": said}})
     for more in ([], ["--replies", "3"]):
-        assert cli(*command, *more) == 3
-        err = capsys.readouterr().err
-        assert key not in err
-        assert err.count("\n") == 1
+        shown = cli(*command, *more)
+        assert shown.status == 3
+        assert key not in shown.err
+        assert shown.err.count("\n") == 1
     server.refuse_with = (401, {"error": {"message": said}})
     with pytest.raises(ModelError, match="CLINOMETER_API_KEY") as refused:
         audit(f"openai:{server.url}#smol", topic=TOPIC, contexts=CONTEXTS)
