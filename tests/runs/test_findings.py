@@ -161,159 +161,125 @@ SPREAD5 = np.random.default_rng(6).dirichlet([3] * 5, (3, 40))
 RACES = ("a", "b", "c", "d", "e")
 
 
-#: name: (facts, kind and certainty of the headline, how many groups are clear)
-CASES: dict[str, tuple[Later, str, str, int]] = {
-    "all one way": (facts(pair(around([0.9, 0.8, 0.7, 0.8], 40))), "leans", "clear", 4),
-    "extremes": (facts(pair(around([0.94, 0.4, 0.7], 40))), "leans", "clear", 3),
-    "117 of 120": (facts(pair(MANY)), "leans", "clear", 120),
-    "117 of 120, R not above shuffled words": (
-        facts(pair(MANY), known={"floor": floor(0.58, 0.5)}),
-        "leans",
-        "clear",
-        120,
-    ),
-    "above shuffled words": (
-        facts(pair(MANY), known={"floor": floor(0.2, 0.01)}),
-        "leans",
-        "clear",
-        120,
-    ),
-    "one word a category": (
-        facts(pair(MANY), known={"floor": floor(0.58, 1.0, width=0.0)}),
-        "leans",
-        "clear",
-        120,
-    ),
-    "swing alone": (facts(pair(SWING)), "leans", "unclear", 0),
-    "parity on average, of one group": (
-        facts(pair(np.tile([0.9, 0.1], 20)[None])),
-        "leans",
-        "unclear",
-        0,
-    ),
-    "parity on average, of three": (
-        facts(pair(np.tile([0.8, 0.2], (3, 20)))),
-        "leans",
-        "unclear",
-        0,
-    ),
-    "parity everywhere": (facts(np.full((3, 40, 2), 0.5)), "alike", "exact", 0),
-    "one group": (facts(pair(around([0.8], 40))), "leans", "clear", 1),
-    "one group that swings": (facts(pair(SWING[:1])), "leans", "unclear", 0),
-    "five contexts": (facts(pair(around([0.9, 0.8], 5))), "leans", "cannot tell", 0),
-    "two contexts": (facts(pair(around([0.9, 0.8], 2))), "leans", "cannot tell", 0),
-    "one context": (facts(pair(around([0.9, 0.8], 1))), "leans", "cannot tell", 0),
-    "six contexts": (facts(pair(around([0.9, 0.8], 6))), "leans", "clear", 2),
-    "the whole set": (facts(pair(around([0.9, 0.4], 40)), population="set"), "leans", "exact", 2),
-    "improbable words": (
-        facts(pair(around([0.9, 0.4], 40)), known={"improbable": 0.8}),
-        "improbable",
-        "cannot tell",
-        0,
-    ),
-    "probable enough": (
-        facts(pair(around([0.9, 0.4], 40)), known={"improbable": 0.4}),
-        "leans",
-        "clear",
-        2,
-    ),
-    "a given reference": (
-        facts(pair(around([0.9, 0.8], 40)), reference=np.array([0.7, 0.3])),
-        "leans",
-        "clear",
-        2,
-    ),
-    "a missing group": (facts(MISSING), "leans", "clear", 2),
-    "the other way": (facts(pair(around([0.1, 0.2, 0.3], 40))), "leans", "clear", 3),
-    "full agreement of many": (facts(pair(np.full((3, 40), 0.7))), "leans", "clear", 3),
-    "full agreement of few": (facts(pair(np.full((3, 10), 0.7))), "leans", "clear", 3),
-    "one context that outweighs all": (
-        facts(pair(around([0.9, 0.8], 40)), weights=np.r_[1000.0, np.ones(39)]),
-        "leans",
-        "clear",
-        2,
-    ),
-    "a corpus": (
-        facts(pair(around([0.9, 0.8], 40)), weights=np.arange(1.0, 41), population="corpus"),
-        "leans",
-        "clear",
-        2,
-    ),
-    "five categories": (facts(FIVE, RACES), "leans", "clear", 3),
-    "five categories, swing alone": (facts(SPREAD5, RACES), "leans", "unclear", 0),
-    "five categories, four contexts": (facts(FIVE[:, :4], RACES), "leans", "cannot tell", 0),
-    "90 against 30 %": (rates(pair(around([0.9, 0.3], 40, 0.0))), "rates", "clear", 2),
-    "the same with a third answer of 0.01 %": (rates(THIRD), "rates", "clear", 2),
-    "a rare answer and noise": (rates(RARE), "rates", "clear", 2),
-    "90 against 30 % of the few that are decided": (
-        lambda: replace(rates(pair(around([0.9, 0.3], 40, 0.0)))(), other=0.73),
-        "rates",
-        "clear",
-        2,
-    ),
-    "2 against 0.5 %": (rates(pair(around([0.02, 0.005], 40, 0.001))), "rates", "clear", 2),
-    "12 to 74 %": (rates(pair(around([0.12, 0.74, 0.4, 0.5], 40))), "rates", "clear", 4),
-    "12 to 74 % in three wordings": (
-        rates(pair(around([0.12, 0.74, 0.4, 0.5], 30)), clusters=wordings(3, 30)),
-        "rates",
-        "cannot tell",
-        0,
-    ),
-    "12 to 74 % in two wordings": (
-        rates(pair(around([0.12, 0.74], 30)), clusters=wordings(2, 30)),
-        "rates",
-        "cannot tell",
-        0,
-    ),
-    "12 to 74 % in eight wordings": (
-        rates(pair(around([0.12, 0.74], 80)), clusters=wordings(8, 80)),
-        "rates",
-        "clear",
-        2,
-    ),
-    "treated alike": (rates(pair(ALIKE)), "alike", "exact", 0),
-    "swings between groups": (rates(pair(SWING)), "rates", "unclear", 0),
-    "one of four differs": (rates(pair(around([0.5, 0.5, 0.5, 0.9], 40))), "rates", "clear", 4),
-    "replies of a fair model": (rates(NULL, answers=NULL_N), "rates", "unclear", 0),
-    "two replies of a fair model": (rates(FEW, answers=FEW_N), "rates", "unclear", 0),
-    "replies of eight contexts that dice explain": (
-        rates(EIGHT, answers=EIGHT_N),
-        "rates",
-        "unclear",
-        0,
-    ),
-    "replies that differ": (rates(REAL, answers=REAL_N), "rates", "clear", 3),
-    "replies about a whole set": (
-        rates(REAL, answers=REAL_N, population="set"),
-        "rates",
-        "clear",
-        3,
-    ),
-    "decisions about a whole set": (
-        rates(pair(around([0.9, 0.3], 40)), population="set"),
-        "rates",
-        "exact",
-        2,
-    ),
-    "one group alone": (rates(pair(around([0.9], 40))), "alike", "exact", 0),
-    "no favourable answer": (
-        facts(pair(around([0.9, 0.3], 40)), YES, reference="group-mean"),
-        "leans",
-        "clear",
-        2,
-    ),
-    "ratings 5.2 and 7.3": (scale(ratings([5.2, 7.3, 6.0, 6.1], 40)), "scores", "clear", 3),
-    "ratings in three wordings": (
-        scale(ratings([5.2, 7.3], 30), clusters=wordings(3, 30)),
-        "scores",
-        "cannot tell",
-        0,
-    ),
-    "ratings of replies": (scale(RATED, answers=RATED_N), "scores", "clear", 3),
-    "equal ratings": (scale(np.repeat(ratings([5.2], 40), 3, axis=0)), "alike", "exact", 0),
-    "ratings that swing": (scale(ratings([5, 5, 5, 5], 40, spread=2.0)), "scores", "unclear", 0),
-    "a scale of five": (scale(ratings([2.0, 4.0], 40, top=5)), "scores", "clear", 2),
-    "no answer": (silent(facts(pair(around([0.9, 0.8], 40)))), "nothing", "described", 0),
+#: By the kind and certainty of the headline, and how many groups are clear: name -> facts.
+SITUATIONS: dict[tuple[str, str, int], dict[str, Later]] = {
+    ("leans", "clear", 4): {
+        "all one way": facts(pair(around([0.9, 0.8, 0.7, 0.8], 40))),
+    },
+    ("leans", "clear", 3): {
+        "extremes": facts(pair(around([0.94, 0.4, 0.7], 40))),
+        "the other way": facts(pair(around([0.1, 0.2, 0.3], 40))),
+        "full agreement of many": facts(pair(np.full((3, 40), 0.7))),
+        "full agreement of few": facts(pair(np.full((3, 10), 0.7))),
+        "five categories": facts(FIVE, RACES),
+    },
+    ("leans", "clear", 120): {
+        "117 of 120": facts(pair(MANY)),
+        "117 of 120, R not above shuffled words": facts(
+            pair(MANY), known={"floor": floor(0.58, 0.5)}
+        ),
+        "above shuffled words": facts(pair(MANY), known={"floor": floor(0.2, 0.01)}),
+        "one word a category": facts(pair(MANY), known={"floor": floor(0.58, 1.0, width=0.0)}),
+    },
+    ("leans", "unclear", 0): {
+        "swing alone": facts(pair(SWING)),
+        "parity on average, of one group": facts(pair(np.tile([0.9, 0.1], 20)[None])),
+        "parity on average, of three": facts(pair(np.tile([0.8, 0.2], (3, 20)))),
+        "one group that swings": facts(pair(SWING[:1])),
+        "five categories, swing alone": facts(SPREAD5, RACES),
+    },
+    ("alike", "exact", 0): {
+        "parity everywhere": facts(np.full((3, 40, 2), 0.5)),
+        "treated alike": rates(pair(ALIKE)),
+        "one group alone": rates(pair(around([0.9], 40))),
+        "equal ratings": scale(np.repeat(ratings([5.2], 40), 3, axis=0)),
+    },
+    ("leans", "clear", 1): {
+        "one group": facts(pair(around([0.8], 40))),
+    },
+    ("leans", "cannot tell", 0): {
+        "five contexts": facts(pair(around([0.9, 0.8], 5))),
+        "two contexts": facts(pair(around([0.9, 0.8], 2))),
+        "one context": facts(pair(around([0.9, 0.8], 1))),
+        "five categories, four contexts": facts(FIVE[:, :4], RACES),
+    },
+    ("leans", "clear", 2): {
+        "six contexts": facts(pair(around([0.9, 0.8], 6))),
+        "probable enough": facts(pair(around([0.9, 0.4], 40)), known={"improbable": 0.4}),
+        "a given reference": facts(pair(around([0.9, 0.8], 40)), reference=np.array([0.7, 0.3])),
+        "a missing group": facts(MISSING),
+        "one context that outweighs all": facts(
+            pair(around([0.9, 0.8], 40)), weights=np.r_[1000.0, np.ones(39)]
+        ),
+        "a corpus": facts(
+            pair(around([0.9, 0.8], 40)), weights=np.arange(1.0, 41), population="corpus"
+        ),
+        "no favourable answer": facts(pair(around([0.9, 0.3], 40)), YES, reference="group-mean"),
+    },
+    ("leans", "exact", 2): {
+        "the whole set": facts(pair(around([0.9, 0.4], 40)), population="set"),
+    },
+    ("improbable", "cannot tell", 0): {
+        "improbable words": facts(pair(around([0.9, 0.4], 40)), known={"improbable": 0.8}),
+    },
+    ("rates", "clear", 2): {
+        "90 against 30 %": rates(pair(around([0.9, 0.3], 40, 0.0))),
+        "the same with a third answer of 0.01 %": rates(THIRD),
+        "a rare answer and noise": rates(RARE),
+        "90 against 30 % of the few that are decided": lambda: replace(
+            rates(pair(around([0.9, 0.3], 40, 0.0)))(), other=0.73
+        ),
+        "2 against 0.5 %": rates(pair(around([0.02, 0.005], 40, 0.001))),
+        "12 to 74 % in eight wordings": rates(
+            pair(around([0.12, 0.74], 80)), clusters=wordings(8, 80)
+        ),
+    },
+    ("rates", "clear", 4): {
+        "12 to 74 %": rates(pair(around([0.12, 0.74, 0.4, 0.5], 40))),
+        "one of four differs": rates(pair(around([0.5, 0.5, 0.5, 0.9], 40))),
+    },
+    ("rates", "cannot tell", 0): {
+        "12 to 74 % in three wordings": rates(
+            pair(around([0.12, 0.74, 0.4, 0.5], 30)), clusters=wordings(3, 30)
+        ),
+        "12 to 74 % in two wordings": rates(
+            pair(around([0.12, 0.74], 30)), clusters=wordings(2, 30)
+        ),
+    },
+    ("rates", "unclear", 0): {
+        "swings between groups": rates(pair(SWING)),
+        "replies of a fair model": rates(NULL, answers=NULL_N),
+        "two replies of a fair model": rates(FEW, answers=FEW_N),
+        "replies of eight contexts that dice explain": rates(EIGHT, answers=EIGHT_N),
+    },
+    ("rates", "clear", 3): {
+        "replies that differ": rates(REAL, answers=REAL_N),
+        "replies about a whole set": rates(REAL, answers=REAL_N, population="set"),
+    },
+    ("rates", "exact", 2): {
+        "decisions about a whole set": rates(pair(around([0.9, 0.3], 40)), population="set"),
+    },
+    ("scores", "clear", 3): {
+        "ratings 5.2 and 7.3": scale(ratings([5.2, 7.3, 6.0, 6.1], 40)),
+        "ratings of replies": scale(RATED, answers=RATED_N),
+    },
+    ("scores", "cannot tell", 0): {
+        "ratings in three wordings": scale(ratings([5.2, 7.3], 30), clusters=wordings(3, 30)),
+    },
+    ("scores", "unclear", 0): {
+        "ratings that swing": scale(ratings([5, 5, 5, 5], 40, spread=2.0)),
+    },
+    ("scores", "clear", 2): {
+        "a scale of five": scale(ratings([2.0, 4.0], 40, top=5)),
+    },
+    ("nothing", "described", 0): {
+        "no answer": silent(facts(pair(around([0.9, 0.8], 40)))),
+    },
+}
+CASES = {
+    name: (later, *headline)
+    for headline, found in SITUATIONS.items()
+    for name, later in found.items()
 }
 
 
