@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.command import Clinometer
 from tests.report.made import made_run
-
-from clinometer.runs import Run
 
 
 @pytest.fixture
@@ -120,34 +117,3 @@ def test_groups_from_uneven_weights_come_with_a_caution(
     assert "name groups too often" in " ".join(said.out.split())
     few = clinometer("compare", *runs, "--json")
     assert any("name groups too often" in note for note in json.loads(few.out)["notes"])
-
-
-def test_runs_are_compared_at_each_level_of_a_factor(
-    clinometer: Clinometer, tmp_path: Path
-) -> None:
-    runs = [tmp_path / name for name in ("a", "b")]
-    for seed, folder in enumerate(runs):
-        made_run(folder, groups=4, contexts=60, model=folder.name, seed=seed, orders=3)
-    found = json.loads(clinometer("compare", *runs, "--by", "order", "--json").out)
-    assert list(found["levels"]) == ["0", "1", "2"]
-    for level, one in found["levels"].items():
-        assert one["n_contexts"] == 20
-        assert one["overall"][0]["value"] == pytest.approx(by_hand(runs, level), abs=1e-12)
-    p_values = [d["p"] for one in found["levels"].values() for d in one["overall"]]
-    corrected = [d["p_corrected"] for one in found["levels"].values() for d in one["overall"]]
-    assert corrected == pytest.approx([min(1.0, 3 * p) for p in p_values])
-    shown = clinometer("compare", *runs, "--by", "order")
-    assert "By order" in shown.out
-    refused = clinometer("compare", *runs, "--by", "tone")
-    assert refused.status == 2
-    assert "expected a label of the contexts (wording, order)" in refused.err
-
-
-def by_hand(runs: list[Path], level: str) -> float:
-    """R of the first minus R of the second: the mean of |2p - 1| over the cells of a level."""
-    risks = []
-    for folder in runs:
-        p = Run.load(folder).preferences
-        rows = [i for i, order in enumerate(p.labels["order"]) if order == level]
-        risks.append(float(np.abs(2 * p.values[:, rows, 0] - 1).mean()))
-    return risks[0] - risks[1]

@@ -83,6 +83,29 @@ def test_runs_in_different_contexts_are_compared_by_group() -> None:
         compare_runs([a, b])
 
 
+def test_preferences_are_cut_to_groups_and_contexts() -> None:
+    """In the order given; a mean of the groups is that of the groups left."""
+    rng = np.random.default_rng(0)
+    p = labelled(
+        pair(rng.random((4, 6))),
+        reference="group-mean",
+        context_weights=rng.random((4, 6)),
+        group_weights=np.arange(1.0, 5.0),
+        labels={"order": [f"o{c % 2}" for c in range(6)]},
+    )
+    x, c = [3, 1], [0, 2, 4]
+    part = p.only(x, c)
+    np.testing.assert_array_equal(part.values, p.values[np.ix_(x, c)])
+    assert part.groups == (p.groups[3], p.groups[1])
+    assert part.label("order") == ("o0",) * 3
+    weights = p.context_weights[np.ix_(x, c)]
+    mean = np.average(part.values, axis=0, weights=[4, 2])
+    apart = np.abs(part.values - mean)[..., 0]
+    r = (apart * weights).sum(axis=1) / weights.sum(axis=1)
+    assert part.decompose().R.value == pytest.approx(np.average(r, weights=[4, 2]))
+    assert p.only().equals(p)
+
+
 def test_different_categories_are_refused() -> None:
     a = noisy("a", lean=0.3, seed=1)
     race = audit("reference:random", topic="race", contexts="paper-race")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
@@ -20,7 +20,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.population import POPULATIONS
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
-from clinometer.runs.compare import compare_levels, compared
+from clinometer.runs.compare import compared
 from clinometer.runs.people import Shift, unit_of
 from clinometer.statistics.significance import EXACT
 
@@ -42,9 +42,6 @@ def compare_command(
     seed: SEED = AuditSettings.seed,
     clusters: CLUSTERS = None,
     population: POPULATION = AuditSettings.population,
-    by: Annotated[
-        str | None, opt("A factor of the contexts: compare in the contexts of each level too.")
-    ] = None,
     top: Annotated[
         int,
         opt(
@@ -75,13 +72,11 @@ def compare_command(
     }
     both = compared(loaded, **how)
     found = both.comparison
-    levels = {} if by is None else compare_levels(by, *loaded, **how)
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
-        split = {} if by is None else {"by": by, "levels": plain(levels)}
         about = {"align": align, "population": population, "notes": notes}
         said = {"findings": plain(list(both.findings)), "shifts": plain(list(both.shifts))}
-        print_json({**found.to_dict(), **said, **about, **split})
+        print_json({**found.to_dict(), **said, **about})
         return
     sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
@@ -98,8 +93,6 @@ def compare_command(
         _shifts(both.shifts, unit_of(loaded[0]), top).print(console())
     differences, ranks, groups = comparison_tables(_lettered(found, letters))
     print_table(replace(differences, title=", ".join([*sizes, intervals])))
-    if by is not None:
-        _print_levels(levels, letters, by)
     print_table(replace(ranks, note=""))
     tested = groups.frame.dropna(subset=["p"]) if len(groups.frame) else groups.frame
     if len(tested) and top > 0:
@@ -139,21 +132,6 @@ def _lettered(comparison: Comparison, letters: dict[str, str]) -> Comparison:
 
     overall, groups = short(comparison.overall), short(comparison.by_group)
     return replace(comparison, overall=overall, by_group=groups)
-
-
-def _print_levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> None:
-    """Differences in the contexts of each level, corrected for all of them."""
-    import pandas as pd
-
-    from clinometer.display.table import Table
-    from clinometer.report.tables import comparison_tables
-
-    parts = []
-    for level, comparison in levels.items():
-        frame = comparison_tables(_lettered(comparison, letters))[0].frame
-        frame.insert(0, by, level)
-        parts.append(frame.assign(n_contexts=comparison.n_contexts))
-    print_table(Table("levels", f"By {by}", pd.concat(parts, ignore_index=True)))
 
 
 def _shifts(shifts: Sequence[Shift], unit: str, top: int) -> TerminalTable:
