@@ -9,7 +9,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import PORT, opt
-from clinometer.cli.printing import console, print_json, say
+from clinometer.cli.printing import print_json, say, sentence
 from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -94,18 +94,18 @@ def annotate_command(
         app = annotation(store, guidelines=text, host=host, secure=secure)
 
         def ready(address: str) -> None:
-            out = console()
             base = (public or address).rstrip("/")
             done = store.progress()
-            out.print(f"{len(asked.items)} items, one link for each person:")
+            sentence(f"{len(asked.items)} items, one link for each person:")
             for person in people:
                 far = f"({done[person.number][0]} of {len(asked.items)})"
                 link = f"{base}/?token={person.token}"
-                out.print(f"annotator {person.number}: {link}  {far}", soft_wrap=True)
+                sentence(f"annotator {person.number}: {link}  {far}")
             if not is_loopback(host) and not secure:
-                note = "Links and answers travel unencrypted; a proxy with TLS and --public help."
-                out.print(note)
-            out.print("Ctrl+C stops it; rerun the same command to resume.")
+                sentence(
+                    "Links and answers travel unencrypted; a proxy with TLS and --public help."
+                )
+            sentence("Ctrl+C stops it; rerun the same command to resume.")
 
         serve(app, host=host, port=port, ready=ready)
     finally:
@@ -126,10 +126,9 @@ def _report(store: Store, json_output: bool, count: int, export: Path | None) ->
         print_json({"summary": shown, "annotators": rows})
         return
     for row in rows:
-        console().print(
+        sentence(
             f"annotator {row['annotator']}: {row['answers']} of {total}, {row['skipped']} skipped, "
-            f"{row['state']}",
-            markup=False,
+            f"{row['state']}"
         )
     where = "" if export is None else f" written to {export}"
-    console().print(f"{count} judgements{where}", soft_wrap=True)
+    sentence(f"{count} judgements{where}")

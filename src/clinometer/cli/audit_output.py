@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.cli.printing import console, risk_table, sentence
+from clinometer.cli.printing import print_risks, sentence
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.errors import ClinometerError, Unmeasurable
@@ -39,7 +39,7 @@ def print_runs(runs: list[Run]) -> None:
     for run in runs:
         if run.record.model.kind != "reference":
             sentence(run.findings[0].text)
-    risk_table(table, title=title, bounds=bounds, floors=floors).print(console())
+    print_risks(table, title=title, bounds=bounds, floors=floors)
     for run in runs:
         lines = notes(run)
         if len(runs) > 1 and lines:

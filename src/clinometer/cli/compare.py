@@ -13,7 +13,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
-from clinometer.cli.printing import TerminalTable, console, print_json, print_table, sentence
+from clinometer.cli.printing import print_json, print_rows, print_table, sentence
 from clinometer.display.numbers import show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
@@ -90,7 +90,7 @@ def compare_command(
         size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
         sentence(f"{letter} = {model}{size}")
     if both.shifts:
-        _shifts(both.shifts, unit_of(loaded[0]), top).print(console())
+        _print_shifts(both.shifts, unit_of(loaded[0]), top)
     differences, ranks, groups = comparison_tables(_lettered(found, letters))
     print_table(replace(differences, title=", ".join([*sizes, intervals])))
     print_table(replace(ranks, note=""))
@@ -134,16 +134,16 @@ def _lettered(comparison: Comparison, letters: dict[str, str]) -> Comparison:
     return replace(comparison, overall=overall, by_group=groups)
 
 
-def _shifts(shifts: Sequence[Shift], unit: str, top: int) -> TerminalTable:
+def _print_shifts(shifts: Sequence[Shift], unit: str, top: int) -> None:
     """Who gets more or less from the first run, kinds of people first."""
-    rows = sorted(shifts, key=lambda s: (not s.column, -abs(s.change.value)))
+    ordered = sorted(shifts, key=lambda s: (not s.column, -abs(s.change.value)))
     kinds = sum(bool(s.column) for s in shifts)
-    table = TerminalTable(f"Away from the mean, in {unit}, corrected for all")
-    table.add_text("who").add_numbers("A", "B", "difference")
-    for s in rows[: kinds + top]:
+    rows = []
+    for s in ordered[: kinds + top]:
         values = [show(v, "signed points") for v in (s.run, s.baseline, s.change.value)]
         if s.change.low is not None:
             ends = [show(v, "signed points") for v in (s.change.low, s.change.high)]
             values[-1] += "\n" + " to ".join(ends)
-        table.add_row(s.name, *values)
-    return table
+        rows.append((s.name, *values))
+    title = f"Away from the mean, in {unit}, corrected for all"
+    print_rows(title, ["who", "A", "B", "difference"], rows)

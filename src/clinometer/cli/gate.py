@@ -18,7 +18,7 @@ from clinometer.cli.limits import (
     run_failures,
 )
 from clinometer.cli.options import CLUSTERS
-from clinometer.cli.printing import TerminalTable, console, print_json, say, sentence
+from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
@@ -137,12 +137,13 @@ def _limits(
 
 def _print(decision: GateDecision) -> None:
     title = f"{decision.run} against {decision.baseline}: {decision.verdict}"
-    table = TerminalTable(title).add_text("")
-    table.add_numbers("run", "baseline", "change", f"{percent(decision.level)} interval")
-    table.add_text("by the margin")
-    for row in decision.rows:
-        table.add_row(*row.cells())
+    interval, verdict = f"{percent(decision.level)} interval", "by the margin"
     sentence(decision.findings[0].text)
-    table.print(console())
+    print_rows(
+        title,
+        ["", "run", "baseline", "change", interval, verdict],
+        [row.cells() for row in decision.rows],
+        words=("", verdict),
+    )
     for line in (decision.reason, *decision.notes):
         sentence(line)

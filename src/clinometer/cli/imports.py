@@ -14,12 +14,11 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import LEVEL, grouped
 from clinometer.cli.printing import (
-    TerminalTable,
-    console,
     number,
     print_json,
+    print_risks,
+    print_rows,
     print_table,
-    risk_table,
     sentence,
 )
 from clinometer.display.numbers import p_value
@@ -102,14 +101,14 @@ def table_command(
             f"{in_words(report.R, settings.population)}"
         )
         sentence(findings[0].text)
-        risk_table([(table.stem, report)], title=title).print(console())
+        print_risks([(table.stem, report)], title=title)
         groups = pd.DataFrame(report.groups_table())
         shown = ["group", "r", "r_bias", "r_volatility", "leaning"]
         print_table(Table("groups", "", groups[shown]))
         for one in findings[1:]:
             sentence(one.text)
         if report.missing_cells:
-            console().print(f"{report.missing_cells} cells are missing")
+            sentence(f"{report.missing_cells} cells are missing")
     fail(exceeded(table.name, report, limits, fail_on))
 
 
@@ -316,10 +315,10 @@ def labels_command(
     from clinometer.storage.rows import read_rows
 
     opened = Run.load(run)
-    rows = list(read_rows(replies))
-    need_columns(replies, rows, ("id", column))
-    judge = {str(row["id"]).strip(): str(row[column] or "") for row in rows}
-    groups = {str(row["id"]).strip(): str(row[group]) for row in rows if group in row}
+    shown = list(read_rows(replies))
+    need_columns(replies, shown, ("id", column))
+    judge = {str(row["id"]).strip(): str(row[column] or "") for row in shown}
+    groups = {str(row["id"]).strip(): str(row[group]) for row in shown if group in row}
     people = read_ratings(labels).most_frequent()
     confusion, alike = labelled(people, judge, opened.preferences.categories, groups=groups)
     errors = errors_by_group(people, judge, groups)
@@ -330,19 +329,14 @@ def labels_command(
         print_json({"model": opened.model, "calibration": calibration, "groups": by_group})
         return
     title = "Replies by people's category (rows) and the judge's"
-    table = TerminalTable(title).add_text("").add_numbers(*confusion.categories)
-    for name, counts in zip(confusion.categories, confusion.counts.tolist(), strict=True):
-        table.add_row(name, *(f"{n:g}" for n in counts))
-    table.print(console())
+    counts = zip(confusion.categories, confusion.counts.tolist(), strict=True)
+    rows = [(name, *(f"{n:g}" for n in each)) for name, each in counts]
+    print_rows(title, ["", *confusion.categories], rows)
     if confusion.left_out:
-        console().print(f"{confusion.left_out} labelled replies are in no category")
+        sentence(f"{confusion.left_out} labelled replies are in no category")
     if errors:
-        table = (
-            TerminalTable("Errors of the judge").add_text("group").add_numbers("n", "errors", "p")
-        )
-        for one in errors:
-            table.add_row(one.group, one.n, number(one.errors), p_value(one.p))
-        table.print(console())
+        each = [(one.group, one.n, number(one.errors), p_value(one.p)) for one in errors]
+        print_rows("Errors of the judge", ["group", "n", "errors", "p"], each)
     if apart := [one.group for one in errors if one.p < 0.05]:
         sentence(
             f"The judge errs differently about {', '.join(apart)} than about the others: one "

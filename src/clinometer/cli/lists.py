@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.printing import TerminalTable, console, print_json, sentence
+from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.contexts import builtin_contexts, load_contexts
 from clinometer.contexts.load import FEWEST, too_small
 from clinometer.errors import SettingsError, closest
@@ -175,13 +175,8 @@ def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json({what: rows})
         return
-    table = TerminalTable()
-    for column, value in rows[0].items():
-        add = table.add_numbers if isinstance(value, int | float) else table.add_text
-        add(column)
-    for row in rows:
-        table.add_row(*row.values())
-    table.print(console())
+    words = [name for name, value in rows[0].items() if isinstance(value, str)]
+    print_rows("", [*rows[0]], [[*row.values()] for row in rows], words=words)
 
 
 def _show(shown: dict[str, Any]) -> None:
@@ -194,9 +189,9 @@ def _show(shown: dict[str, Any]) -> None:
             lines = ["  ".join(map(str, item.values())) for item in value]
         elif isinstance(value, dict):
             lines = [f"{k}: {text(v)}" for k, v in value.items()]
-        console().print(f"{key}:" if lines or isinstance(value, dict) else f"{key}: {text(value)}")
+        sentence(f"{key}:" if lines or isinstance(value, dict) else f"{key}: {text(value)}")
         for line in lines:
-            console().print(f"  {line}")
+            sentence(line, indent="  ")
 
 
 def doctor_command(

@@ -10,7 +10,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import SHARD, grouped, set_option, set_settings
-from clinometer.cli.printing import TerminalTable, console, print_json, say, sentence
+from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
@@ -90,12 +90,12 @@ def mine_command(
         about_set |= {"n_eff": contexts.n_eff, "sha256": contexts.sha256}
         print_json({**about_set, **about.to_dict()})
         return
-    table = TerminalTable(f"{contexts.name}: the ten most frequent of {len(contexts)} contexts")
-    table.add_text("template").add_numbers("count")
     top = contexts.top(10)
-    for template, count in zip(top.templates, top.counts, strict=True):
-        table.add_row(template, f"{count:.0f}")
-    table.print(console())
+    print_rows(
+        f"{contexts.name}: the ten most frequent of {len(contexts)} contexts",
+        ["template", "count"],
+        [(t, f"{count:.0f}") for t, count in zip(top.templates, top.counts, strict=True)],
+    )
     articles = about.articles or ArticlesRecord(read=0, mined=0)
     sentence(
         f"{about.occurrences} occurrences in {articles.mined} articles "

@@ -14,7 +14,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
 from clinometer.cli.options import CONTEXTS, GROUPS, TOPIC, keys_of_settings, topic_of
-from clinometer.cli.printing import TerminalTable, console, print_json, sentence
+from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
@@ -232,13 +232,11 @@ def _repeated(
     if len(runs) > 1:
         title += " and two models"
     sentence(f"{title}:")
-    table = TerminalTable().add_numbers("replies", "contexts", "requests", "finds")
-    if each is not None:
-        table.add_numbers("cost")
+    headings, rows = ["replies", "contexts", "requests", "finds"], []
     for plan in plans:
         row = [f"{plan.replies}", f"{plan.contexts:,}", f"{plan.requests:,}", f"{plan.finds:.3f}"]
-        table.add_row(*row, *([] if each is None else [f"{each * plan.requests:,.2f}"]))
-    table.print(console())
+        rows.append([*row, *([] if each is None else [f"{each * plan.requests:,.2f}"])])
+    print_rows("", headings if each is None else [*headings, "cost"], rows, words=())
     best = min(plans, key=lambda plan: plan.finds if detect is None else plan.requests)
     for run, split in zip(runs, known, strict=True):
         lean, swing, dice = split.parts

@@ -6,8 +6,9 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich import box
@@ -29,48 +30,31 @@ _FRAME, _BETWEEN = 1, 3
 
 
 @dataclass(frozen=True)
-class _TableRow:
-    cells: tuple[str, ...]
-    dim: bool
-    starts_section: bool
-    styles: tuple[str, ...] = ()
-
-
-@dataclass
 class TerminalTable:
-    """A title, columns of text and of numbers, and rows of plain strings.
+    """A title, headings and rows. Columns of `words` are text, aligned left and wrapped if
+    necessary; the others are numbers, aligned right and never wrapped. `dim` names rows by their
+    place, `styles` those of the first line of a cell, by row and column.
 
     A cell may have several lines. Cells hold other people's text, so none of it is
     read as markup or by the terminal.
     """
 
-    title: str = ""
-    #: (heading, whether the column is numeric)
-    columns: list[tuple[str, bool]] = field(default_factory=list)
-    rows: list[_TableRow] = field(default_factory=list)
-    _section: bool = False
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    words: Collection[str]
+    dim: Collection[int] = ()
+    styles: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
-    def add_text(self, *headings: str) -> TerminalTable:
-        """Text columns: aligned left, wrapped if necessary."""
-        self.columns += [(visible(heading), False) for heading in headings]
-        return self
+    @cached_property
+    def columns(self) -> list[tuple[str, bool]]:
+        """Each heading, and whether its column is numeric."""
+        return [(visible(heading), heading not in self.words) for heading in self.headings]
 
-    def add_numbers(self, *headings: str) -> TerminalTable:
-        """Numeric columns: aligned right, never wrapped."""
-        self.columns += [(visible(heading), True) for heading in headings]
-        return self
-
-    def add_row(self, *cells: object, dim: bool = False, styles: Sequence[str] = ()) -> None:
-        """`styles` are those of the first line of each cell."""
-        if len(cells) != len(self.columns):
-            raise ValueError(f"expected {len(self.columns)} cells, found {len(cells)}")
-        shown = tuple(visible(c) for c in cells)
-        self.rows.append(_TableRow(shown, dim, self._section, tuple(styles)))
-        self._section = False
-
-    def add_section(self) -> None:
-        """A gap before the next row."""
-        self._section = True
+    @cached_property
+    def cells(self) -> list[list[str]]:
+        """The rows as they are shown."""
+        return [[visible(cell) for cell in row] for row in self.rows]
 
     def print(self, console: Console) -> None:
         """Print as a table, or row by row if the console is too narrow."""
@@ -85,7 +69,7 @@ class TerminalTable:
         """Width of each column: numbers in full, words at least unbroken; None without room."""
         most, least = [], []
         for place, (heading, numbers) in enumerate(self.columns):
-            cells = [heading, *(row.cells[place] for row in self.rows)]
+            cells = [heading, *(row[place] for row in self.cells)]
             lines = [line for cell in cells for line in cell.split("\n")]
             most.append(max(map(cell_len, lines)))
             words = [cell_len(word) for line in lines for word in line.split()]
@@ -110,13 +94,12 @@ class TerminalTable:
         for (heading, numbers), width in zip(self.columns, widths, strict=True):
             side: Literal["left", "right"] = "right" if numbers else "left"
             table.add_column(Text(heading), justify=side, width=width, overflow="fold")
-        for row in self.rows:
-            if row.starts_section:
-                table.add_section()
-            texts = [Text(c) for c in row.cells]
-            for text, style in zip(texts, row.styles, strict=False):
+        for place, row in enumerate(self.cells):
+            texts = [Text(cell) for cell in row]
+            for column, text in enumerate(texts):
+                style = self.styles.get((place, column), "")
                 text.stylize(style, 0, len(text.plain.split("\n")[0]))
-            table.add_row(*texts, style="dim" if row.dim else None)
+            table.add_row(*texts, style="dim" if place in self.dim else None)
         return table
 
     def _stacked(self) -> list[Text]:
@@ -124,11 +107,11 @@ class TerminalTable:
         headings = [" ".join(heading.split("\n")) for heading, _ in self.columns]
         width = max((cell_len(h) for h in headings[1:]), default=0)
         lines = [Text(visible(self.title)), Text()] if self.title else []
-        for row in self.rows:
-            style = "dim" if row.dim else ""
-            first, *others = (" ".join(c.split("\n")) for c in row.cells)
+        for place, row in enumerate(self.cells):
+            style = "dim" if place in self.dim else ""
+            first, *others = (" ".join(cell.split("\n")) for cell in row)
             label = f"{headings[0]}: " if headings[0] else ""
-            lines.append(Text(label + first, style="dim" if row.dim else "bold"))
+            lines.append(Text(label + first, style=style or "bold"))
             for heading, cell in zip(headings[1:], others, strict=True):
                 gap = " " * (width - cell_len(heading))
                 lines.append(Text(f"  {heading}{gap}  {cell}".rstrip(), style=style))
@@ -139,16 +122,34 @@ class TerminalTable:
 _MARKS = {"worst": "bold", "best": "underline italic"}
 
 
+def print_rows(
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    words: Collection[str] | None = None,
+    dim: Collection[int] = (),
+) -> None:
+    """A table of plain values: see `TerminalTable`. Without `words` the first column is text."""
+    shown = headings[:1] if words is None else words
+    TerminalTable(title, headings, [*rows], shown, dim).print(console())
+
+
 def print_table(table: Table, *, most: int | None = None) -> None:
     """The first `most` rows of a table of results, as a report has it, and its note."""
-    shown = TerminalTable(table.title)
-    for column in table.combined():
-        add = shown.add_text if column.is_text else shown.add_numbers
-        add(column.heading)
-    for row in table.rows(most):
-        texts = (c.text + (f"\n{c.interval}" if c.interval else "") for c in row)
-        shown.add_row(*texts, styles=[_MARKS.get(c.mark, "") for c in row])
-    shown.print(console())
+    columns, rows = table.combined(), [*table.rows(most)]
+    TerminalTable(
+        table.title,
+        [column.heading for column in columns],
+        [[c.text + (f"\n{c.interval}" if c.interval else "") for c in row] for row in rows],
+        {column.heading for column in columns if column.is_text},
+        styles={
+            (place, i): _MARKS[cell.mark]
+            for place, row in enumerate(rows)
+            for i, cell in enumerate(row)
+            if cell.mark
+        },
+    ).print(console())
     if table.note:
         sentence(table.note)
 
@@ -218,36 +219,31 @@ def number(estimate: Estimate) -> str:
     return f"{risk(estimate.value)}\n{between(estimate.low, estimate.high)}".rstrip()
 
 
-def risk_table(
-    rows: list[tuple[str, RiskReport]],
+def print_risks(
+    named: Sequence[tuple[str, RiskReport]],
     *,
     title: str,
     bounds: Mapping[str, Any] | None = None,
     floors: Mapping[str, Any] | None = None,
-) -> TerminalTable:
+) -> None:
     """The models: R, its two components, and the number of contexts.
 
     Under a model: how much of R its groups share and how much differs between them; by label, the
     `floors` from shuffled words and the `bounds` of models whose rare words are only bounded.
     """
-    table = TerminalTable(title).add_text("model")
-    table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
-    for label, report in rows:
-        table.add_row(
-            label,
-            number(report.R),
-            number(report.R_bias),
-            number(report.R_volatility),
-            str(report.n_contexts),
-            f"{report.n_eff:.1f}",
-        )
+    rows: list[tuple[str, ...]] = []
+    dim: list[int] = []
+    for label, report in named:
+        parts = [number(getattr(report, name)) for name in MEASURES]
+        rows.append((label, *parts, str(report.n_contexts), f"{report.n_eff:.1f}"))
         if report.R_shared is not None and report.R_between is not None:
-            table.add_row("  same for all", number(report.R_shared), "", "", "", "")
-            table.add_row("  between groups", number(report.R_between), "", "", "", "")
+            rows.append(("  same for all", number(report.R_shared), "", "", "", ""))
+            rows.append(("  between groups", number(report.R_between), "", "", "", ""))
         if floors and (floor := floors.get(label)) is not None:
+            dim.append(len(rows))
             by_chance = [number(getattr(floor, name)) for name in MEASURES]
-            table.add_row("  shuffled words", *by_chance, "", "", dim=True)
+            rows.append(("  shuffled words", *by_chance, "", ""))
         if bounds and label in bounds:
-            ends = [between(*getattr(bounds[label], n)) for n in MEASURES]
-            table.add_row("  between", *ends, "", "")
-    return table
+            ends = [between(*getattr(bounds[label], name)) for name in MEASURES]
+            rows.append(("  between", *ends, "", ""))
+    print_rows(title, ["model", *NARROW_HEADINGS, "n", "n_eff"], rows, dim=dim)

@@ -14,7 +14,7 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import below, fail
 from clinometer.cli.options import derived, load_option, load_values, set_option, set_settings
-from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain, plain_records
@@ -169,10 +169,9 @@ def audit_command(
         _print_changes(audit.changes)
         _print_run(audit.run)
         edit = "edit the statements and rerun the command to see before and after"
-        console().print(
+        sentence(
             f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}. "
-            f"Next: open {out / 'report.html'}; {edit}",
-            soft_wrap=True,
+            f"Next: open {out / 'report.html'}; {edit}"
         )
     _check_cobias(audit.run, fail_below)
 
@@ -220,8 +219,7 @@ def score_command(
     else:
         _print_run(run)
         if run.path is not None:
-            line = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
-            console().print(line, soft_wrap=True)
+            sentence(f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html")
     _check_cobias(run, fail_below)
 
 
@@ -274,26 +272,33 @@ def _print_run(run: ReliabilityRun) -> None:
     """The headline, the means, the lowest statements, and what a reader must know."""
     frame = run.statements
     headline, *others = run.findings
-    console().print(headline.text, markup=False, soft_wrap=True)
-    table = TerminalTable(f"{len(frame)} statements; higher COBIAS is more reliable")
-    table.add_text("").add_numbers("mean", "interval")
-    for name, mean in run.summary.items():
-        if mean is not None:
-            table.add_row(name, f"{mean.value:.3f}", between(mean.low, mean.high))
-    table.print(console())
+    sentence(headline.text)
+    print_rows(
+        f"{len(frame)} statements; higher COBIAS is more reliable",
+        ["", "mean", "interval"],
+        [
+            (name, f"{mean.value:.3f}", between(mean.low, mean.high))
+            for name, mean in run.summary.items()
+            if mean is not None
+        ],
+    )
     lowest = frame[frame["cobias"].notna()].sort_values("cobias").head(_SHOWN)
     if len(lowest):
-        rows = TerminalTable("Lowest COBIAS").add_text("id")
-        rows.add_numbers("COBIAS", "rank", "at equal length").add_text("statement")
-        for row in lowest.to_dict(orient="records"):
-            ranks = (f"{row[c]:.0f}" for c in ("rank", "rank_length_adjusted"))
-            rows.add_row(row["id"], f"{row['cobias']:.3f}", *ranks, row["text"])
-        rows.print(console())
+        columns = ["id", "cobias", "rank", "rank_length_adjusted", "text"]
+        print_rows(
+            "Lowest COBIAS",
+            ["id", "COBIAS", "rank", "at equal length", "statement"],
+            [
+                (name, f"{cobias:.3f}", f"{rank:.0f}", f"{adjusted:.0f}", text)
+                for name, cobias, rank, adjusted, text in lowest[columns].itertuples(index=False)
+            ],
+            words=("id", "statement"),
+        )
     dissimilar = "dissimilarity_pairwise" in frame
     if len(lowest) and (dissimilar or frame["source"].nunique() > 1):
         _print_benchmarks(benchmark_tables(frame)[0])
     for finding in others:
-        console().print(finding.text, markup=False, soft_wrap=True)
+        sentence(finding.text)
 
 
 def _print_benchmarks(benchmarks: pd.DataFrame) -> None:
@@ -303,26 +308,32 @@ def _print_benchmarks(benchmarks: pd.DataFrame) -> None:
         "dissimilarity_to_statement": "to the statement",
     }
     shown = {name: heading for name, heading in headings.items() if name in benchmarks}
-    title = "Benchmarks; dissimilarity among versions, and" if shown else "Benchmarks"
-    table = TerminalTable(f"{title} to their statement" if shown else title)
-    table.add_text("benchmark").add_numbers("scored", "COBIAS", "interval", *shown.values())
-    for row in benchmarks.to_dict(orient="records"):
-        score = risk(row["cobias"]), between(row["cobias_low"], row["cobias_high"])
-        table.add_row(row["source"], row["scored"], *score, *(risk(row[name]) for name in shown))
-    table.print(console())
+    title = "Benchmarks; dissimilarity among versions, and to their statement"
+    print_rows(
+        title if shown else "Benchmarks",
+        ["benchmark", "scored", "COBIAS", "interval", *shown.values()],
+        [
+            (row["source"], row["scored"], risk(row["cobias"]),
+             between(row["cobias_low"], row["cobias_high"]), *(risk(row[name]) for name in shown))
+            for row in benchmarks.to_dict(orient="records")
+        ],
+    )  # fmt: skip
 
 
 def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
     """The statements that were edited, before and after."""
     if not changes:
         return
-    table = TerminalTable(f"{counted(len(changes), 'statement')} changed since the last audit")
-    table.add_text("").add_numbers("COBIAS").add_text("statement", "change")
+    rows = []
     for row in changes:
-        table.add_row("before", risk(row["cobias_before"]), row["before"], "")
-        table.add_row("after", risk(row["cobias_after"]), row["after"], row["change"])
-        table.add_section()
-    table.print(console())
+        rows.append(("before", risk(row["cobias_before"]), row["before"], ""))
+        rows.append(("after", risk(row["cobias_after"]), row["after"], row["change"]))
+    print_rows(
+        f"{counted(len(changes), 'statement')} changed since the last audit",
+        ["", "COBIAS", "statement", "change"],
+        rows,
+        words=("", "statement", "change"),
+    )
 
 
 def _check_cobias(run: ReliabilityRun, fail_below: float | None) -> None:
@@ -338,36 +349,39 @@ def _check_cobias(run: ReliabilityRun, fail_below: float | None) -> None:
 
 def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
     """The last step that was made."""
-    if audit.points is None:
-        _print_statements(audit.statements, json_output=json_output)
-        return
     step = audit.versions or audit.points
-    summary = dict(step.counts)
-    if json_output:
-        print_json({"summary": summary, "statements": step.rows})
-        return
-    table = TerminalTable(f"{len(audit.statements)} statements")
-    if audit.versions is None:
-        table.add_text("id", "by", "points", "ask")
-        for row in audit.points.rows[:10]:
-            ask = " ".join(dict.fromkeys(row["questions"]))
-            table.add_row(row["id"], row["proposer"], row["context_points"], ask)
+    if step is None:
+        found = _counted_statements(audit.statements)
     else:
-        table.add_text("id", "version")
-        for row in audit.versions.rows[:3]:
-            for version in row["variants"][:3]:
-                table.add_row(row["id"], version)
-    table.print(console())
-    for name, value in summary.items():
+        found = {"summary": dict(step.counts), "statements": step.rows}
+    if json_output:
+        print_json(found)
+        return
+    title = counted(len(audit.statements), "statement")
+    if audit.versions is not None:
+        made = [
+            (row["id"], version)
+            for row in audit.versions.rows[:3]
+            for version in row["variants"][:3]
+        ]
+        print_rows(title, ["id", "version"], made, words=("id", "version"))
+    elif audit.points is not None:
+        headings = ["id", "by", "points", "ask"]
+        rows = [
+            (row["id"], row["proposer"], row["context_points"],
+             " ".join(dict.fromkeys(row["questions"])))
+            for row in audit.points.rows[:10]
+        ]  # fmt: skip
+        print_rows(title, headings, rows, words=headings)
+    for name, value in (found["summary"] | {"categories": found.get("categories")}).items():
         if isinstance(value, dict):
             parts = [f"{k.replace('_', ' ')} {_written(v)}" for k, v in value.items() if v]
             value = "; ".join(parts) or None
         if value is not None:
-            console().print(f"{name.replace('_', ' ')}: {_written(value)}")
+            sentence(f"{name.replace('_', ' ')}: {_written(value)}")
 
 
-def _print_statements(statements: Sequence[Statement], *, json_output: bool) -> None:
-    categories = Counter(s.category or "–" for s in statements)
+def _counted_statements(statements: Sequence[Statement]) -> dict[str, Any]:
     counts = {
         "statements": len(statements),
         "pairs": sum(s.other is not None for s in statements),
@@ -375,15 +389,8 @@ def _print_statements(statements: Sequence[Statement], *, json_output: bool) -> 
         "target_not_in_sentence": sum(not s.has_its_targets for s in statements),
         "with_points": sum(s.points is not None for s in statements),
     }
-    if json_output:
-        print_json({"summary": counts, "categories": dict(categories)})
-        return
-    names = ", ".join(dict.fromkeys(s.source for s in statements))
-    table = TerminalTable(f"{names}: {len(statements)} statements")
-    table.add_text("").add_numbers("count")
-    for name, n in [*counts.items(), *categories.most_common()]:
-        table.add_row(name.replace("_", " "), n)
-    table.print(console())
+    categories = Counter(s.category or "–" for s in statements)
+    return {"summary": counts, "categories": dict(categories.most_common())}
 
 
 def _written(value: Any) -> str:

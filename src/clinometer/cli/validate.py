@@ -12,7 +12,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import set_option, set_settings
-from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability import write_frame
 from clinometer.display.numbers import between, p_value, risk
@@ -177,11 +177,9 @@ def _agreement(
     _print_agreement(result)
     if ids is not None:
         where = "" if out is None else f", written to {out}"
-        console().print(
+        sentence(
             f"{len(ids)} of {len(ratings.items)} items accepted ({', '.join(rule.categories)} by "
-            f"at least {rule.share}){where}",
-            markup=False,
-            soft_wrap=True,
+            f"at least {rule.share}){where}"
         )
     return result
 
@@ -239,42 +237,41 @@ def _write_accepted(
 
 def _print_agreement(result: Agreement) -> None:
     """The tables, and notes on how to read them."""
-    out = console()
     steps = sorted({s for _, s, _ in result.levels})
-    table = TerminalTable(
-        f"Agreement of {len(result.annotators)} annotators on {result.items} items"
-    )
-    table.add_text("majority").add_numbers(*(f"{float(s):.2%}" for s in steps), "items")
+    rows = []
     for category in dict.fromkeys(c for c, _, _ in result.levels):
         at = {s: n for c, s, n in result.levels if c == category}
-        table.add_row(category, *(str(at.get(s, 0)) for s in steps), str(sum(at.values())))
-    table.print(out)
-
-    table = TerminalTable("Beyond chance").add_text("statistic").add_numbers("value", "interval")
-    table.add_row("agreement observed", *_numbers(result.observed))
-    table.add_row("agreement by chance", f"{result.by_chance:.3f}", "")
-    table.add_row("Fleiss' kappa", *_numbers(result.fleiss))
-    table.add_row("Krippendorff's alpha", *_numbers(result.alpha))
-    for pair in result.cohen[:10]:
-        label = f"Cohen's kappa, {pair.a} and {pair.b}"
-        table.add_row(label, *_numbers(pair.kappa))
-    table.print(out)
+        rows.append((category, *(at.get(s, 0) for s in steps), sum(at.values())))
+    title = f"Agreement of {len(result.annotators)} annotators on {result.items} items"
+    print_rows(title, ["majority", *(f"{float(s):.2%}" for s in steps), "items"], rows)
+    beyond = {
+        "agreement observed": _numbers(result.observed),
+        "agreement by chance": (f"{result.by_chance:.3f}", ""),
+        "Fleiss' kappa": _numbers(result.fleiss),
+        "Krippendorff's alpha": _numbers(result.alpha),
+        **{
+            f"Cohen's kappa, {pair.a} and {pair.b}": _numbers(pair.kappa)
+            for pair in result.cohen[:10]
+        },
+    }
+    headings = ["statistic", "value", "interval"]
+    print_rows("Beyond chance", headings, [(name, *ends) for name, ends in beyond.items()])
     if len(result.cohen) > 10:
-        out.print(f"{len(result.cohen) - 10} more pairs of annotators: --json has them")
-
-    chose = TerminalTable("What they chose").add_text("annotator")
-    chose.add_numbers("items", *result.prevalence)
-    against = TerminalTable("How often they differ from a majority, by its category")
-    against.add_text("annotator").add_numbers(*result.prevalence)
-    for row in result.annotators:
-        shares = (f"{row.shares[c]:.1%}" for c in result.prevalence)
-        chose.add_row(row.annotator, str(row.n), *shares)
-        counts = (f"{row.against[c]} of {row.with_majority[c]}" for c in result.prevalence)
-        against.add_row(row.annotator, *counts)
-    chose.print(out)
-    against.print(out)
+        sentence(f"{len(result.cohen) - 10} more pairs of annotators: --json has them")
+    categories = list(result.prevalence)
+    chose = [
+        (row.annotator, row.n, *(f"{row.shares[c]:.1%}" for c in categories))
+        for row in result.annotators
+    ]
+    print_rows("What they chose", ["annotator", "items", *categories], chose)
+    against = [
+        (row.annotator, *(f"{row.against[c]} of {row.with_majority[c]}" for c in categories))
+        for row in result.annotators
+    ]
+    title = "How often they differ from a majority, by its category"
+    print_rows(title, ["annotator", *categories], against)
     for note in result.notes:
-        out.print(note)
+        sentence(note)
 
 
 def _numbers(estimate: Estimate | None) -> tuple[str, str]:
@@ -314,44 +311,43 @@ def _truth(
 
 def _print_validation(result: Validation) -> None:
     """The result in a sentence, then the table, then what the paper measured."""
-    out = console()
     first, *others = result.findings
-    out.print(first.text, markup=False, soft_wrap=True)
-    table = TerminalTable(
+    sentence(first.text)
+    print_rows(
         f"Rank correlation with the judgements on {result.statements} statements; higher: more "
-        "reliable"
+        "reliable",
+        ["", "rho", "interval", "given length", "interval", "first ahead by"],
+        [
+            (row.name, *_cells(row.rho), *_cells(row.given_length), _ahead(row.ahead))
+            for row in result.rows
+        ],
     )
-    table.add_text("").add_numbers("rho", "interval", "given length", "interval", "first ahead by")
-    for row in result.rows:
-        table.add_row(row.name, *_cells(row.rho), *_cells(row.given_length), _ahead(row.ahead))
-    table.print(out)
     for finding in others:
-        out.print(finding.text, markup=False, soft_wrap=True)
+        sentence(finding.text)
     if result.right_order is not None:
         value, ends = _numbers(result.right_order)
-        out.print(
+        sentence(
             f"Probability that a statement with enough context scores higher than one without: "
             f"{value} ({ends}); 0.5 is chance"
         )
     counts = ", ".join(f"{c}: {n}" for c, n in result.outcome.items())
-    out.print(f"Items by median judgement: {counts}", markup=False)
+    sentence(f"Items by median judgement: {counts}")
     fit = result.regression
     if fit is not None:
-        out.print(
+        sentence(
             f"Multinomial regression (4.4 of the paper): chi²({fit.df}) = {fit.chi2:.1f}, "
             f"p = {p_value(fit.p)}, McFadden's R² = {fit.mcfadden:.3f}"
         )
         for odds in fit.odds:
             ends = f"{_ratio(odds.low)} to {_ratio(odds.high)}"
-            out.print(
+            sentence(
                 f"  odds of {odds.outcome} against {fit.base}: times {_ratio(odds.ratio)} ({ends}) "
-                "per standard deviation of the score",
-                markup=False,
+                "per standard deviation of the score"
             )
         if fit.problem:
-            out.print(f"Caution: {fit.problem}; do not use the numbers of the regression")
+            sentence(f"Caution: {fit.problem}; do not use the numbers of the regression")
     if result.unmatched:
-        out.print(f"{result.unmatched} ids have only a score or only a judgement and are left out")
+        sentence(f"{result.unmatched} ids have only a score or only a judgement and are left out")
 
 
 def _cells(rho: Estimate | None) -> tuple[str, str]:
