@@ -70,7 +70,7 @@ def test_the_database_may_have_any_name(clinometer: Command, dataset: Path, tmp_
         (("--annotators", "0"), "--annotators: expected a whole number of at least 1, found 0"),
         (("--public", "example.org"), "--public: expected an address with http"),
         (("--database", "oracle://me:secret@x/y"), "expected a SQLite file, found an address\n"),
-        (("--guidelines", "nowhere.md"), "nowhere.md: expected a text file"),
+        (("--guidelines", "nowhere.md"), "nowhere.md: no such file"),
         (("--export", "out.xlsx"), "expected a file name that ends in .csv"),
     ],
 )
