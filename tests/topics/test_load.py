@@ -17,7 +17,7 @@ from clinometer.topics import (
     load_topic,
     parse_topic,
 )
-from clinometer.topics.load import product_attributes, product_groups, topic_text
+from clinometer.topics.load import product_groups, topic_text
 
 TOP = 'name = "t"\n'
 GROUPS = 'groups = ["nurse", "cook"]\n'
@@ -60,17 +60,11 @@ def test_crossed_topics_load_from_files() -> None:
 pattern = "{race} {job}"
 race = ["black", { name = "asian", text = "Asian" }]
 job = "occupations"
-[attributes]
-pattern = "{age} {sex}"
-age.young = ["young"]
-age.old = ["old"]
-sex.f = ["woman"]
-sex.m = ["man"]
 """
+        + WORDS
     )
     assert len(topic) == 240
     assert topic.render("A [X] met the [Y]", "asian nurse").before == "An Asian nurse met the"
-    assert topic.categories == ("young × f", "young × m", "old × f", "old × m")
     assert topic.group("black nurse").factors["employment_thousands"] == 3172.5
 
 
@@ -186,20 +180,6 @@ def test_text_and_article_come_from_the_first_component() -> None:
     assert other.article is None
 
 
-def test_crossed_attributes() -> None:
-    product = product_attributes(
-        "{age} {gender}",
-        {
-            "gender": {"male": ["man"], "female": ["woman", "lady"]},
-            "age": {"young": ["young"], "old": ["old", "elderly"]},
-        },
-    )
-    assert list(product) == ["young × male", "young × female", "old × male", "old × female"]
-    assert product["old × female"] == ("old woman", "old lady", "elderly woman", "elderly lady")
-    three = product_attributes("{a}{b}{c}", {k: {"0": ["0"], "1": ["1"]} for k in "abc"})
-    assert (len(three), three["0 × 1 × 1"]) == (8, ("011",))
-
-
 @pytest.mark.parametrize(
     ("pattern", "jobs", "said"),
     [
@@ -215,11 +195,9 @@ def test_lists_that_cannot_be_crossed(pattern: str, jobs: list[str], said: str) 
         product_groups(pattern, {"race": ["black"], "job": jobs})
 
 
-def test_crossing_needs_two_lists_and_words_in_each() -> None:
+def test_crossing_needs_two_lists() -> None:
     with pytest.raises(TopicError, match="found 1"):
         product_groups("{race}", {"race": ["black"]})
-    with pytest.raises(TopicError, match=r"attributes\.age\.old"):
-        product_attributes("{age} {sex}", {"age": {"old": []}, "sex": {"f": ["woman"]}})
 
 
 @pytest.mark.parametrize("name", builtin_topics())

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from clinometer.errors import TopicError, closest
+from clinometer.errors import TableError, TopicError, closest
 from clinometer.storage.rows import read_rows
 from clinometer.topics.prompt import Prompt, Y
 
@@ -243,8 +243,12 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
         raise TopicError(f"{where}: expected a file in the folder of the topic; move it there")
     if path.suffix not in (".csv", ".jsonl"):
         raise TopicError(f"{where}: expected a .csv or .jsonl file")
+    try:
+        rows = list(islice(read_rows(path), MOST_CASES + 1))
+    except TableError as exc:
+        raise TopicError(f"{where}: {exc}") from exc
     cases = []
-    for number, row in enumerate(islice(read_rows(path, error=TopicError), MOST_CASES + 1), 1):
+    for number, row in enumerate(rows, 1):
         if not all(isinstance(v, _PLAIN) for v in row.values()) or None in row:
             raise TopicError(
                 f"{where}: row {number}: expected a text or number in each of the fields "

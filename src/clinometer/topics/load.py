@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
 
@@ -39,8 +39,6 @@ _PARTS = (
     "shown_as",
 )
 _WRITTEN = ("text", "article")
-T = TypeVar("T")
-TIMES = " × "
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -196,9 +194,18 @@ def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -
     ...                                                  "job": ["nurse", "cook"]})]
     ['black nurse', 'black cook', 'white nurse', 'white cook']
     """
-    order = _placeholders(pattern, list(factors), where="groups")
-    lists = [_listed_factor(factors[key], f"groups.{key}") for key in order]
-    _check_product([len(values) for values in lists], "groups")
+    order = _placeholders(pattern, list(factors))
+    for key in order:
+        if isinstance(factors[key], str):
+            raise TopicError(f"groups.{key}: expected a list, found the text {factors[key]!r}")
+        if not factors[key]:
+            raise TopicError(f"groups.{key}: expected at least one entry, found none")
+    lists = [factors[key] for key in order]
+    if (n := math.prod(map(len, lists))) > MOST_PRODUCT:
+        raise TopicError(
+            f"groups: expected at most {MOST_PRODUCT:,} combinations of its lists, found {n:,}; "
+            "shorten them"
+        )
     begins = pattern.lstrip().startswith("{")
     groups = []
     for entries in itertools.product(*lists):
@@ -219,62 +226,19 @@ def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -
     return tuple(groups)
 
 
-def product_attributes(
-    pattern: str, factors: Mapping[str, Mapping[str, Sequence[str]]]
-) -> dict[str, tuple[str, ...]]:
-    """Every combination of the categories of several attributes, with the words by `pattern`.
-
-    Categories are named in the order of the pattern: "young × female".
-
-    >>> product_attributes("{age} {sex}", {"age": {"young": ["young"], "old": ["old", "elderly"]},
-    ...                                    "sex": {"f": ["woman"]}})
-    {'young × f': ('young woman',), 'old × f': ('old woman', 'elderly woman')}
-    """
-    order = _placeholders(pattern, list(factors), where="attributes")
-    for key in order:
-        for category, words in factors[key].items():
-            _listed_factor(words, f"attributes.{key}.{category}")
-    _check_product([sum(map(len, factors[key].values())) for key in order], "attributes")
-    return {
-        TIMES.join(chosen): tuple(
-            _fill(pattern, dict(zip(order, words, strict=True)))
-            for words in itertools.product(
-                *(factors[key][category] for key, category in zip(order, chosen, strict=True))
-            )
-        )
-        for chosen in itertools.product(*(factors[key] for key in order))
-    }
-
-
-def _check_product(sizes: Sequence[int], where: str) -> None:
-    if (n := math.prod(sizes)) > MOST_PRODUCT:
-        raise TopicError(
-            f"{where}: expected at most {MOST_PRODUCT:,} combinations of its lists, found {n:,}; "
-            "shorten them"
-        )
-
-
-def _listed_factor(values: Sequence[T], where: str) -> Sequence[T]:
-    if isinstance(values, str):
-        raise TopicError(f"{where}: expected a list, found the text {values!r}")
-    if not values:
-        raise TopicError(f"{where}: expected at least one entry, found none")
-    return values
-
-
-def _placeholders(pattern: str, keys: Sequence[str], *, where: str) -> list[str]:
+def _placeholders(pattern: str, keys: Sequence[str]) -> list[str]:
     """The names in the pattern, in order; they must be the keys, each once."""
     names = _PLACEHOLDER.findall(pattern)
     if sorted(names) != sorted(keys):
         expected = ", ".join(f"{{{key}}}" for key in keys) or "the name of a list"
         raise TopicError(
-            f"{where}.pattern: expected {expected}, each once, found {pattern!r}; "
+            f"groups.pattern: expected {expected}, each once, found {pattern!r}; "
             "every list stands in the pattern once, and nothing else in braces"
         )
     if len(names) < 2:
-        raise TopicError(f"{where}.pattern: expected two lists or more, found {len(names)}")
+        raise TopicError(f"groups.pattern: expected two lists or more, found {len(names)}")
     if re.search(r"[{}]", _PLACEHOLDER.sub("", pattern)):
-        raise TopicError(f"{where}.pattern: expected braces around names only, found {pattern!r}")
+        raise TopicError(f"groups.pattern: expected braces around names only, found {pattern!r}")
     return names
 
 
@@ -335,13 +299,6 @@ class GroupsProduct(_OpenTable):
     pattern: str
 
 
-class AttributesProduct(_OpenTable):
-    """`[attributes]` with a pattern; every other key is a table of categories and words."""
-
-    __pydantic_extra__: dict[str, dict[str, list[str]]]
-    pattern: str
-
-
 class ContextsTable(_OpenTable):
     """`[contexts]`: the wordings of a question, and an ending for those that have none; every
     other key is a factor, level -> text."""
@@ -376,11 +333,8 @@ class TopicFile(_TopicTable):
     ]
     attributes: (
         Annotated[
-            _Name | _Words | Annotated[AttributesProduct, Tag("<product>")],
-            _either(
-                "expected a table of categories and words, the name of a built-in topic, "
-                "or a table with a pattern and its attributes"
-            ),
+            _Name | _Words,
+            _either("expected a table of categories and words, or the name of a built-in topic"),
         ]
         | None
     ) = None
@@ -504,9 +458,7 @@ def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tupl
                 f"({', '.join(builtin_topics())}), found {file.attributes!r}"
             )
         return dict(load_topic(file.attributes).attributes)
-    if isinstance(file.attributes, dict):
-        return {category: tuple(words) for category, words in file.attributes.items()}
-    return product_attributes(file.attributes.pattern, file.attributes.__pydantic_extra__)
+    return {category: tuple(words) for category, words in file.attributes.items()}
 
 
 def _reference(
