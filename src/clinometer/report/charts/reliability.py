@@ -77,5 +77,6 @@ def growing_dissimilarity(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         y=q("dissimilarity", **y),
         description=ABOUT,
     )
-    x = q("n", title="versions of each statement (n)", scale={"nice": False}, axis={"grid": False})
+    numbers = {"grid": False, "format": "d", "tickMinStep": 1}
+    x = q("n", title="versions of each statement (n)", scale={"nice": False}, axis=numbers)
     return fitted(layers(band, line, points, data=frame, x=x), width, 260)
