@@ -120,6 +120,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "cobias_low": ("COBIAS low", "risk"),
     "cobias_high": ("COBIAS high", "risk"),
     "versions_scored": ("versions", "count"),
+    "rank_at_equal_length": ("rank at equal length", "count"),
     "to_fix": ("to fix", "text"),
     "setting": ("setting", "text"),
     "is": ("value", "text"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clinometer.display.numbers import between, counted, risk
+from clinometer.display.numbers import between, counted, risk, show
 from clinometer.display.text import brief
 from clinometer.statistics.estimate import Estimate
 
@@ -164,9 +164,9 @@ def _shown(number: Estimate, write: Callable[[float], str] = risk) -> str:
 
 
 def _rho(number: Estimate) -> str:
-    if number.low is None or number.high is None:
-        return f"rho = {number.value:+.2f}"
-    return f"rho = {number.value:+.2f} ({number.low:+.2f} to {number.high:+.2f})"
+    shown = [show(value, "signed points") for value in (number.value, number.low, number.high)]
+    ends = "" if number.low is None else f" ({shown[1]} to {shown[2]})"
+    return f"rho = {shown[0]}{ends}"
 
 
 def _mean(f: ReliabilityFinding) -> str:
