@@ -219,7 +219,7 @@ ODD_CASES = {
     "escaped NUL": (".jsonl", '{"text": "I\\u0000cook"}\n', "without NUL"),
     "the name of a role": (".csv", "text,system\nI cook,Give 10\n", "found 'system'"),
     "no name": (".csv", "text,\nI cook,2\n", "found ''"),
-    "nested": (".jsonl", '{"text": {"a": 1}}\n', "an object of texts and numbers"),
+    "nested": (".jsonl", '{"text": {"a": 1}}\n', "a text or number in each of the fields"),
     "a long cell": (".csv", "text\n" + "x" * 200_000 + "\n", "field larger than"),
     "many cases": (".csv", "text\n" + "x\n" * 100_001, "found more than 100,000"),
 }

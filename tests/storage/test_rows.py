@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clinometer.errors import ContextError, TableError
-from clinometer.storage.rows import json_lines, read_rows
+from clinometer.errors import TableError
+from clinometer.storage.rows import read_rows
 
 ROWS = [{"id": "a", "text": "=1+1"}, {"id": "b", "text": "one, two"}]
 #: A formula has a quote before it in what we write for spreadsheets.
@@ -48,11 +48,6 @@ def test_what_cannot_be_read_is_one_line(
         list(read_rows(tmp_path / name))
     assert str(caught.value).startswith(f"{tmp_path / name}: ")
     assert "\n" not in str(caught.value)
-
-
-def test_errors_are_of_the_callers_class_and_call_the_file_as_asked(tmp_path: Path) -> None:
-    with pytest.raises(ContextError, match=r"^mine: no such file"):
-        list(json_lines(tmp_path / "t.jsonl", error=ContextError, shown="mine"))
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])

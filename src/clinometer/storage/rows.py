@@ -65,26 +65,22 @@ def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iter
 
 
 def json_lines(
-    path: Path,
-    *,
-    error: type[InputError] = TableError,
-    shown: str = "",
-    most: int = MOST_TEXT,
-    loose: bool = False,
+    path: Path, *, most: int = MOST_TEXT, loose: bool = False
 ) -> Iterator[tuple[str, Row]]:
-    """The object on each line of a file that is not blank, after the name of its place for errors;
-    `shown` is what to call the file."""
-    with reading(shown or path, error), open_text(path, most=most) as stream:
+    """The object on each line of a file that is not blank, after the name of its place for
+    errors."""
+    with reading(path, TableError), open_text(path, most=most) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
-            where = f"{shown or path}: line {number}"
+            where = f"{path}: line {number}"
             try:
                 row = parse_json(line, loose=loose)
             except ValueError as exc:
-                raise error(f"{where}: not valid JSON: {exc}") from exc
+                raise TableError(f"{where}: not valid JSON: {exc}") from exc
             if not isinstance(row, dict):
-                raise error(f"{where}: expected a JSON object, found {line.strip()[:40]!r}")
+                found = line.strip()[:40]
+                raise TableError(f"{where}: expected a JSON object, found {found!r}")
             yield where, row
 
 
