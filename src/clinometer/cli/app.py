@@ -145,7 +145,7 @@ COMMANDS: CommandTable = {
     "audit": ("audit:audit_command", "Score models in every context, and measure their risks"),
     "report": (
         "report:report_command",
-        "Write a page about runs, its tables, charts or a ranking",
+        "Write a page about runs, its tables or its charts",
     ),
     "view": ("report:view_command", "Explore runs in a browser, down to single words"),
     "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
