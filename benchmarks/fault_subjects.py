@@ -64,9 +64,8 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
         ),
         "reliability": Subject(
             lambda out: [
-                "reliability", "score", str(given / "statements.csv"), "--variants",
-                str(given / "versions.jsonl"), "--out", str(out),
-                "--limit", "4", "--set", "versions=3",
+                "reliability", "audit", str(given / "statements.csv"), "--variants",
+                str(given / "versions.jsonl"), "--out", str(out), "--limit", "4", "-n", "3",
             ],
             _scored,
             _open_models_once,

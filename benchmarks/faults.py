@@ -6,7 +6,7 @@
 
 Each fault strikes a fresh command (real command, real folder, cache and locks) at the k-th moment
 at which a file goes to the disk, k by the seed. The commands, in turn, are `audit` of a small model
-behind a server, `reliability score`, `reliability audit`, `mine`, `study sources`, `audit
+behind a server, `reliability audit` with versions and without, `mine`, `study sources`, `audit
 --replies` of a server that replies, `import lm-eval` and `report`; the kinds:
 
     kill-before, kill-after   SIGKILL before or after that moment

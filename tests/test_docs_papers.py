@@ -170,8 +170,8 @@ FEWER = {
     "study alignment": "--topic few.toml --max-contexts 2",
     "study sources": "--topic few.toml --max-contexts 2",
     "study versions": "--limit 3",
+    "reliability audit statements.csv": "--limit 8 -n 2",
     "reliability audit": "--limit 2",
-    "reliability score": "--limit 8 --set versions=2",
 }
 
 

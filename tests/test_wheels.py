@@ -132,7 +132,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["study", "versions", "blanks.csv", "--out", "t"], pocket),
         (["reliability", "audit", "statements.csv", "--out", "audited"], mining),
         (["reliability", "audit", "statements.csv", "--out", "read", "--until", "statements"], ""),
-        (["reliability", "score", "statements.csv", *scored], models),
+        (["reliability", "audit", "statements.csv", "--out", "scored", *scored], models),
         (["reliability", "validate", "ratings.csv"], ""),
         (["reliability", "validate", "ratings.csv", "scores.csv", "--high", "enough"],
          install_command("statsmodels")),

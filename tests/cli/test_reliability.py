@@ -32,17 +32,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_score(files: Path, clinometer: Clinometer) -> None:
+def test_an_audit_of_given_versions(files: Path, clinometer: Clinometer) -> None:
     source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
-    score = ["reliability", "score", source, "--variants", versions]
-    score += ["--out", out]
-    done = clinometer(*score, "--table", files / "scores.csv")
-    assert done.status == 0
+    score = ["reliability", "audit", source, "--variants", versions, "--out", out]
+    done = clinometer(*score)
+    assert done.status == 0, done.err
     assert done.out.startswith("Mean COBIAS of 3 statements")
     assert "at equal length" in done.out
     assert "[bold]Nurses[/bold] sing." in done.out  # shown, not obeyed
     assert "versions target changed 1" in done.out
-    with (files / "scores.csv").open() as stream:
+    with (out / "scores.csv").open() as stream:
         assert [row["id"] for row in csv.DictReader(stream)] == ["1", "2", "3"]
     done = clinometer(*score, "--json")
     found = json.loads(done.out)
@@ -95,9 +94,12 @@ def test_an_audit_stops_after_a_step_and_resumes(
             ["audit", "{}/statements.csv", "--out", "{}/x", "--set", "as_in_paper=true"],
             "with --writer",
         ),
-        (["score", "{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
         (
-            ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--set", "reading=x"],
+            ["audit", "{}/statements.csv", "--out", "{}/x", "--variants", "{}/statements.csv"],
+            "'version'",
+        ),
+        (
+            ["audit", "{}/statements.csv", "--out", "{}/x", "--set", "reading=x"],
             "equation, figure, paper, released",
         ),
     ],
@@ -114,7 +116,8 @@ def test_wrong_input_is_one_line(
 def test_variants_of_other_statements_are_refused(files: Path, clinometer: Clinometer) -> None:
     other = files / "other.jsonl"
     other.write_text('{"id": "9", "variants": ["Hi."]}')
-    done = clinometer("reliability", "score", files / "statements.csv", "--variants", other)
+    command = ("reliability", "audit", files / "statements.csv", "--out", files / "none")
+    done = clinometer(*command, "--variants", other)
     assert done.status == 2
     assert "expected at least one statement with a score" in done.err
     assert "statements without versions 3" in done.out
@@ -127,15 +130,12 @@ def test_the_steps_of_the_page_run_as_printed(
     steps = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)[1]
     lines = [shlex.split(line) for line in steps.strip().splitlines()]
     assert [line[-1] for line in lines[:2]] == ["statements", "points"]
-    assert [line[2] for line in lines[4:]] == ["score", "scores"]
+    assert [line[2] for line in lines[3:]] == ["audit", "audits/steps"]
     pair = "The women at the office sing.,The men at the office sing.,stereo,gender"
     head = ",sent_more,sent_less,stereo_antistereo,bias_type"
     rows = [head, f"0,{pair}", f"1,{pair.replace('sing', 'lie')}"]
     (tmp_path / "crows_pairs_anonymized.csv").write_text("\n".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
     for line in lines:
-        if line[0] == "cd":
-            monkeypatch.chdir(line[1])
-            continue
         done = clinometer(*line[1:])
         assert (done.status, done.err) == (0, ""), line

@@ -101,10 +101,11 @@ def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, aud
 
 def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
     statement = Statement("a", "Men are tall.", ("men",), points="Men are ___ tall ___.")
+    points = audit_benchmark([statement], tmp_path / "points", until="points").points
+    assert present(points).rows[0]["proposer"] == "given"
     given = {"a": ("Men are very tall.", "Men are tall here.")}
     found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
-    assert rows(tmp_path / "audit" / "points.jsonl")["a"]["proposer"] == "given"
-    assert not (tmp_path / "audit" / "versions.jsonl").exists()
+    assert not [name for name in STEPS[1:3] if (tmp_path / "audit" / name).exists()]
     assert present(found.run).versions["text"].tolist() == list(given["a"])
 
 

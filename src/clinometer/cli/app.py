@@ -172,8 +172,10 @@ COMMANDS: CommandTable = {
     "mine": ("mine:mine_command", "Mine contexts from a corpus, weighted by frequency"),
     "reliability": (
         {
-            "audit": ("reliability:audit_command", "From a benchmark's files to a report"),
-            "score": ("reliability:score_command", "How much context changes each statement"),
+            "audit": (
+                "reliability:audit_command",
+                "From a benchmark's files to scores and a report",
+            ),
             "annotate": ("annotate:annotate_command", "Let people judge statements in a browser"),
             "validate": (
                 "validate:validate_command",

@@ -147,7 +147,7 @@ def _models() -> list[dict[str, Any]]:
 NEXT = (
     ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
     ("import", "table", "table.csv"),
-    ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
+    ("reliability", "audit", "statements.csv", "--variants", "versions.jsonl", "--out", "audit"),
     ("reliability", "annotate", "statements.csv"),
     ("reliability", "validate", "judgements.csv"),
 )

@@ -1,4 +1,4 @@
-"""clinometer reliability audit and score: from a benchmark's files to a report, or only scores."""
+"""clinometer reliability audit: from a benchmark's files to scores and a report."""
 
 from __future__ import annotations
 
@@ -13,25 +13,19 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import below, fail
-from clinometer.cli.options import derived, load_option, load_values, set_option, set_settings
+from clinometer.cli.options import derived, set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain, plain_records
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability import (
-    ReliabilitySettings,
-    load_statements,
-    read_variants,
-    score_reliability,
-)
+from clinometer.reliability import load_statements, read_variants
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
-from clinometer.settings import with_settings
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import csv_text
 
@@ -48,10 +42,6 @@ StatementsArgument = Annotated[
         help="Benchmark files, or a csv or jsonl file with a column sentence.",
     ),
 ]
-VariantsOption = Annotated[
-    Path,
-    opt("Versions with added context: jsonl {id, variants} or csv id, version."),
-]
 ModelsOption = Annotated[
     list[str] | None,
     opt(
@@ -60,30 +50,17 @@ ModelsOption = Annotated[
         unset="pocket:bert",
     ),
 ]
-FormatOption = Annotated[
-    str | None,
-    opt("Format of the benchmark.", "--format", unset="detected"),
-]
 LimitOption = Annotated[
     int | None,
     opt("Sample at most this many statements.", "--limit", allowed=ranges.COUNT, unset="use all"),
 ]
-_FRESH = Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")]
-_FAIL_BELOW = Annotated[
-    float | None, opt("Exit with status 1 if the mean COBIAS is lower.", allowed=ranges.SHARE)
-]
-
 
 #: Statements with the lowest COBIAS that are printed.
 _SHOWN = 5
 #: What --set may change.
-SCORE_KEYS = (
-    *("reading", "normalise", "versions", "dissimilarity", "max_dissimilarity"),
-    *("level", "seed", "device"),
-)
-AUDIT_KEYS = (
+KEYS = (
     *("as_in_paper", "filler", "temperature"),
-    *("reading", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
+    *("reading", "normalise", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
 )
 _UNSET = (VariantSettings.filler, VariantSettings.temperature)
 
@@ -100,9 +77,16 @@ def audit_command(
         ),
     ] = None,
     variants: Annotated[
-        Path | None, opt("Use these versions instead of writing new ones.", unset="write them")
+        Path | None,
+        opt(
+            "Versions with added context, of which --versions are used: jsonl {id, variants} or "
+            "csv id, version.",
+            unset="write them",
+        ),
     ] = None,
-    format: FormatOption = None,
+    format: Annotated[
+        str | None, opt("Format of the benchmark.", "--format", unset="detected")
+    ] = None,
     limit: LimitOption = None,
     until: Annotated[
         str | None,
@@ -113,9 +97,11 @@ def audit_command(
         opt("Statements with context_points to show to the writer as examples.", advanced=True),
     ] = None,
     n: Annotated[int, derived(VariantSettings, "n")] = VariantSettings.n,
-    values: Annotated[list[str] | None, set_option(BenchmarkSettings, *AUDIT_KEYS)] = None,
-    fresh: _FRESH = False,
-    fail_below: _FAIL_BELOW = None,
+    values: Annotated[list[str] | None, set_option(BenchmarkSettings, *KEYS)] = None,
+    fresh: Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")] = False,
+    fail_below: Annotated[
+        float | None, opt("Exit with status 1 if the mean COBIAS is lower.", allowed=ranges.SHARE)
+    ] = None,
     json_output: JSON = False,
 ) -> None:
     """From a benchmark's files to a report: pairs, target terms, blanks, versions, scores, ranks.
@@ -128,7 +114,7 @@ def audit_command(
 
     from clinometer.report.reliability import write_reliability_report
 
-    settings = set_settings(BenchmarkSettings(), values, AUDIT_KEYS)
+    settings = set_settings(BenchmarkSettings(), values, KEYS)
     points = replace(settings.points, model=writer, examples=_examples(examples))
     versions = replace(settings.variants, model=writer, n=n)
     if points.as_in_paper:
@@ -139,7 +125,8 @@ def audit_command(
         versions = replace(
             versions, as_in_paper=True, temperature=PAPER_TEMPERATURE, filler=NO_FILLER
         )
-    settings = replace(settings, points=points, variants=versions)
+    scoring = replace(settings.scoring, versions=n)
+    settings = replace(settings, points=points, variants=versions, scoring=scoring)
     statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
     with progress("audit", unit="statements", start="reading", kept=out) as watch:
         audit = audit_benchmark(
@@ -162,9 +149,7 @@ def audit_command(
         write_frame(frame, out / f"{name}.csv")
     write_reliability_report(audit.run, out / "report.html")
     if json_output:
-        content = _run_json(audit.run)
-        content.pop("settings")
-        print_json(content | {"steps": audit.counts, "changes": plain(audit.changes)})
+        print_json(_run_json(audit.run) | {"steps": audit.counts, "changes": plain(audit.changes)})
     else:
         _print_changes(audit.changes)
         _print_run(audit.run)
@@ -174,53 +159,6 @@ def audit_command(
             f"Next: open {out / 'report.html'}; {edit}"
         )
     _check_cobias(audit.run, fail_below)
-
-
-def score_command(
-    sources: StatementsArgument,
-    variants: VariantsOption,
-    models: ModelsOption = None,
-    out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
-    table: Annotated[
-        Path | None,
-        opt("Write one row per statement: a .csv or .parquet file."),
-    ] = None,
-    format: FormatOption = None,
-    limit: LimitOption = None,
-    values: Annotated[list[str] | None, set_option(ReliabilitySettings, *SCORE_KEYS)] = None,
-    load: Annotated[list[str] | None, load_option()] = None,
-    fresh: _FRESH = False,
-    fail_below: _FAIL_BELOW = None,
-    json_output: JSON = False,
-) -> None:
-    """Score how much plausible context changes each statement.
-
-    COBIAS as printed: higher is more reliable. Rerun the same command to resume an interrupted run.
-    """
-    settings = set_settings(ReliabilitySettings(), values, SCORE_KEYS)
-    settings = with_settings(settings, load_values(load))
-    statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
-    names = _scoring_models(models)
-    versions = read_variants(variants)
-    work: dict[str, Any] = {"models": names, "out": out, "fresh": fresh}
-    loading = f"loading {', '.join(names)}"
-    with progress("scoring", unit="texts", start=loading, kept=out) as watch:
-        run = score_reliability(
-            statements,
-            versions,
-            settings=settings,
-            progress=watch,
-            **work,
-        )
-    if table is not None:
-        write_frame(run.statements, table)
-    if json_output:
-        print_json(_run_json(run))
-    else:
-        _print_run(run)
-        if run.path is not None:
-            sentence(f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html")
-    _check_cobias(run, fail_below)
 
 
 def read_statements(
@@ -260,7 +198,7 @@ def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
 
 
 def _run_json(run: ReliabilityRun) -> dict[str, Any]:
-    names = ("models", "settings", "summary", "length", "agreement", "counts", "sureness")
+    names = ("models", "summary", "length", "agreement", "counts", "sureness")
     record = run.record.to_dict()
     return {name: record[name] for name in names} | {
         "findings": [f.to_dict() for f in run.findings],

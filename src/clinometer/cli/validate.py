@@ -58,7 +58,7 @@ def validate_command(
         list[Path] | None,
         typer.Argument(
             metavar="SCORES...",
-            help="Folders of reliability score or audit, the first one on trial; or one table with "
+            help="Folders of reliability audit, the first one on trial; or one table with "
             "id and a score. Without any: do the annotators agree?",
         ),
     ] = None,

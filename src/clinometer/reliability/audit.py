@@ -60,8 +60,8 @@ class BenchmarkSettings:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkAudit:
-    """What an audit leaves behind; None for a step that it did not come to, and for versions that
-    were given.
+    """What an audit leaves behind; None for a step that it did not come to, or did not need
+    because versions were given.
 
     run       the scores
     changes   a row per statement whose text has changed since the last audit in this folder: both
@@ -167,18 +167,19 @@ def audit_benchmark(
         read = folder.statements(statements)
         if until == STATEMENTS:
             return BenchmarkAudit(read)
-        points = propose_points(
-            read,
-            settings=settings.points,
-            out=folder.path / "points.jsonl",
-            fresh=fresh,
-            progress=partial(stage, "blanks", "statements"),
-        )
-        by_id = {row["id"]: row["context_points"] for row in points.rows}
-        read = [replace(s, points=by_id[s.id]) for s in read]
+        points = versions = None
+        if variants is None or until == POINTS:
+            points = propose_points(
+                read,
+                settings=settings.points,
+                out=folder.path / "points.jsonl",
+                fresh=fresh,
+                progress=partial(stage, "blanks", "statements"),
+            )
+            by_id = {row["id"]: row["context_points"] for row in points.rows}
+            read = [replace(s, points=by_id[s.id]) for s in read]
         if until == POINTS:
             return BenchmarkAudit(read, points)
-        versions = None
         if variants is None:
             versions = make_variants(
                 read,

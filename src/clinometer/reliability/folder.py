@@ -107,7 +107,7 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
     """A folder with the files of one reliability run."""
 
     schema = ReliabilityRecord
-    command = "clinometer reliability score"
+    command = "clinometer reliability audit"
     kind = "reliability"
     tables = ("statements", "models", "versions")
     repair = "the same command"
