@@ -296,11 +296,6 @@ def test_columns_may_come_in_any_order_with_extra_ones(tmp_path: Path) -> None:
     assert contexts.extra == {"verb": ("come",)}
 
 
-def test_repeated_rows_are_merged_and_counted(tmp_path: Path) -> None:
-    contexts = load(tmp_path, f"template,count\n{SAID},3\n{SAID},2\n")
-    assert (contexts.counts, contexts.merged) == ((5,), 1)
-
-
 def test_name_and_metadata_come_from_the_sidecar(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text('{"name": "novels", "corpus": "14 novels"}')
     contexts = load(tmp_path, f"template,count\n{SAID},3\n")

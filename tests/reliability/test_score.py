@@ -21,7 +21,6 @@ from clinometer.reliability.score import (
     SamplingDistribution,
     cobias,
     context_variance,
-    highest_first,
     length_adjusted,
     mean_estimate,
     model_spread,
@@ -75,11 +74,6 @@ def test_alpha_of_the_ten_published_temperatures(shared_data: Path) -> None:
     assert shown == [0.956, 0.945, 0.965]
     four = cronbach_alpha(scores[[1.1, 1.2, 1.29, 1.38]].to_numpy())
     assert round(four.value, 3) == 0.887
-
-
-def test_the_highest_score_is_first_at_equal_length() -> None:
-    assert highest_first(np.array([0.1, np.nan, 0.9])).tolist()[::2] == [2.0, 1.0]
-    assert np.isnan(highest_first(np.array([0.1, np.nan, 0.9]))[1])
 
 
 def test_by_hand() -> None:

@@ -27,7 +27,6 @@ from clinometer.errors import ClinometerError
 from clinometer.models.application import HttpFile
 from clinometer.reliability import load_statements
 from clinometer.runs import read_table
-from clinometer.runs.folder.recover import open_run
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.storage.untrusted import MOST_TEXT, NOTHING, parse_toml, read_bytes
 from clinometer.studies.factors import read_factors
@@ -258,9 +257,3 @@ def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")
     assert corpus(path) == ["😀"]
-
-
-@pytest.mark.parametrize("content", [*CONTENT.values(), b"{}", b'{"schema_version": 1}'])
-def test_a_run_folder_with_any_record_opens(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_bytes(content)
-    assert open_run(tmp_path).state in ("damaged", "another schema")

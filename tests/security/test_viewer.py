@@ -20,7 +20,7 @@ from clinometer.contexts import ContextSet
 from clinometer.runs import audit
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import find_contexts
+from clinometer.runs.folder.recover import find_contexts, open_run
 from clinometer.web import viewer
 
 PAGES = ("/run?id={}", "/report?id={}", "/figure?name=risks&id={}", "/version?id={}")
@@ -68,9 +68,10 @@ def test_a_spoiled_record_takes_no_page_down(
     check(root, "bad")
 
 
-@pytest.mark.parametrize("content", CONTENT)
-def test_a_record_that_is_none_takes_no_page_down(root: Path, content: str) -> None:
-    bad_run(root, CONTENT[content])
+@pytest.mark.parametrize("content", [*CONTENT.values(), b"{}", b'{"schema_version": 1}'])
+def test_a_record_that_is_none_takes_no_page_down(root: Path, content: bytes) -> None:
+    bad_run(root, content)
+    assert open_run(root / "bad").state in ("damaged", "another schema")
     check(root, "bad")
 
 
