@@ -174,7 +174,7 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "reply_tokens": (9, ("--load", "reply_tokens=8")),
     "effort": ("low", ("--load", "effort=high")),
     "tokenizer": ("smollm2", ("--load", "tokenizer=pocket:gpt2-s")),
-    "route": ("echo", ("--load", "route=force")),
+    "route": ("echo", ("--load", "route=boost")),
     "top_k": (50, ("--load", "top_k=100")),
     "tolerance": (0.01, ("--tolerance", "0.001")),
     "end_of_word": (False, ("--end-of-word",)),

@@ -7,9 +7,6 @@ import io
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +14,12 @@ from typing import Any
 import pytest
 import torch
 from tests.models import zoo
-from tests.processes import ROOT, until
 from tests.security.small_gguf import write_gguf
 
 import clinometer
 from clinometer.errors import ModelError
 from clinometer.models import open_model
-from clinometer.models.catalog.weights import clear_unfinished, converted_folder, folder_of_gguf
+from clinometer.models.catalog.weights import folder_of_gguf
 from clinometer.models.texts.embeddings import SentenceEncoder
 from clinometer.studies.toxicity import Training, finetuned
 
@@ -198,36 +194,3 @@ def test_weights_that_were_cut_short_are_named(llama: Path, tmp_path: Path) -> N
     os.truncate(folder / "model.safetensors", 1000)
     with pytest.raises(ModelError, match=r"model\.safetensors"):
         open_model(str(folder))
-
-
-def test_leftovers_of_a_killed_conversion_are_cleared(gguf: Path) -> None:
-    stale = converted_folder(gguf).with_name(f".converting-{converted_folder(gguf).name}")
-    stale.mkdir(parents=True)
-    (stale / "model.safetensors").write_bytes(b"0" * 1000)
-    clear_unfinished()
-    assert not stale.exists()
-
-
-def test_a_conversion_under_way_is_not_cleared(gguf: Path) -> None:
-    """The other process holds its lock until it is told to end."""
-    work = converted_folder(gguf).with_name(f".converting-{converted_folder(gguf).name}")
-    work.mkdir(parents=True)
-    code = (
-        "import sys; from filelock import FileLock\n"
-        "with FileLock(sys.argv[1]): print('locked', flush=True); sys.stdin.read()"
-    )
-    other = subprocess.Popen(
-        [sys.executable, "-c", code, f"{work}.lock"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert other.stdout is not None
-    assert other.stdout.readline() == b"locked\n"
-    clear_unfinished()
-    assert work.exists()
-    other.send_signal(signal.SIGKILL)
-    other.communicate()
-    until(lambda: other.poll() is not None)
-    clear_unfinished()
-    assert not work.exists()

@@ -243,7 +243,6 @@ def doctor_command(
 
 def _cached(*, clear: bool) -> dict[str, Any]:
     """What is cached on this machine, after it was cleared if that is asked."""
-    from clinometer.models.catalog.weights import clear_unfinished
     from clinometer.storage.cache import Cache, cache_limit
     from clinometer.storage.cache_folder import cache_folder
 
@@ -252,7 +251,6 @@ def _cached(*, clear: bool) -> dict[str, Any]:
     models = cache_folder() / "models"
     if clear:
         cache.clear()
-        clear_unfinished()
         shutil.rmtree(cache_folder() / "compiled", ignore_errors=True)
         shutil.rmtree(models, ignore_errors=True)
     return {

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
@@ -44,7 +44,6 @@ from clinometer.storage.untrusted import read_bytes, read_json
 
 #: Part of the cache key: raise it when the conversion changes.
 _CONVERSION = 1
-_CONVERTING, _LOCK = ".converting-", ".lock"
 
 
 def embedded_gguf() -> Path:
@@ -71,8 +70,8 @@ def folder_of_gguf(file: Path) -> Path:
     if _is_whole(target):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    work = target.with_name(f"{_CONVERTING}{target.name}")
-    with FileLock(work.with_name(work.name + _LOCK)):
+    work = target.with_name(f".converting-{target.name}")
+    with FileLock(work.with_name(f"{work.name}.lock")):
         if not _is_whole(target):  # else another process has converted it meanwhile
             try:
                 for stale in (work, target):  # of a process that was killed, or cut short
@@ -87,14 +86,6 @@ def folder_of_gguf(file: Path) -> Path:
 
 def _is_whole(target: Path) -> bool:
     return (target / "config.json").is_file() and damaged_weights(target) is None
-
-
-def clear_unfinished() -> None:
-    """Delete what killed conversions left behind; conversions in progress keep their files."""
-    for work in (cache_folder() / "models").glob(f"{_CONVERTING}*/"):
-        lock = FileLock(work.with_name(work.name + _LOCK))
-        with contextlib.suppress(Timeout, OSError), lock.acquire(timeout=0):
-            shutil.rmtree(work, ignore_errors=True)
 
 
 def converted_folder(file: Path) -> Path:
