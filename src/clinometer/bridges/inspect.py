@@ -35,7 +35,7 @@ from clinometer.models import ModelInfo
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import WordReport
 from clinometer.models.replies import open_reader, read_replies
-from clinometer.models.sampled import Recogniser, counted, word_report
+from clinometer.models.sampled import Recogniser, check_continued, counted, word_report
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.cells import CellGrid
@@ -114,12 +114,9 @@ class InspectAudit:
         groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
         label = resampling_clusters(AuditSettings(), self.topic, self.contexts)
         units = self.contexts.templates if label is None else self.contexts.extra[label]
-        for cell, prompt in enumerate(self.grid.prompts(range(len(self.grid)))):
-            if prompt.after or not prompt.before:
-                raise SettingsError(
-                    f"contexts {self.contexts.name!r}: a sampled model continues a text: use "
-                    "templates that end with [Y] and do not begin with it"
-                )
+        prompts = self.grid.prompts(range(len(self.grid)))
+        check_continued(f"contexts {self.contexts.name!r}", prompts)
+        for cell, prompt in enumerate(prompts):
             x, c = int(groups[cell]), int(contexts[cell])
             yield (
                 prompt.before,

@@ -123,18 +123,17 @@ class SampledScorer(ModelBase, ABC):
 
     def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
         """What the model writes on from each prompt."""
-        for prompt in prompts:
-            if prompt.after:
-                raise ContextError(
-                    f"{self.info.name}: a sampled model continues the text from the slot and "
-                    "cannot read the text after it: use templates that end with [Y]"
-                )
-            if not prompt.before:
-                raise ContextError(
-                    f"{self.info.name}: a sampled model needs text before the slot: use "
-                    "templates that do not begin with [Y]"
-                )
+        check_continued(self.info.name, prompts)
         return tuple(map(tuple, self.draw([p.before for p in prompts])))
+
+
+def check_continued(name: str, prompts: Sequence[Prompt]) -> None:
+    """Refuse prompts that a reply cannot continue: the slot has to be their end and not all."""
+    if any(prompt.after or not prompt.before for prompt in prompts):
+        raise ContextError(
+            f"{name}: a reply continues the text before the slot and cannot read what is after it: "
+            "use templates that end with [Y] and do not begin with it"
+        )
 
 
 def word_report(words: Sequence[str]) -> WordReport:

@@ -11,7 +11,7 @@ from tests.present import present
 from clinometer.bridges.inspect import CellReplies, InspectAudit, ReplyReader, risks_of
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import default_contexts
-from clinometer.errors import ClinometerError, SettingsError
+from clinometer.errors import ClinometerError, ContextError, SettingsError
 from clinometer.measure import decompose
 from clinometer.models import SampleOptions
 from clinometer.topics import load_topic
@@ -44,7 +44,7 @@ def test_the_metadata_bring_the_whole_audit_back() -> None:
 
 def test_text_after_the_slot_cannot_be_continued() -> None:
     contexts = ContextSet("on", ["The [X] said that [Y] left"], [1])
-    with pytest.raises(SettingsError, match="end with"):
+    with pytest.raises(ContextError, match="end with"):
         list(InspectAudit(AUDIT.topic, contexts, AUDIT.options).samples())
 
 

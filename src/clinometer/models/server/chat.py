@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clinometer.errors import ContextError, ModelError, SettingsError
+from clinometer.errors import ModelError, SettingsError
 from clinometer.models.background import settled
 from clinometer.models.client import Client, Missing, RequestRefused, WrongReply
 from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
+from clinometer.models.sampled import check_continued
 from clinometer.models.server.routes import checked_texts, choices, log_prob
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
@@ -434,12 +435,7 @@ class ChatTokenScorer(ModelBase):
         words: Sequence[str],
         counts: FloatArray | None = None,
     ) -> WordScores:
-        for prompt in prompts:
-            if prompt.after or not prompt.before:
-                raise ContextError(
-                    f"{self.info.name}: a reply continues the text from the slot: use templates "
-                    "that end with [Y] and do not begin with it"
-                )
+        check_continued(self.info.name, prompts)
         lists = self.listed([prompt.before for prompt in prompts])
         bounds = np.array([word_bounds(self._checked(one), words) for one in lists])
         lower, upper = np.moveaxis(bounds, 1, 0)
