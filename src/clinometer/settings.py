@@ -239,11 +239,6 @@ def option_settings(kind: Any) -> dict[str, tuple[Option, Any]]:
     }
 
 
-def find_setting(kind: Any, name: str) -> tuple[Field[Any], Any]:
-    """The setting of that name and its type, in the dataclass or else in a nested one."""
-    return _settings(kind)[name]
-
-
 @cache
 def _settings(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
     """Every setting by name with its type: those of the dataclass, then those of nested ones.
@@ -295,7 +290,7 @@ def values_from_texts(
 def _value_from_text(kind: Any, name: str, text: str, *, where: str) -> Any:
     from pydantic import TypeAdapter, ValidationError
 
-    setting, hint = find_setting(kind, name)
+    setting, hint = _settings(kind)[name]
     about = option_of(setting)
     try:
         parse = TypeAdapter(hint).validate_strings if not about or not about.parse else about.parse
@@ -318,7 +313,7 @@ def _replaced(
     own = {name: given[name] for name in names & given.keys()}
     outer = {*enclosing, *names}
     for name in names:
-        inner = _nested(*find_setting(kind, name))
+        inner = _nested(*_settings(kind)[name])
         inside = {} if inner is None else {n: v for n, v in given.items() if n in _settings(inner)}
         before = own.get(name, getattr(settings, name, None))
         if inside and (before is not None or inside.keys() - outer):

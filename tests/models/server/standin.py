@@ -47,16 +47,11 @@ class Standin(Server):
         if body.get("logprobs", 0) > self.top:
             return 400, {"error": {"message": "logprobs: too many"}}
         path = body["prompt"]
-        raw = log_probs(path)
-        biased = raw.copy()
-        for token, bias in body.get("logit_bias", {}).items():
-            biased[int(token)] += bias
-        biased -= np.log(np.exp(biased - biased.max()).sum()) + biased.max()
-        told = biased if "biased" in self.abilities else raw
-        written = int(biased.argmax())
+        told = log_probs(path)
+        written = int(told.argmax())
         listed = {int(t): float(told[t]) for t in np.argsort(-told)[: body.get("logprobs", 0)]}
         if "token-ids" in self.abilities and "logprob_token_ids" in body:
-            listed = {t: float(raw[t]) for t in body["logprob_token_ids"]}
+            listed = {t: float(told[t]) for t in body["logprob_token_ids"]}
         choice: dict[str, Any] = {
             "text": VOCABULARY[written],
             "logprobs": {
