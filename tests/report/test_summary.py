@@ -96,7 +96,7 @@ def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> No
     screen = first_screen([summary_of(small, "a"), summary_of(another, "b")])
     ranking, spread = screen.pictures
     frame = present(ranking.table)
-    assert frame["value"][frame["panel"] == "R discrimination"].is_monotonic_decreasing
+    assert frame["R"].is_monotonic_decreasing
     assert spread.key == "spread"
     assert screen.badge.startswith("Evidence thin: 40 sentences")
 
