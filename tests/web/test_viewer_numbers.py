@@ -97,7 +97,7 @@ def test_the_risks(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
             assert f"{name} {e['value']:.3f} ({ends(e, '–')})" in strip
     floor = shown.record["floor"]["R"]
     assert f"shuffled words {floor['value']:.3f} ({ends(floor, '–')})" in chips
-    assert f"same words, shuffled {ends(floor, '–')}" in strip
+    assert f"shuffled words {floor['value']:.3f} ({ends(floor, '–')})" in strip
     loaded = Run.load(shown.folder)
     print_runs([loaded])
     terminal = capsys.readouterr().out

@@ -14,14 +14,13 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import below, fail
 from clinometer.cli.options import derived, set_option, set_settings
-from clinometer.cli.printing import print_json, print_rows, sentence
+from clinometer.cli.printing import print_json, print_rows, print_table, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import plain, plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import load_statements, read_variants
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
-from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import VariantSettings
@@ -208,6 +207,8 @@ def _run_json(run: ReliabilityRun) -> dict[str, Any]:
 
 def _print_run(run: ReliabilityRun) -> None:
     """The headline, the means, the lowest statements, and what a reader must know."""
+    from clinometer.report.reliability import reliability_tables
+
     frame = run.statements
     headline, *others = run.findings
     sentence(headline.text)
@@ -232,30 +233,10 @@ def _print_run(run: ReliabilityRun) -> None:
             ],
             words=("id", "statement"),
         )
-    dissimilar = "dissimilarity_pairwise" in frame
-    if len(lowest) and (dissimilar or frame["source"].nunique() > 1):
-        _print_benchmarks(benchmark_tables(frame)[0])
+    if len(lowest) and ("dissimilarity_pairwise" in frame or frame["source"].nunique() > 1):
+        print_table(reliability_tables(run)[0])
     for finding in others:
         sentence(finding.text)
-
-
-def _print_benchmarks(benchmarks: pd.DataFrame) -> None:
-    """Table 2 of the paper: both readings of its dissimilarity, where they were measured."""
-    headings = {
-        "dissimilarity_pairwise": "pairs of versions",
-        "dissimilarity_to_statement": "to the statement",
-    }
-    shown = {name: heading for name, heading in headings.items() if name in benchmarks}
-    title = "Benchmarks; dissimilarity among versions, and to their statement"
-    print_rows(
-        title if shown else "Benchmarks",
-        ["benchmark", "scored", "COBIAS", "interval", *shown.values()],
-        [
-            (row["source"], row["scored"], risk(row["cobias"]),
-             between(row["cobias_low"], row["cobias_high"]), *(risk(row[name]) for name in shown))
-            for row in benchmarks.to_dict(orient="records")
-        ],
-    )  # fmt: skip
 
 
 def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:

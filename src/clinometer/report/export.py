@@ -76,7 +76,7 @@ def to_latex(table: Table) -> str:
     columns = table.combined()
     kinds = "".join(
         r"p{0.38\linewidth}"
-        if c.name in ("template", "sentence", "is")
+        if c.name in ("template", "sentence", "text", "is")
         else "l"
         if c.is_text
         else "r"

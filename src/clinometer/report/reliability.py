@@ -12,7 +12,7 @@ import pandas as pd
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.display.text import brief
-from clinometer.errors import ClinometerError, TableError
+from clinometer.errors import ClinometerError
 from clinometer.measure import Estimate
 from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.findings import score_with_interval
@@ -117,6 +117,7 @@ def reliability_story(run: ReliabilityRun) -> ReliabilityStory:
     names = ", ".join(m.id for m in run.record.models)
     lowest = [_statement(run, row) for _, row in scored.head(_LISTED).iterrows()]
     findings = [f.text for f in run.findings]
+    *benchmarks, statements = reliability_tables(run)
     return ReliabilityStory(
         title=f"{findings[0]} Not yet checked against people.",
         lede=(
@@ -131,8 +132,8 @@ def reliability_story(run: ReliabilityRun) -> ReliabilityStory:
         lowest=tuple(lowest[:3]),
         listed=tuple(lowest),
         notes=tuple(dict.fromkeys(findings)),
-        statements=_statements_table(frame),
-        benchmarks=tuple(_benchmarks(frame)),
+        statements=statements,
+        benchmarks=tuple(t for t in benchmarks if t.key == "benchmarks" or len(t.frame) > 1),
         settings=settings_table(run.record.to_dict()),
     )
 
@@ -208,77 +209,42 @@ def _written(value: str | float | None) -> str:
     return "" if value is None or pd.isna(value) else str(value)
 
 
-def _rank(row: pd.Series) -> str:
-    """The rank with its interval: 3 (1–12); 1 is the highest COBIAS."""
-    rank, low, high = (row.get(name) for name in ("rank", "rank_low", "rank_high"))
-    if rank is None or pd.isna(rank):
-        return ""
-    if low is None or high is None or pd.isna(low) or pd.isna(high):
-        return f"{rank:.0f}"
-    return f"{rank:.0f} ({low:.0f}–{high:.0f})"
-
-
 def _fix(flag: str) -> str:
     return FIXES.get(flag, flag.replace("_", " "))
 
 
-def _statements_table(frame: pd.DataFrame) -> Table:
-    rows = frame.sort_values("cobias", na_position="last", kind="stable")
-    shown = pd.DataFrame(
-        {
-            "statement": rows["text"],
-            "category": rows["category"],
-            "cobias": rows["cobias"],
-            "cobias_low": rows["cobias_low"],
-            "cobias_high": rows["cobias_high"],
-            "stability": rows["stability"],
-            "rank": [_rank(row) for _, row in rows.iterrows()],
-            "rank_at_equal_length": [
-                "" if pd.isna(rank) else f"{rank:.0f}" for rank in rows["rank_length_adjusted"]
-            ],
-            "versions_scored": rows["scored"],
-            "to_fix": [_fix(_written(flag)) for flag in rows["flag"]],
-        }
-    )
-    for column in ("category", "to_fix"):
-        shown[column] = shown[column].astype(object).where(shown[column].notna(), "")
-        if not shown[column].astype(bool).any():
-            shown = shown.drop(columns=[column])
-    return Table("statements", "Every statement", shown.reset_index(drop=True))
+#: What a page shows of its tables; files have every column.
+_OF_STATEMENTS = ("category", "text", "cobias", "stability", "rank", "rank_length_adjusted")
+_OF_STATEMENTS += ("scored", "to_fix")
+_OF_BENCHMARKS = ("source", "category", "statements", "scored", "cobias", "stability")
+_OF_BENCHMARKS += ("dissimilarity_pairwise", "dissimilarity_to_statement", "rank")
 
 
 def reliability_tables(run: ReliabilityRun) -> list[Table]:
-    """Table 2 of the paper for the run in full, its categories, and every statement by its
-    COBIAS."""
-    statements = _filled(run.statements)
-    benchmarks, categories = benchmark_tables(statements)
-    rows = statements.sort_values("cobias", na_position="last", kind="stable", ignore_index=True)
-    return [
-        Table("benchmarks", "Benchmarks", benchmarks),
-        Table("categories", "Categories", categories),
-        Table("statements", "Every statement", rows),
-    ]
-
-
-def _benchmarks(frame: pd.DataFrame) -> list[Table]:
-    try:
-        benchmarks, categories = benchmark_tables(frame)
-    except TableError:
-        return []
-    columns = ["source", "category", "statements", "scored", "cobias", "cobias_low"]
-    columns += ["cobias_high", "stability", "dissimilarity_pairwise", "dissimilarity_to_statement"]
-    columns += ["rank"]
-    benchmarks["rank"] = [_rank(row) for _, row in benchmarks.iterrows()]
-    if len(benchmarks) == 1:
-        benchmarks = benchmarks.drop(columns=["rank"])
-    tables = [Table("benchmarks", "Benchmarks", _only(benchmarks, columns))]
-    if len(categories) > 1:
-        tables.append(Table("categories", "Categories", _only(categories, columns)))
+    """Table 2 of the paper for the run and its categories, if anything has a score, and every
+    statement by its COBIAS."""
+    rows = _filled(run.statements)
+    rows = rows.sort_values("cobias", na_position="last", kind="stable", ignore_index=True)
+    rows["to_fix"] = [_fix(_written(flag)) for flag in rows["flag"]]
+    rows["category"] = [_written(category) for category in rows["category"]]
+    tables = [_table("statements", "Every statement", rows, _OF_STATEMENTS)]
+    if rows["cobias"].notna().any():
+        benchmarks, categories = benchmark_tables(rows)
+        ranked = _OF_BENCHMARKS if len(benchmarks) > 1 else _OF_BENCHMARKS[:-1]
+        tables.insert(0, _table("benchmarks", "Benchmarks", benchmarks, ranked))
+        tables.insert(1, _table("categories", "Categories", categories, ranked))
     return tables
 
 
-def _only(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    return frame[[name for name in columns if name in frame]]
+def _table(key: str, title: str, frame: pd.DataFrame, shown: Sequence[str]) -> Table:
+    """A table that shows some columns, with their intervals, where they are not empty."""
+    hidden = [
+        name
+        for name in map(str, frame.columns)
+        if name.removesuffix("_low").removesuffix("_high") not in shown
+        or (frame[name].isna() | frame[name].eq("")).all()
+    ]
+    return Table(key, title, frame, hidden=tuple(hidden))
 
 
 def _picture(scored: pd.DataFrame) -> Figure:

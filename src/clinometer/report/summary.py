@@ -203,7 +203,7 @@ _AXIS_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 def strip(run: Run) -> Strip | None:
     """The risk on its axis; None where there is none to speak of."""
-    report, noun = run.risks, context_noun(run)
+    report = run.risks
     if run.findings[0].kind in ("nothing", "improbable", "alike"):
         return None
     R, bias, swing = report.R, report.R_bias, report.R_volatility
@@ -215,25 +215,12 @@ def strip(run: Run) -> Strip | None:
         end = 1.1 * max(given)
     unit = report.criterion.length if report.criterion.points else 1.0
 
-    def shown(name: str, e: Estimate, kind: str, about: str) -> Chip:
-        low, high = (None if v is None else unit * v for v in (e.low, e.high))
-        value = f"{unit * e.value:.2f} points" if unit != 1 else risk(e.value)
-        return Chip(name, value, between(low, high), kind, about)
-
-    key = [
-        shown("risk R", R, "r", "How far an average answer is from the reference."),
-        shown("steady lean", bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
-        shown("swing", swing, "v", f"Volatility risk: what changes with the {noun}."),
-    ]
-    if floor is not None:
-        about = "R of the same words, shuffled between the categories: what the lists alone give."
-        key.append(Chip("same words, shuffled", between(floor.low, floor.high), "", "c", about))
     return Strip(
         (bias.value / end, (bias.value + swing.value) / end),
         _span(R, end),
         None if floor is None else _span(floor, end),
         _axis_ends(run, end, unit),
-        tuple(key),
+        tuple(_risk_chips(run)),
     )
 
 
@@ -268,6 +255,10 @@ def chips(run: Run) -> tuple[Chip, ...]:
     """The numbers of a run and their evidence, for the line above the explorer: lean, swing and
     dice of replies, R and its two components of words."""
     listed = _parts_chips(run) or _risk_chips(run)
+    if run.risks.R_between is not None and not run.preferences.grid.relative:
+        about = f"How far groups differ from each other in the same {context_noun(run)}."
+        e = run.risks.R_between
+        listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
     if (placebo := run.record.placebo) is not None:
         scale = 1 if run.risks.criterion.points else 100
         about = "How far an edit that should not matter moves the answer, beside another group."
@@ -301,19 +292,20 @@ def _parts_chips(run: Run) -> list[Chip]:
 
 
 def _risk_chips(run: Run) -> list[Chip]:
+    """R and its two parts, in points of a scale if there is one, and what shuffled words give."""
     report, noun = run.risks, context_noun(run)
+    unit = report.criterion.length if report.criterion.points else 1.0
     named = [
-        ("R", report.R, "", "How far an average answer is from the reference."),
+        ("R", report.R, "r", "Risk R: how far an average answer is from the reference."),
         ("steady lean", report.R_bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
         ("swing", report.R_volatility, "v", f"Volatility risk: what changes with the {noun}."),
     ]
-    if report.R_between is not None:
-        about = f"How far groups differ from each other in the same {noun}."
-        named.append(("between groups", report.R_between, "", about))
     if run.record.floor is not None:
-        about = "R of shuffled words: what the lists give by chance."
-        named.append(("shuffled words", run.record.floor.R, "", about))
-    return [
-        Chip(name, risk(e.value), between(e.low, e.high), kind, about)
-        for name, e, kind, about in named
-    ]
+        about = "R of the same words, shuffled between the categories: what the lists alone give."
+        named.append(("shuffled words", run.record.floor.R, "c", about))
+    chips = []
+    for name, e, kind, about in named:
+        low, high = (None if v is None else unit * v for v in (e.low, e.high))
+        value = f"{unit * e.value:.2f} points" if unit != 1 else risk(e.value)
+        chips.append(Chip(name, value, between(low, high), kind, about))
+    return chips
