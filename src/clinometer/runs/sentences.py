@@ -262,19 +262,24 @@ def _kinds(f: Finding) -> str:
         out = f.numbers.get("ruled out")
         ruled = f"; more than {_amount(out.value, w['unit'])} is ruled out" if out else ""
         return f"No kind of people ({w['looked at']}) clearly gets another answer{ruled}."
-    said = []
-    for name, lean in f.groups.items():
-        way = "more" if lean.value > 0 else "less"
-        interval = ends(lean, 2 if w["unit"] == "points" else 1, size=True)
-        often = f"{way} often" if "answer" in w else way
-        said.append(f"{_amount(abs(lean.value), w['unit'])} {often}{interval} for {name}")
-    verb = f"answers {w['answer']}" if "answer" in w else "gives"
+    often = " often" if "answer" in w else ""
+    said = [f"{_more(lean, w['unit'], often)} for {name}" for name, lean in f.groups.items()]
+    verb = f"answers {w['answer']}" if often else "gives"
     return f"{_who(f)} {verb} {listed(said)} than on average."
 
 
+def _digits(unit: str) -> int:
+    return 2 if unit == "points" else 1
+
+
 def _amount(value: float, unit: str) -> str:
-    digits = 2 if unit == "points" else 1
-    return f"{value:.{digits}f} {unit}"
+    return f"{value:.{_digits(unit)}f} {unit}"
+
+
+def _more(lean: Estimate, unit: str, often: str = "") -> str:
+    """0.35 points more (0.09 to 0.60)."""
+    way = "more" if lean.value > 0 else "less"
+    return f"{_amount(abs(lean.value), unit)} {way}{often}{ends(lean, _digits(unit), size=True)}"
 
 
 def _shown(f: Finding) -> str:
@@ -296,7 +301,8 @@ def _shown(f: Finding) -> str:
 
 
 def _parts(f: Finding) -> str:
-    unit, digits = f.words["unit"], 2 if f.words["unit"] == "points" else 1
+    unit = f.words["unit"]
+    digits = _digits(unit)
 
     def part(name: str) -> str:
         one = f.numbers[name]
@@ -537,12 +543,7 @@ def _shifts(f: Finding) -> str:
         out = f.numbers.get("ruled out")
         ruled = f"; a shift of more than {_amount(out.value, unit)} is ruled out" if out else ""
         return f"Nobody gets clearly more or less from {a} than from {b}{ruled}."
-    digits = 2 if unit == "points" else 1
-    said = [
-        f"{brief(name, 40)} {_amount(abs(one.value), unit)} {'more' if one.value > 0 else 'less'}"
-        f"{ends(one, digits, size=True)}"
-        for name, one in f.groups.items()
-    ]
+    said = [f"{brief(name, 40)} {_more(one, unit)}" for name, one in f.groups.items()]
     more = f.clear - len(said)
     others = f"; {more} more shift clearly" if more > 0 else ""
     return f"Measured from the mean, {a} gives {listed(said)} than {b}{others}."
