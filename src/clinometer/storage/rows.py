@@ -41,9 +41,7 @@ def reading(path: Path | str, error: type[InputError]) -> Iterator[None]:
         raise error(f"{path}: cannot be read: {why[:160]}") from exc
 
 
-def read_rows(
-    path: Path, *, error: type[InputError] = TableError, most: int = MOST_TEXT, loose: bool = False
-) -> Iterator[Row]:
+def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iterator[Row]:
     """Every row of a table, also packed as .gz or .zst; the end of its name decides its format.
 
     most    bytes of a text, unpacked
@@ -51,10 +49,10 @@ def read_rows(
     """
     name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
     if name.endswith((".jsonl", ".ndjson")):
-        for _, row in json_lines(path, error=error, most=most, loose=loose):
+        for _, row in json_lines(path, most=most, loose=loose):
             yield row
         return
-    with reading(path, error):
+    with reading(path, TableError):
         if name.endswith(".parquet"):
             yield from _parquet_rows(path, most)
             return
