@@ -38,19 +38,13 @@ _SILENT = -1e4  # servers write minus infinity as a large number, as JSON has no
 
 @dataclass(frozen=True)
 class Listed:
-    """The most probable tokens at one position with their log-probabilities, and the one written.
-
-    Tokens are identified by id where the server returns ids, else by text.
-    """
+    """The most probable tokens at one position with their log-probabilities, by id where the server
+    returns ids, else by text."""
 
     by_id: dict[int, float]
     by_text: dict[str, float]
-    written: tuple[int | str, float]
 
     def get(self, token: int, text: str | None) -> float | None:
-        name, value = self.written
-        if name in (token, text):
-            return value
         return self.by_id.get(token) if text is None else self.by_text.get(text)
 
     def values(self) -> list[float]:
@@ -59,30 +53,31 @@ class Listed:
 
 
 def first_place(reply: Any) -> Listed:
-    """The reply's content for the first generated token."""
-    log_probs = _choice(reply).get("logprobs")
-    if log_probs and "content" in log_probs:
-        return of_places(log_probs["content"])
-    if not log_probs or not log_probs.get("top_logprobs"):
+    """The reply's list for the first generated token."""
+    log_probs = _choice(reply).get("logprobs") or {}
+    top: Iterable[tuple[str, float]]
+    if "content" in log_probs:
+        first = (log_probs["content"] or [{}])[0]
+        top = map(_entry, first.get("top_logprobs", first.get("top_probs")) or ())
+    else:
+        top = ((log_probs.get("top_logprobs") or [None])[0] or {}).items()
+    listed = Listed({}, {})
+    for name, value in top:
+        if name.startswith(_BY_ID):
+            listed.by_id[int(name.removeprefix(_BY_ID))] = log_prob(value)
+        else:
+            listed.by_text[name] = log_prob(value)
+    if not listed.values():
         raise Missing("no list of probable tokens")
-    own = (log_probs["tokens"][0], log_probs["token_logprobs"][0])
-    return _listed(log_probs["top_logprobs"][0].items(), written=own)
+    return listed
 
 
-def of_places(places: Any) -> Listed:
-    """The same of a list of places, each with its own token and those that were probable there, as
-    llama.cpp, Ollama and chat endpoints have it: `logprob`, or after sampling `prob`."""
-    top = places[0].get("top_logprobs", places[0].get("top_probs")) if places else None
-    if not top:
-        raise Missing("no list of probable tokens")
-
-    def entry(place: Any) -> tuple[str, float]:
-        name = f"{_BY_ID}{int(place['id'])}" if "id" in place else place["token"]
-        if "logprob" in place:
-            return name, place["logprob"]
-        return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
-
-    return _listed(map(entry, top), written=entry(places[0]))
+def _entry(place: Any) -> tuple[str, float]:
+    """An object of a token: `logprob`, or after sampling `prob`."""
+    name = f"{_BY_ID}{int(place['id'])}" if "id" in place else place["token"]
+    if "logprob" in place:
+        return name, place["logprob"]
+    return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
 
 
 def echoed(reply: Any, length: int) -> list[float | None]:
@@ -124,19 +119,6 @@ def log_prob(value: Any) -> float:
     if math.isnan(number) or number > 1e-3:
         raise WrongReply("not a log-probability")
     return -math.inf if number <= _SILENT else min(number, 0.0)
-
-
-def _listed(entries: Iterable[tuple[str, Any]], *, written: tuple[str, Any]) -> Listed:
-    by_id: dict[int, float] = {}
-    by_text: dict[str, float] = {}
-    for name, value in entries:
-        if name.startswith(_BY_ID):
-            by_id[int(name.removeprefix(_BY_ID))] = log_prob(value)
-        else:
-            by_text[name] = log_prob(value)
-    name, value = written
-    token = int(name.removeprefix(_BY_ID)) if name.startswith(_BY_ID) else name
-    return Listed(by_id, by_text, (token, log_prob(value)))
 
 
 # --- The server's own tokenizer, asked over HTTP and cached, behind our tokenizer interface -------
