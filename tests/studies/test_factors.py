@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.present import present
 
 from clinometer.errors import TableError
 from clinometer.measure.results import GroupIntervals
 from clinometer.runs import Run, audit
-from clinometer.studies import factor_study, read_factors
-from clinometer.studies.factors import FACTORS, LISTED, WEIGHT, builtin_factors, factor_findings
+from clinometer.studies import factor_findings, read_factors
+from clinometer.studies.factors import FACTORS, LISTED, WEIGHT, builtin_factors
 
 
 def run_with(r: np.ndarray) -> Run:
@@ -25,16 +24,15 @@ def test_a_planted_slope_is_found_and_missing_figures_are_counted() -> None:
     women = builtin_factors()["percent_women"].to_numpy()
     rng = np.random.default_rng(0)
     r = np.where(np.isnan(women), 0.5, 0.1 + 0.004 * women) + 0.01 * rng.standard_normal(120)
-    found = factor_study(run_with(r))
-    assert set(found.each) == set(FACTORS)
-    fit = found.each["percent_women"]
-    assert fit["percent_women"].value == pytest.approx(0.004, abs=3e-4)
-    assert present(fit["percent_women"].p) < 1e-6
+    found = factor_findings(run_with(r))
+    rows = found.tables[0].frame.set_index("factor")
+    assert len(rows) == len(FACTORS)
+    fit = rows.loc["share of women, %"]
+    assert fit["slope"] == pytest.approx(0.04, abs=3e-3)  # of ten points
+    assert max(fit["p"], fit["p_together"]) < 1e-6
     weights = builtin_factors()["employment_thousands"].to_numpy()
-    assert fit.n == int((~np.isnan(women) & ~np.isnan(weights)).sum())
-    assert found.together is not None
-    assert found.together["percent_women"].value == pytest.approx(0.004, abs=5e-4)
-    assert "worker" not in found.without_figures  # its frequency is known
+    assert fit["n"] == int((~np.isnan(women) & ~np.isnan(weights)).sum())
+    assert not any("without any figure" in line for line in found.measured)  # of words, at least
 
 
 def test_the_table_has_no_invented_figures() -> None:
@@ -51,10 +49,11 @@ def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
     lines = ["group,height"] + [f"{g},{i}" for i, g in enumerate(groups)]
     path.write_text("\n".join(lines), encoding="utf-8")
     r = 0.001 * np.arange(120) + 0.001 * np.random.default_rng(1).standard_normal(120)
-    found = factor_study(replace(run, risks=replace(run.risks, r=r)), table=read_factors(path))
-    assert found.weight is None
-    assert found.each["height"]["height"].value == pytest.approx(0.001, rel=0.05)
-    assert found.together is None
+    found = factor_findings(replace(run, risks=replace(run.risks, r=r)), table=read_factors(path))
+    assert found.measured[0].startswith("Groups weigh the same")
+    (fit,) = found.tables[0].frame.to_dict("records")
+    assert fit["slope"] == pytest.approx(0.001, rel=0.05)
+    assert fit["p_together"] is None
 
 
 def test_a_list_of_word_frequencies_stands_beside_our_own_count(tmp_path: Path) -> None:
@@ -91,12 +90,12 @@ def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> No
     path = tmp_path / "f.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(TableError, match=message):
-        factor_study(audit("reference:random"), table=read_factors(path))
+        factor_findings(audit("reference:random"), table=read_factors(path))
 
 
 def test_wrong_measures_and_files_are_refused() -> None:
     with pytest.raises(TableError, match="measure"):
-        factor_study(audit("reference:random"), measure="q")
+        factor_findings(audit("reference:random"), measure="q")
     with pytest.raises(TableError, match="no such file"):
         read_factors("nowhere.csv")
 
@@ -107,14 +106,13 @@ def test_intervals_of_width_0_are_no_errors_of_0() -> None:
     run = run_with(rng.random(120))
     ends = np.stack([run.risks.r - 0.1, run.risks.r + 0.1], axis=1)
     sure = replace(run.risks, intervals=GroupIntervals(ends, ends, ends, 0.95, "made"))
-    known = factor_study(replace(run, risks=sure))
-    assert known.with_errors
-    assert "--weights employment" in known.weights_in_words
+    known = factor_findings(replace(run, risks=sure)).measured[0]
+    assert "se²" in known
+    assert "--weights employment" in known
     narrow = ends.copy()
     narrow[5] = run.risks.r[5]
     some = replace(run.risks, intervals=GroupIntervals(narrow, narrow, narrow, 0.95, "made"))
-    found = factor_study(replace(run, risks=some))
-    assert not found.with_errors
-    assert "as in the paper" in found.weights_in_words
-    paper = factor_study(replace(run, risks=sure), weights="employment")
-    assert paper.each["percent_women"] == found.each["percent_women"]
+    found = factor_findings(replace(run, risks=some))
+    assert "as in the paper; the error of each risk is left out" in found.measured[0]
+    paper = factor_findings(replace(run, risks=sure), weights="employment")
+    assert paper.tables[0].frame.equals(found.tables[0].frame)

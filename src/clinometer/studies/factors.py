@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clinometer.display.numbers import counted
-from clinometer.display.text import Plain
 from clinometer.errors import ClinometerError, TableError
 from clinometer.report import Figure, Table
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
-from clinometer.statistics.regression import Regression, regress, regress_each
+from clinometer.statistics.regression import regress, regress_each
 from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_text, read_frame
 from clinometer.studies.framework import Findings
@@ -55,84 +53,6 @@ SOURCES = {
 LISTED = "log10_per_million_listed"
 
 
-@dataclass(frozen=True)
-class FactorStudy(Plain):
-    """One risk against each factor alone, and against all of them together.
-
-    together is None when too few groups have every factor. with_errors says whether groups whose
-    risk is less certain weigh less.
-    """
-
-    measure: str
-    weight: str | None
-    each: Mapping[str, Regression]
-    together: Regression | None
-    without_figures: tuple[str, ...]
-    with_errors: bool
-
-    @property
-    def weights_in_words(self) -> str:
-        """What the rows of the regression weigh."""
-        each = self.weight or "the same"
-        if not self.with_errors:
-            paper = ", as in the paper" if self.weight else ""
-            return f"Groups weigh {each}{paper}; the error of each risk is left out."
-        each = self.weight or "1"
-        return (
-            f"Groups weigh {each} / (tau² + se²), less where their risk is less certain. The paper "
-            "weights by employment alone: --weights employment."
-        )
-
-
-def factor_study(
-    run: Run,
-    *,
-    table: pd.DataFrame | None = None,
-    measure: str = "r",
-    weights: str = "both",
-) -> FactorStudy:
-    """Regress the risk of the groups on their factors.
-
-    `weights` is one of WEIGHTS: by employment, as in the paper; by the standard error of each r_x,
-    from its interval, where every group has one; by both, or by neither. Groups without a figure
-    are left out of that regression and counted.
-    """
-    if weights not in WEIGHTS:
-        raise TableError(f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}")
-    employed, errors = WEIGHTS[weights]
-    if measure not in MEASURES:
-        raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
-    frame = builtin_factors() if table is None else table
-    groups = list(run.risks.groups)
-    figures = frame.reindex(groups)
-    columns = [c for c in (FACTORS if table is None else frame.columns) if c != WEIGHT]
-    factors = {c: figures[c].to_numpy(dtype=float) for c in columns}
-    without = tuple(
-        g for g, row in zip(groups, figures[columns].isna().all(axis=1), strict=True) if row
-    )
-    if len(without) == len(groups):
-        raise TableError("factors: the table has no figure for any group of this run")
-    use_weights = employed and WEIGHT in figures.columns
-    options: dict[str, Any] = {
-        "weights": figures[WEIGHT].to_numpy(dtype=float) if use_weights else None,
-        "y_se": standard_errors(run, measure) if errors else None,
-        "rows": groups,
-    }
-    y = np.asarray(getattr(run.risks, measure))
-    each = regress_each(y, factors, **options)
-    complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
-    enough = complete.sum() > len(factors) + 2 and len(factors) > 1
-    together = regress(y, factors, **options) if enough else None
-    return FactorStudy(
-        measure,
-        WEIGHT if use_weights else None,
-        each,
-        together,
-        without,
-        with_errors=options["y_se"] is not None,
-    )
-
-
 def factor_findings(
     run: Run,
     *,
@@ -140,26 +60,52 @@ def factor_findings(
     measure: str = "r",
     weights: str = "both",
 ) -> Findings:
-    """The regressions of `factor_study` with a chart of each (Figures 9 and 12 to 15)."""
-    study = factor_study(run, table=table, measure=measure, weights=weights)
+    """The risk of the groups against each factor alone and against all of them together, with a
+    chart of each (Figures 9 and 12 to 15).
+
+    `weights` is one of WEIGHTS: by employment, as in the paper; by the standard error of each r_x,
+    from its interval, where every group has one; by both, or by neither. Groups without a figure
+    are left out of that regression and counted.
+    """
+    if weights not in WEIGHTS:
+        raise TableError(f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}")
+    if measure not in MEASURES:
+        raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
+    employed, errors = WEIGHTS[weights]
+    groups = list(run.risks.groups)
+    values = (builtin_factors() if table is None else table).reindex(groups)
+    columns = [c for c in (FACTORS if table is None else values.columns) if c != WEIGHT]
+    lacking = values[columns].isna().all(axis=1)
+    if lacking.all():
+        raise TableError("factors: the table has no figure for any group of this run")
+    employed = employed and WEIGHT in values.columns
+    y, y_se = np.asarray(getattr(run.risks, measure)), standard_errors(run, measure)
+    options: dict[str, Any] = {
+        "weights": values[WEIGHT].to_numpy(dtype=float) if employed else None,
+        "y_se": y_se if errors else None,
+        "rows": groups,
+    }
+    factors = {c: values[c].to_numpy(dtype=float) for c in columns}
+    complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
+    together = None
+    if complete.sum() > len(factors) + 2 and len(factors) > 1:
+        together = regress(y, factors, **options)
     rows = []
-    for name, fit in study.each.items():
+    for name, fit in regress_each(y, factors, **options).items():
         step, unit = FACTOR_STEPS.get(name, (1, "unit"))
         c = fit[name]
         row: dict[str, Any] = {"factor": FACTOR_NAMES.get(name, name), "per": unit}
         for key, value in (("slope", c.value), ("slope_low", c.low), ("slope_high", c.high)):
             row[key] = None if value is None else step * value
-        together = None if study.together is None else study.together[name].p
-        row |= {"p": c.p, "p_holm": c.p_holm, "p_together": together}
+        row |= {"p": c.p, "p_holm": c.p_holm}
+        row["p_together"] = None if together is None else together[name].p
         rows.append(row | {"r_squared": fit.r_squared, "n": fit.n})
-    y_se = standard_errors(run, measure) if study.with_errors else None
-    y = getattr(run.risks, measure)
     figures, notes = factor_figures(
-        run, y, y_se, measure=measure, table=table, weighted=study.weight is not None
+        run, y, options["y_se"], measure=measure, table=table, weighted=employed
     )
-    if study.without_figures:
-        names = ", ".join(study.without_figures)
-        notes.append(f"{counted(len(study.without_figures), 'group')} without any figure: {names}.")
+    if lacking.any():
+        names = ", ".join(lacking.index[lacking])
+        notes.append(f"{counted(int(lacking.sum()), 'group')} without any figure: {names}.")
     sources = []
     if table is None or LISTED in table.columns:
         sources = [sources_in_words(FACTORS if table is None else (*FACTORS, LISTED))]
@@ -168,8 +114,19 @@ def factor_findings(
         [Table("factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows))],
         figures,
         [run],
-        [study.weights_in_words, *notes, *sources],
+        [_weighed(employed, options["y_se"] is not None), *notes, *sources],
     )
+
+
+def _weighed(employed: bool, errors: bool) -> str:
+    """What the rows of the regression weigh."""
+    if errors:
+        return (
+            f"Groups weigh {WEIGHT if employed else '1'} / (tau² + se²), less where their risk is "
+            "less certain. The paper weights by employment alone: --weights employment."
+        )
+    each = f"{WEIGHT}, as in the paper" if employed else "the same"
+    return f"Groups weigh {each}; the error of each risk is left out."
 
 
 def factor_figures(
