@@ -225,12 +225,11 @@ def test_damaged_runs_are_listed_as_such(tmp_path: Path, root: Path) -> None:
     )
     with served(tmp_path) as address:
         listed = httpx.get(address).text
-        assert "damaged" in listed
-        assert "another schema" in listed
-        for name, state in (("bad", "damaged"), ("old", "another schema")):
+        assert listed.count("unreadable") >= 2
+        for name, why in (("bad", "damaged"), ("old", "schema version")):
             shown = httpx.get(f"{address}/run", params={"id": name})
             assert shown.status_code == 200
-            assert f"{state}: " in shown.text
+            assert why in shown.text
 
 
 def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:

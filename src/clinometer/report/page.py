@@ -124,7 +124,7 @@ def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
 def _opened(runs: Sequence[Source]) -> list[LoadedRun]:
     opened = open_runs(
         [
-            LoadedRun(r.path or Path(), r.model, "finished", run=r, content=r.record.to_dict())
+            LoadedRun(r.path or Path(), r.model, "finished", run=r, record=r.record)
             if isinstance(r, Run)
             else r
             for r in runs
@@ -315,7 +315,7 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
 def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
     """Every table of a run: what .csv, .json, .md and .tex hold."""
     if summary is None:
-        return [tables.settings_table(one.content)] if one.content else []
+        return [] if one.record is None else [tables.settings_table(one.record.to_dict())]
     return [
         tables.cells_table(summary.cells),
         tables.groups_table(summary.run),

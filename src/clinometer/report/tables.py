@@ -167,10 +167,7 @@ def flags_table(run: Run) -> Table:
 
 
 def settings_table(content: Mapping[str, Any]) -> Table:
-    """Settings passed and defaulted, versions, hashes: all of run.json except the results.
-
-    `content` may have another schema, or be incomplete.
-    """
+    """Settings passed and defaulted, versions, hashes: all of run.json except the results."""
     skip = {
         "summary",
         "plug_in",

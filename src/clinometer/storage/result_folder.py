@@ -91,8 +91,10 @@ class ResultFolder(Resumable, Generic[Record]):
             raise RunError(f"{self.record_file}: cannot be read: {error.strerror}") from error
         version = plain.get("schema_version") if isinstance(plain, dict) else None
         if version != SCHEMA_VERSION:
+            newer = isinstance(version, int) and version > SCHEMA_VERSION
             raise RunError(
                 f"{self.record_file}: expected schema version {SCHEMA_VERSION}, found {version!r}"
+                f"{'; update clinometer' if newer else ''}"
             )
         if plain.get("kind") != self.kind:
             raise RunError(f"{self.path}: expected a run of '{self.command}', found another kind")

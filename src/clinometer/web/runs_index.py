@@ -25,8 +25,6 @@ from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.record import UNMEASURABLE
 from clinometer.runs.folder.recover import LoadedRun, open_run, progress
-from clinometer.storage.record import SCHEMA_VERSION
-from clinometer.storage.untrusted import read_json
 
 #: States of a run that is not finished: a process writes it, or none does.
 RUNNING, INTERRUPTED = "running", "interrupted"
@@ -206,7 +204,7 @@ def _entry(name: str, path: Path) -> Entry:
         record = RunFolder(path).read_record()
         done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
     except Exception:  # a bad run must not hide the others
-        return _unreadable(name, path)
+        return Entry(name, name, "", "", "unreadable", "")
     R, bias, volatility = (
         None if record.summary is None else getattr(record.summary, measure)
         for measure in ("R", "R_bias", "R_volatility")
@@ -255,7 +253,7 @@ def _reliability(name: str, path: Path) -> Entry:
     try:
         record = ReliabilityFolder(path).read_record()
     except Exception:
-        return _unreadable(name, path)
+        return Entry(name, name, "", "", "unreadable", "")
     return Entry(
         id=name,
         model=", ".join(m.id for m in record.models) or name,
@@ -267,15 +265,3 @@ def _reliability(name: str, path: Path) -> Entry:
         kind="reliability",
         stability=None if (e := record.summary.get("stability")) is None else e.value,
     )
-
-
-def _unreadable(name: str, path: Path) -> Entry:
-    """A run of another schema by its model and date, if it has them; any other as damaged."""
-    try:
-        content = read_json(path / "run.json")
-        model, created = str(content["model"]["id"]), str(content.get("created", ""))
-        if content.get("schema_version") != SCHEMA_VERSION:
-            return Entry(name, model, "", "", "another schema", created)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass
-    return Entry(name, name, "", "", "damaged", "")

@@ -41,7 +41,7 @@ def test_a_wrong_type_is_one_line_with_file_and_field(
         Run.load(folder)
     assert str(caught.value).startswith(f"{folder / 'run.json'}: damaged: {message}")
     assert "\n" not in str(caught.value)
-    assert open_run(folder).state == "damaged"
+    assert open_run(folder).state == "unreadable"
 
 
 def test_a_record_survives_a_round_trip_with_unknown_keys(changed: Changed) -> None:

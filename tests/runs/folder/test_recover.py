@@ -103,15 +103,15 @@ def test_words_of_a_cell(half: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "said"),
-    [(0, "version 0"), (None, "None"), ("1", "--fresh"), (99, "update this one")],
+    [(0, "found 0"), (None, "None"), ("1", "--fresh"), (99, "update clinometer")],
 )
 def test_a_run_of_another_schema_says_so(changed: Changed, version: Any, said: str) -> None:
     folder = changed("old")
     edit(folder, schema_version=version)
     opened = open_run(folder)
-    assert (opened.state, opened.run) == ("another schema", None)
+    assert (opened.state, opened.run) == ("unreadable", None)
     assert said in opened.notice
-    with pytest.raises(RunError, match="another schema"):
+    with pytest.raises(RunError, match="schema version"):
         render_report([folder])
 
 
@@ -119,7 +119,7 @@ def test_a_run_of_another_schema_says_so(changed: Changed, version: Any, said: s
 def test_a_damaged_record_is_named(changed: Changed, content: str) -> None:
     folder = changed("damaged")
     (folder / "run.json").write_text(content, encoding="utf-8")
-    assert open_run(folder).state == "damaged"
+    assert open_run(folder).state == "unreadable"
     with pytest.raises(RunError, match="damaged"):
         render_report([folder])
 
@@ -128,7 +128,7 @@ def test_damaged_preferences_can_be_rebuilt(changed: Changed, small: Run) -> Non
     folder = changed("torn")
     (folder / "preferences.parquet").write_bytes(b"PAR1 torn")
     opened = open_run(folder)
-    assert opened.state == "damaged"
+    assert opened.state == "unreadable"
     assert "preferences.parquet" in opened.notice
     assert "command writes it again from the scores" in opened.notice
     page = render_report([small.path or "", folder])  # beside one that can be read

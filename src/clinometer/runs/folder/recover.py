@@ -1,4 +1,4 @@
-"""Read run folders in any state: finished, half-finished, of another schema, damaged.
+"""Read run folders in any state: finished, half-finished, unmeasurable, unreadable.
 
 `open_run` says which it is, and reads it as it was measured, a half-finished one as far as it is
 scored; where neither can be done a line says why, and what to do. Nothing here takes the lock,
@@ -8,10 +8,11 @@ removes a damaged part or writes, so a writer may be active.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +27,9 @@ from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
-from clinometer.storage.record import SCHEMA_VERSION
-from clinometer.storage.untrusted import read_json
 from clinometer.topics.prompt import Prompt, english_article, render
 
-State = Literal["finished", "half-finished", "unmeasurable", "another schema", "damaged", "missing"]
+State = Literal["finished", "half-finished", "unmeasurable", "unreadable", "missing"]
 
 #: The way on where run.json does not say whose scores these are.
 _OVER = "; the same audit command with --fresh starts over, and the cache has its scores"
@@ -46,7 +45,7 @@ class LoadedRun:
     state     which of the cases it is
     notice    one or two sentences for the reader; empty for a finished run
     run       the whole run, or None
-    content   run.json as stored, of any schema; {} if it cannot be read
+    record    what run.json says of a run that is shown
     topic     the title of its topic
     done, total   cells scored of a half-finished run
     """
@@ -56,14 +55,13 @@ class LoadedRun:
     state: State
     notice: str = ""
     run: Run | None = None
-    content: Mapping[str, Any] = field(default_factory=dict)
+    record: RunRecord | None = None
     done: int = 0
     total: int = 0
 
     @property
     def topic(self) -> str:
-        topic = self.content.get("topic")
-        return str(topic.get("title") or topic.get("name")) if isinstance(topic, dict) else ""
+        return "" if self.record is None else self.record.topic.title or self.record.topic.name
 
 
 def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:
@@ -85,35 +83,24 @@ def open_run(path: str | Path) -> LoadedRun:
         return LoadedRun(
             path, path.name, "missing", f"{path}: not a run folder, it has no run.json"
         )
-    try:
-        content = read_json(path / "run.json")
-    except (OSError, ValueError) as error:
-        return _unread(path, "damaged", {}, f"run.json cannot be read ({_first(error)}){_OVER}")
-    if not isinstance(content, dict):
-        return _unread(path, "damaged", {}, f"run.json does not hold an object{_OVER}")
-    version = content.get("schema_version")
-    if version != SCHEMA_VERSION:
-        newer = isinstance(version, int) and version > SCHEMA_VERSION
-        age = "a newer clinometer: update this one" if newer else f"an older clinometer{_OVER}"
-        return _unread(path, "another schema", content, f"version {version!r}, written by {age}")
+    record = None
     try:
         record = RunFolder(path).read_record()
-    except RunError as error:
-        return _unread(path, "damaged", content, f"{_first(error)}{_OVER}")
-    try:
         if record.status == UNMEASURABLE:
-            return LoadedRun(
-                path, record.model.id, "unmeasurable", record.unmeasurable, content=content
-            )
+            why = record.unmeasurable
+            return LoadedRun(path, record.model.id, "unmeasurable", why, record=record)
         if not record.finished:
-            return _half(path, record, content)
+            return _half(path, record)
         run = Run.load(path)
     except Exception as error:  # a record that fits its schema can still make no sense
-        return _unread(path, "damaged", content, _first(error))
-    return LoadedRun(path, run.model, "finished", run=run, content=content)
+        name = path.name if record is None else record.model.id
+        why = _first(error).removeprefix(f"{path}{os.sep}")
+        over = _OVER if record is None else ""
+        return LoadedRun(path, name, "unreadable", f"{name}: {why}{over}.")
+    return LoadedRun(path, run.model, "finished", run=run, record=record)
 
 
-def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> LoadedRun:
+def _half(path: Path, record: RunRecord) -> LoadedRun:
     name = record.model.id
     done, total = progress(RunFolder(path), record)
     part = f" ({percent(done / total)})" if total else ""
@@ -124,19 +111,13 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> LoadedRun:
     except Exception as error:
         detail = str(error).removeprefix(f"{path}: ")
         notice += f" No risks are shown: {detail}.{again}"
-        return LoadedRun(path, name, "half-finished", notice, None, content, done, total)
+        return LoadedRun(path, name, "half-finished", notice, None, record, done, total)
     asked = len(run.risks.groups) - len(run.risks.missing_groups)
     notice += (
         f" Its numbers are of {asked} of {len(run.risks.groups)} groups in "
         f"{run.risks.n_contexts:,} of {record.contexts.n:,} contexts and will change.{again}"
     )
-    return LoadedRun(path, name, "half-finished", notice, run, content, done, total)
-
-
-def _unread(path: Path, state: State, content: dict[str, Any], why: str) -> LoadedRun:
-    model = content.get("model")
-    name = str(model["id"]) if isinstance(model, dict) and "id" in model else path.name
-    return LoadedRun(path, name, state, f"{name}: {state}: {why}.", None, content)
+    return LoadedRun(path, name, "half-finished", notice, run, record, done, total)
 
 
 def require_some(opened: Sequence[LoadedRun]) -> None:
