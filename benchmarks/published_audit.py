@@ -23,7 +23,7 @@ import pandas as pd
 from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import ReplyTable, import_replies, reply_rows
 from clinometer.display.text import plain_records
-from clinometer.measure.components import CellMoments, Deviations
+from clinometer.measure.components import CellMoments, Components, Deviations
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.rank import spearman
@@ -57,6 +57,13 @@ def _axis(run: Run) -> str:
     return "" if run.record.imported is None else run.record.imported.task
 
 
+def moved(split: Components) -> float:
+    """How far the answers to two groups differ, without dice: a root mean square."""
+    X = len(split.groups)
+    lean, swing, _ = split.parts
+    return math.sqrt(2 * (lean + swing) * X / (X - 1)) if X > 1 else 0.0
+
+
 def _row(run: Run) -> dict[str, Any]:
     split, placebo = run.record.components, run.record.placebo
     assert split is not None
@@ -66,7 +73,7 @@ def _row(run: Run) -> dict[str, Any]:
         row |= {name: e.value, f"{name} low": e.low, f"{name} high": e.high}
     for name, part in zip(("lean", "swing", "dice"), split.parts, strict=True):
         row[f"{name} share"] = part / split.total if split.total > 0 else math.nan
-    row |= {"p": split.p, "another group": split.move}
+    row |= {"p": split.p, "another group": moved(split)}
     if placebo is not None:
         ends = {"ratio": placebo.ratio, "ratio low": placebo.low, "ratio high": placebo.high}
         row |= {"irrelevant edit": placebo.edit, **ends}

@@ -160,13 +160,6 @@ class Components:
         """How far a reply is from p*, as a root mean square."""
         return math.sqrt(self.total)
 
-    @property
-    def move(self) -> float:
-        """How far the answers to two groups differ, without dice: a root mean square."""
-        X = len(self.groups)
-        lean, swing, _ = self.parts
-        return math.sqrt(2 * (lean + swing) * X / (X - 1)) if X > 1 else 0.0
-
     def clear_groups(self) -> tuple[GroupPart, ...]:
         """Groups whose steady lean is clear, the largest first; none unless any lean is."""
         level = self.lean.level or 0.95
@@ -176,16 +169,13 @@ class Components:
         return tuple(sorted(clear, key=lambda g: -max(map(abs, g.lean))))
 
 
-def split_replies(
-    cells: CellMoments, names: Sequence[str], *, level: float = 0.95, fixed: bool = False
-) -> Components:
+def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.95) -> Components:
     """Lean, swing and dice of replies, with intervals.
 
     Args:
         cells: the replies of each group and context.
         names: [X] of the groups.
         level: of the intervals.
-        fixed: whether the result is about exactly these contexts, not about similar ones.
 
     One context, or one reply per cell, leave a part untold and the note says so. No reply at all is
     an error.
@@ -203,7 +193,7 @@ def split_replies(
     contexts = int(cells.units.max()) + 1
     alone = contexts < 2
     once = not (cells.n > 1).any()
-    parts = d.parts(fixed=fixed or alone)
+    parts = d.parts(fixed=alone)
     notes = [*([ONE_CONTEXT] if alone else []), *([NO_DICE] if once else [])]
     lean, p = Estimate(parts.lean), None
     swing = None if alone else Estimate(parts.swing)
@@ -220,14 +210,13 @@ def split_replies(
             return Estimate(value, low, high, level, "jackknife")
 
         of_lean, of_swing, of_dice = d.without()
-        if not fixed:
-            p = d.p_of_no_lean(parts)
-            lean, swing = estimate(parts.lean, of_lean), estimate(parts.swing, of_swing)
-            if p <= 1 - level and parts.lean > 0:  # its root is further from 0, and less skewed
-                root = estimate(math.sqrt(parts.lean), np.sqrt(np.maximum(of_lean, 0.0)))
-                ends = (root.low or 0.0) ** 2, (root.high or 0.0) ** 2
-                lean = replace(lean, low=ends[0], high=max(ends[1], parts.lean))
-            groups = d.group_leans(names, level)
+        p = d.p_of_no_lean(parts)
+        lean, swing = estimate(parts.lean, of_lean), estimate(parts.swing, of_swing)
+        if p <= 1 - level and parts.lean > 0:  # its root is further from 0, and less skewed
+            root = estimate(math.sqrt(parts.lean), np.sqrt(np.maximum(of_lean, 0.0)))
+            ends = (root.low or 0.0) ** 2, (root.high or 0.0) ** 2
+            lean = replace(lean, low=ends[0], high=max(ends[1], parts.lean))
+        groups = d.group_leans(names, level)
         dice = None if once else estimate(parts.dice, of_dice)
     asked = cells.n[cells.n > 0]
     return Components(

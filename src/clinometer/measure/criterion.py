@@ -102,11 +102,6 @@ class Criterion:
         """[K-1], between the points of a scale, as shares of its length; none without a scale."""
         return np.asarray(np.diff(np.array(self.points, dtype=float)) / self.length)
 
-    @property
-    def steps(self) -> FloatArray | None:
-        """[K-1,K], of s the shares up to each point of a scale but the last; None without one."""
-        return np.tri(len(self.points) - 1, len(self.points)) if self.name == "points" else None
-
     def stereotypes(self, p: FloatArray, star: FloatArray) -> FloatArray:
         """s [..,K] of preferences p [..,K] and a reference that broadcasts to them.
 
@@ -178,19 +173,6 @@ class Criterion:
         gaps = self.gaps
         nearest = np.maximum(np.maximum(least, -most), 0.0)
         return nearest @ gaps, np.maximum(np.abs(least), np.abs(most)) @ gaps
-
-    def ratio(self, star: FloatArray, groups: int) -> FloatArray | None:
-        """[X], c of s_2 = -c s_1 where two categories make the problem one-dimensional; else None.
-
-        With `c`, J = (1+c)/2 |s_1| + (1-c)/2 s_1.
-        """
-        if star.shape[2] != 2 or self.name == "released":
-            return None
-        if self.name != "ratio":
-            return np.ones(groups)
-        if star.shape[1] > 1:
-            return None
-        return np.array(np.broadcast_to(star[:, 0, 0] / star[:, 0, 1], (groups,)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; no infinity."""

@@ -19,43 +19,6 @@ from clinometer.statistics.arrays import (
 from clinometer.statistics.weights import normalize_weights
 
 
-def weighted_quantile(
-    values: ArrayLike, q: ArrayLike, *, weights: ArrayLike | None = None
-) -> FloatArray:
-    """Quantiles as the averaged inverse of the weighted distribution function (type 2 of Hyndman
-    and Fan).
-
-    F(t) = sum of w_i over x_i <= t, and Q(q) = the smallest x with F(x) >= q; where F(x) = q
-    (within 1e-12), the middle between that x and the next value. So the median of two equally
-    weighted values is their middle, and splitting a context into two of half the weight changes
-    nothing, which interpolating definitions do not promise.
-
-    Args:
-        values: [n], finite.
-        q: any shape, from 0 (the smallest value) to 1 (the largest).
-        weights: [n], any scale; None is equal.
-
-    Returns:
-        An array of the shape of q.
-
-    >>> weighted_quantile([1.0, 2.0, 4.0], [0.25, 0.5], weights=[2, 1, 1]).tolist()
-    [1.0, 1.5]
-    """
-    array, w = _sample(values, weights)
-    x, inverse = np.unique(array, return_inverse=True)
-    mass = np.bincount(inverse.reshape(-1), weights=w, minlength=x.size)
-    cumulative = np.cumsum(mass, dtype=np.float64)
-    cumulative /= cumulative[-1]
-    levels = np.asarray(as_real(q, name="q"), dtype=np.float64)
-    if not ((levels >= 0) & (levels <= 1)).all():
-        raise SettingsError(f"q: expected levels from 0 to 1, found {levels.tolist()}")
-    last = x.size - 1
-    lower = np.minimum(np.searchsorted(cumulative, levels - ROUNDING, side="left"), last)
-    step = (np.abs(cumulative[lower] - levels) <= ROUNDING) & (levels > 0)
-    upper = np.minimum(lower + step, last)
-    return np.asarray(x[lower] / 2 + x[upper] / 2)
-
-
 def weighted_density(
     values: ArrayLike, at: ArrayLike, *, weights: ArrayLike | None = None
 ) -> FloatArray:

@@ -37,8 +37,6 @@ class GroupLean:
         category: the one it clearly leans to; None if that is not clear.
         favoured: the category with the largest mean stereotype, clear or not; None if missing.
         lean: mean stereotype of `favoured`, at most r^b; None if missing.
-        shrunken: the same, shrunk towards the mean of the groups according to its noise: a better
-            estimate for a single group than `lean`, which overstates the most extreme of many.
         low, high: of `lean`, the interval of the decision: corrected for all groups, it excludes 0
             exactly where `category` is not None, so that a chart that draws it cannot contradict
             the list; None with too few contexts.
@@ -50,7 +48,6 @@ class GroupLean:
     category: str | None
     favoured: str | None
     lean: float | None
-    shrunken: float | None
     low: float | None
     high: float | None
     p: float | None
@@ -118,7 +115,7 @@ def leaning_groups(
     seen = np.asarray(weights.any(axis=0))
     order = np.argmax(mean, axis=1)
     favoured = s[:, np.arange(X), order]
-    q, shrunken = np.full(X, np.nan), mean
+    q = np.full(X, np.nan)
     low = high = np.full(X, np.nan)
     if len(s) == 1 and not known:
         q = np.ones(X)  # a single context says nothing about others
@@ -129,7 +126,6 @@ def leaning_groups(
         q = benjamini_hochberg(np.where(seen, p, np.nan))
         if grid.relative and seen.sum() > 1:
             q = np.maximum(q, _exchange_p_value(weights[..., None] * s, weights, seen))
-        shrunken = _shrunken(s, weights, evidence.groups)
         if 2.0 ** (1 - len(s)) < 1 - level:
             of_each = 1 - (1 - level) / max(int(seen.sum()), 1)
             _, low, high, _ = interval_of_means(favoured, weights, level=of_each)
@@ -140,13 +136,12 @@ def leaning_groups(
             category=grid.categories[y] if clear[x] else None,
             favoured=grid.categories[y],
             lean=float(mean[x, y]),
-            shrunken=float(shrunken[x, y]),
             low=plain(low[x]),
             high=plain(high[x]),
             p=plain(q[x]),
         ).decided()
         if seen[x]
-        else GroupLean(group, None, None, None, None, None, None, None)
+        else GroupLean(group, None, None, None, None, None, None)
         for x, (group, y) in enumerate(zip(grid.groups, order.tolist(), strict=True))
     )
 
@@ -225,20 +220,3 @@ def _counting_p_values(
         t = np.divide(gap, sd, out=np.full(X, np.inf), where=sd > 0)
         p = np.where(order == z, p, np.maximum(p, 2 * ndtr(-t)))
     return np.asarray(p)
-
-
-def _shrunken(s: FloatArray, weights: FloatArray, groups: FloatArray) -> FloatArray:
-    """Mean stereotypes [X,K] shrunk towards their mean over groups (empirical Bayes), by the noise
-    that a group does not share with the others in the same unit."""
-    mean = np.einsum("ux,uxk->xk", weights, s)
-    middle = groups @ mean
-    part = weights * groups
-    total = part.sum(axis=1, keepdims=True)
-    shared = np.einsum("ux,uxk->uk", part, s) / np.where(total > 0, total, 1.0)
-    away = s - shared[:, None] - (mean - middle)
-    room = np.maximum(1 - (weights**2).sum(axis=0), 1e-9)
-    own = np.einsum("ux,uxk->x", weights**2, away**2) / room
-    spread = ((mean - middle) ** 2).sum(axis=1)
-    between = max(float(groups @ (spread - own)), 0.0)
-    kept = np.divide(between, between + own, out=np.ones_like(own), where=between + own > 0)
-    return np.asarray(middle + kept[:, None] * (mean - middle))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -35,45 +36,36 @@ class RandomOutcomes(NamedTuple):
 
 
 def reference_preferences(
-    name: ReferenceName,
+    name: Literal["unbiased", "stereotyped"],
     shape: tuple[int, int, int],
     *,
     reference: ArrayLike | Literal["group-mean"] | None = None,
-    seed: int | np.random.Generator = 0,
 ) -> FloatArray:
-    """Preferences [X,C,Y] of a reference model.
+    """Preferences [X,C,Y] of a reference model that always answers alike.
 
     "unbiased": p = p* (R = R^b = R^v = 0). "stereotyped": all on the category with the largest
-    1/p*_y - 1, the first of equals (1, 1, 0 on the normalised scale, exactly). "random": all on
-    one category sampled from p* independently in each cell, by `seed`; over few contexts the
-    samples do not cancel, so R^b is above 0: see `random_outcomes`.
+    1/p*_y - 1, the first of equals (1, 1, 0 on the normalised scale, exactly). The random model is
+    in `random_outcomes`.
 
     Args:
-        name: "unbiased", "stereotyped" or "random".
+        name: "unbiased" or "stereotyped".
         shape: (X, C, Y).
         reference: p* as for `resolve_reference`. With one per cell whose rarest category changes
             between contexts, "stereotyped" follows it: R = 1 still, R^b below 1. With
-            "group-mean" the groups take the categories in turn, always ("stereotyped") or by a
-            draw in each context ("random"); "unbiased" gives every group even shares.
-        seed: a seed or a Generator; only "random" uses it.
+            "group-mean" the groups of "stereotyped" take the categories in turn, and "unbiased"
+            gives every group even shares.
 
     >>> reference_preferences("stereotyped", (1, 2, 2), reference=[0.75, 0.25]).tolist()
     [[[0.0, 1.0], [0.0, 1.0]]]
     """
-    _check_name(name)
+    _check_name(name, REFERENCE_MODELS[:2])
     _check_shape(shape)
-    if isinstance(reference, str):
-        return _in_turn(name, shape, np.random.default_rng(seed))
-    expected = np.broadcast_to(resolve_reference(reference, shape), shape)
+    relative = isinstance(reference, str)
+    expected = resolve_reference(None if isinstance(reference, str) else reference, shape)
     if name == "unbiased":
-        return np.array(expected)
-    if name == "stereotyped":
-        chosen = np.argmin(expected, axis=-1)
-    else:
-        draws = np.random.default_rng(seed).random((*shape[:2], 1))
-        # The last bound is left out: rounding may put it below a sample.
-        chosen = (draws >= np.cumsum(expected, axis=-1)[..., :-1]).sum(axis=-1)
-    return np.asarray(np.eye(shape[2])[chosen])
+        return np.array(np.broadcast_to(expected, shape))
+    chosen = np.arange(shape[0])[:, None] % shape[2] if relative else np.argmin(expected, axis=-1)
+    return np.eye(shape[2])[np.broadcast_to(chosen, shape[:2])]
 
 
 def reference_risks(
@@ -177,22 +169,9 @@ def random_outcomes(
     )
 
 
-def _in_turn(
-    name: ReferenceName, shape: tuple[int, int, int], rng: np.random.Generator
-) -> FloatArray:
-    """The reference models next to the mean of the groups."""
-    X, C, K = shape
-    if name == "unbiased":
-        return np.full(shape, 1.0 / K)
-    shift = rng.integers(K, size=C) if name == "random" else np.zeros(C, dtype=np.int64)
-    return np.asarray(np.eye(K)[(np.arange(X)[:, None] + shift) % K])
-
-
-def _check_name(name: str) -> None:
-    if name not in REFERENCE_MODELS:
-        raise SettingsError(
-            f"reference model: expected one of {', '.join(REFERENCE_MODELS)}, found {name!r}"
-        )
+def _check_name(name: str, known: Sequence[str] = REFERENCE_MODELS) -> None:
+    if name not in known:
+        raise SettingsError(f"reference model: expected one of {', '.join(known)}, found {name!r}")
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:

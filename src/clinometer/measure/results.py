@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,14 +103,6 @@ class RiskReport:
         """R, R_bias, R_volatility and, where they are known, R_shared and R_between."""
         names = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
         return {name: one for name in names if (one := getattr(self, name)) is not None}
-
-    def without_intervals(self, note: str) -> RiskReport:
-        """The same risks without intervals; `note` says why."""
-        bare: dict[str, Any] = {
-            name: Estimate(one.value, method=one.method, note=note)
-            for name, one in self.summary.items()
-        }
-        return replace(self, intervals=None, **bare)
 
     def groups_table(self) -> list[dict[str, Any]]:
         """One plain row per group, as in groups.parquet; None where there is no number."""
