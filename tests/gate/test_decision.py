@@ -15,7 +15,7 @@ from tests.present import present
 from tests.report.made import made_run
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.gate.decision import Verdict, decide
+from clinometer.gate.decision import Verdict, decide, verdict_of
 from clinometer.measure import compare
 from clinometer.models import LoadOptions
 from clinometer.runs import Run
@@ -57,6 +57,23 @@ def test_planted_regressions_are_found(empty: Run, by: float, right: Verdict) ->
     wrong: Verdict = "worse" if right == "not worse" else "not worse"
     assert found[right] / REPEATS >= 0.9
     assert found[wrong] == 0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.06, 0.2, "worse"),
+        (-0.2, -0.06, "better"),
+        (-0.04, 0.04, "equivalent"),
+        (-0.2, 0.04, "not worse"),
+        (-0.01, 0.06, "cannot tell"),
+        (None, None, "cannot tell"),
+    ],
+)
+def test_what_an_interval_says_about_a_margin(
+    low: float | None, high: float | None, verdict: str
+) -> None:
+    assert verdict_of(low, high, 0.05) == verdict
 
 
 def test_at_the_margin_the_gate_cannot_tell(empty: Run) -> None:

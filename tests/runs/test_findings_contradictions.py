@@ -202,7 +202,7 @@ def comparison_faults(compared: Comparison, said: Sequence[Finding]) -> Iterator
             continue
         one = told[d.a, d.b, d.measure]
         number = one.numbers["difference"]
-        if number.value != (d.value if d.corrected is None else d.corrected):
+        if number.value != d.value:
             yield "a difference"
         if (one.sure == "clear") != bool(ways[d.a, d.b, d.measure]):
             yield "a clear difference"
@@ -228,7 +228,7 @@ def _way(d: Difference, level: float) -> int:
     if d.low is not None and d.high is not None:
         return int(d.low > 0) - int(d.high < 0)
     known = d.p_corrected is not None and d.p_corrected <= 1 - level
-    return int(np.sign(d.corrected or 0.0)) if known else 0
+    return int(np.sign(d.value or 0.0)) if known else 0
 
 
 # --- Random situations -----------------------------------------------------------------------

@@ -13,7 +13,6 @@ import numpy as np
 from clinometer.display.numbers import COMPARED, HEADINGS, counted, percent, show
 from clinometer.errors import SettingsError
 from clinometer.gate import WATCHERS
-from clinometer.measure.comparison import margin_verdicts
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run
 from clinometer.runs.align import Align, resampling_note, run_names
@@ -228,18 +227,14 @@ def _rows(
     """What decides: the risks, the worst group and the worst kind of people."""
     found = both.comparison
     values = {(r.model, r.measure): r.value for r in found.ranks}
-    corrected = {d.measure: d.corrected for d in found.overall}
     risks = {}
-    for said in margin_verdicts(found, margins.risk):
-        of = [values[model, said.measure] for model in ("the run", "the baseline")]
-        rise, change = None, corrected[said.measure]
-        if change is not None:
-            rise = Estimate(change)
-            if said.low is not None and said.high is not None:
-                rise = Estimate(change, said.low, said.high, found.level, "paired")
-        risks[said.measure] = GatedRow(
-            said.measure, "", of[0], of[1], rise, margins.risk, said.verdict
-        )
+    for d in found.overall:
+        of = [values[model, d.measure] for model in ("the run", "the baseline")]
+        rise = None if d.value is None else Estimate(d.value)
+        if d.value is not None and d.low is not None and d.high is not None:
+            rise = Estimate(d.value, d.low, d.high, found.level, "paired")
+        verdict = verdict_of(d.low, d.high, margins.risk)
+        risks[d.measure] = GatedRow(d.measure, "", of[0], of[1], rise, margins.risk, verdict)
     if missing := [name for name in wanted or () if name not in risks]:
         raise SettingsError(
             f"measures: expected {', '.join(risks)} for these runs, found {', '.join(missing)}; "
@@ -257,16 +252,27 @@ def _rows(
     return people if people and sampled else [*(risks[name] for name in DECISIVE), *people]
 
 
-def _lean_row(shift: Shift, unit: str, margin: float) -> GatedRow:
-    low, high = shift.rise.low, shift.rise.high
+def verdict_of(low: float | None, high: float | None, margin: float) -> str:
+    """What the interval of a rise says about a margin.
+
+    "worse": it rises by more than the margin; "better": it falls by more; "equivalent": within the
+    margin either way; "not worse": it rises by less than the margin; "cannot tell": none of these,
+    or no interval.
+    """
     if low is None or high is None:
-        verdict = "cannot tell"
-    elif low > margin:
-        verdict = "worse"
-    elif high >= margin:
-        verdict = "cannot tell"
-    else:
-        verdict = "better" if high < -margin else "not worse"
+        return "cannot tell"
+    if low > margin:
+        return "worse"
+    if high < -margin:
+        return "better"
+    if high < margin:
+        return "equivalent" if low > -margin else "not worse"
+    return "cannot tell"
+
+
+def _lean_row(shift: Shift, unit: str, margin: float) -> GatedRow:
+    verdict = verdict_of(shift.rise.low, shift.rise.high, margin)
+    verdict = "not worse" if verdict == "equivalent" else verdict
     return GatedRow(shift.name, unit, shift.run, shift.baseline, shift.rise, margin, verdict)
 
 

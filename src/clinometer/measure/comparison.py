@@ -1,9 +1,8 @@
 """Do models differ? Differences of the risks, with intervals, p-values and ranks.
 
-`compare` takes models asked in the same contexts, `compare_unpaired` models asked in their own;
-`margin_verdicts` says whether one is worse by more than a margin. The risks of each model are those
-of `inference.bracket`; a difference is that of their middles, tested by swapping the models in each
-context.
+`compare` takes models asked in the same contexts, `compare_unpaired` models asked in their own. The
+risks of each model are those of `inference.bracket`; a difference is that of their middles, tested
+by swapping the models in each context.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cell
 from clinometer.measure.group_split import context_means
 from clinometer.measure.inference import Bracket, bracket, flipped, interval_of_means
 from clinometer.measure.population import MOST_DRAWS
-from clinometer.settings import LEVEL, POSITIVE, SEED
+from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,
     BoolArray,
@@ -250,7 +249,6 @@ def _rows(
             measure,
             group,
             plain(gap[m, x]),
-            corrected=plain(gap[m, x]),
             low=plain(low[m, x]),
             high=plain(high[m, x]),
             p=plain(p[m, x]),
@@ -339,8 +337,8 @@ class Difference:
         a, b: names of the models.
         measure: "R", "R_bias", "R_volatility", or "r", .. for a group.
         group: its name; None for all groups together.
-        value: plug-in difference; None when the group was not observed.
-        corrected: the difference after correction for few contexts; the interval is around it.
+        value: of the values shown, the middles of two brackets; None when the group was not
+            observed.
         low, high: the interval; None when too few contexts carry most of the weight.
         p: two-sided p-value of no difference, by swapping the models in each context.
         p_corrected: the same after Holm's correction over the groups and measures of this pair;
@@ -352,7 +350,6 @@ class Difference:
     measure: str
     group: str | None
     value: float | None
-    corrected: float | None
     low: float | None
     high: float | None
     p: float | None
@@ -373,7 +370,7 @@ class Difference:
             return int(self.low > 0) - int(self.high < 0)
         if self.p_corrected is None or self.p_corrected > 1 - level:
             return 0
-        return int(np.sign(self.corrected or 0.0))
+        return int(np.sign(self.value or 0.0))
 
     @property
     def shown(self) -> str:
@@ -403,8 +400,8 @@ class Rank:
 
     Attributes:
         model, measure: which.
-        value: plug-in risk.
-        rank: of the plug-in value; tied models share the lower rank.
+        value: the risk, as shown.
+        rank: of that value; tied models share the lower rank.
         low, high: ranks that the tests of `compare` leave open.
     """
 
@@ -600,106 +597,3 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Teste
     far = np.divide(t, reach, out=np.where(t > 0, np.nan, 0.0), where=reach > ROUNDING)
     known = np.where(np.isnan(far), np.nan, 0.0)  # no spread, and yet a difference: says little
     return snap(a.value - b.value), gap - below + known, gap + above + known, 2 * stdtr(df, -far)
-
-
-# --- Replicates of several models: the basis of trends and rankings ------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """R, R^b, R^v of M models, and B replicates of them.
-
-    Attributes:
-        values: [M,3].
-        draws: [B,M,3], normal errors around the values; in one replicate all models have seen the
-            same contexts.
-        n_eff: effective number of contexts.
-    """
-
-    values: FloatArray
-    draws: FloatArray
-    n_eff: float
-
-    def interval(
-        self, value: float, draws: FloatArray, *, level: float = 0.95
-    ) -> tuple[float, float]:
-        """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
-        tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + level) / 2))
-        reach = tail * float(np.std(draws))
-        return value - reach, value + reach
-
-
-def joint_replicates(
-    grids: Sequence[PreferenceGrid], *, replicates: int = 2000, seed: int = 0
-) -> Joint:
-    """Replicates of the risks of M models over the same groups and contexts, with one mask.
-
-    What each context contributes to a risk (`Bracket.each`) is multiplied by a normal number of its
-    own, the same for all models. Equal models get equal replicates.
-
-    >>> p = np.random.default_rng(0).beta(5, 5, (4, 30))
-    >>> two = [read_preferences(np.stack([p, 1 - p], -1))] * 2
-    >>> found = joint_replicates(two, replicates=100)
-    >>> found.draws.shape, bool((found.draws[:, 0] == found.draws[:, 1]).all())
-    ((100, 2, 3), True)
-    """
-    if not grids:
-        raise SettingsError("p_by_model: expected at least one model, found none")
-    found = [bracket(Evidence.of(grid)) for grid in grids]
-    values = np.stack([one.value[:, -1] for one in found])
-    weights = found[0].weights[:, -1]
-    q = float(weights @ weights)
-    away = np.stack([one.each[..., -1] for one in found])
-    away -= (away @ weights)[..., None]
-    errors = away * weights / np.sqrt(max(1 - q, ROUNDING))
-    z = np.random.default_rng(seed).standard_normal((replicates, len(weights)))
-    return Joint(values, values + np.einsum("bu,mtu->bmt", z, errors), 1.0 / q)
-
-
-# --- Margins: non-inferiority and equivalence ----------------------------------------------------
-
-
-MARGIN_LEVEL = 0.9
-"""Level of the intervals: each of the two one-sided tests then has a 5 % error rate."""
-
-
-@dataclass(frozen=True)
-class MarginVerdict:
-    """What the interval of a difference (first minus second) says about a margin.
-
-    verdict  "worse": the first is higher by more than the margin; "better": lower by more;
-             "equivalent": within the margin either way; "not worse": less than the margin above
-             the second; "cannot tell": none of these, or no interval
-    """
-
-    a: str
-    b: str
-    measure: str
-    low: float | None
-    high: float | None
-    verdict: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
-
-
-def margin_verdicts(comparison: Comparison, margin: float) -> list[MarginVerdict]:
-    """The verdict of each overall difference of a comparison made with `level` MARGIN_LEVEL."""
-    POSITIVE.check("margin", margin)
-    return [
-        MarginVerdict(d.a, d.b, d.measure, d.low, d.high, _verdict(d, margin))
-        for d in comparison.overall
-    ]
-
-
-def _verdict(d: Difference, margin: float) -> str:
-    if d.low is None or d.high is None:
-        return "cannot tell"
-    if d.low > margin:
-        return "worse"
-    if d.high < -margin:
-        return "better"
-    if d.high < margin:
-        return "equivalent" if d.low > -margin else "not worse"
-    return "cannot tell"

@@ -69,9 +69,9 @@ class Spread:
     def of_comparison(cls, pilot: Comparison) -> Spread:
         """The spread of the widest paired difference of two pilot runs in the same contexts."""
         arms = [
-            max(d.high - d.corrected, d.corrected - d.low)
+            max(d.high - d.value, d.value - d.low)
             for d in pilot.overall
-            if d.low is not None and d.high is not None and d.corrected is not None
+            if d.low is not None and d.high is not None and d.value is not None
         ]
         if not arms:
             raise SettingsError(

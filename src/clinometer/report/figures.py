@@ -727,7 +727,7 @@ def differences_figure(comparison: Comparison) -> Figure:
             {
                 "pair": f"{d.a} minus {d.b}",
                 "measure": d.measure,
-                "value": d.value if d.corrected is None else d.corrected,
+                "value": d.value,
                 "low": d.low,
                 "high": d.high,
             }

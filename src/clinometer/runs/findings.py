@@ -798,13 +798,12 @@ def whole_index(pairs: Sequence[Difference], d: Difference) -> int:
 def difference(d: Difference, comparison: Comparison) -> Finding:
     """How far two models differ in one risk, and whether that is clear after the correction for
     all pairs."""
-    value = d.corrected if d.corrected is not None else d.value
     words, who = {"measure": d.measure}, (d.a, d.b)
-    if value is None:
+    if d.value is None:
         return Finding("difference", "cannot tell", who, words=words)
-    numbers = {"difference": Estimate(value), "n_eff": Estimate(comparison.n_eff)}
+    numbers = {"difference": Estimate(d.value), "n_eff": Estimate(comparison.n_eff)}
     if d.low is not None and d.high is not None:
-        numbers["difference"] = Estimate(value, d.low, d.high, comparison.level, "paired")
+        numbers["difference"] = Estimate(d.value, d.low, d.high, comparison.level, "paired")
     if d.p_corrected is not None:
         numbers["p"] = Estimate(d.p_corrected)
     sure: Sure = "unclear" if d.low is not None else "cannot tell"
@@ -826,7 +825,7 @@ def groups_of_pair(
     tally, words, numbers = {"clear": len(clear), UNDECIDED: len(rows) - len(clear)}, {}, {}
     words = {"one": one, "many": many}
     if clear:
-        top = max(clear, key=lambda d: abs(d.corrected or 0.0))
+        top = max(clear, key=lambda d: abs(d.value or 0.0))
         words["most"], numbers["p"] = top.group or "", Estimate(top.p_corrected or 0.0)
     sure: Sure = "clear" if clear else "unclear"
     return Finding("groups", sure, (pair.a, pair.b), tally=tally, numbers=numbers, words=words)

@@ -16,7 +16,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
@@ -31,7 +30,6 @@ from clinometer.errors import (
     SettingsError,
 )
 from clinometer.extras import require
-from clinometer.measure.comparison import Joint, joint_replicates
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
@@ -318,22 +316,6 @@ def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
     if f"paper-{topic.name}" not in names and f"wikipedia-{topic.name}" in names:
         return load_contexts("wikipedia", topic=topic)
     return default_contexts(topic)
-
-
-def joint(runs: Sequence[Run], *, seed: int = 0) -> Joint:
-    """The risks of runs with the same cells, under common resampling of the contexts."""
-    first = runs[0].preferences
-    for run in runs[1:]:
-        p = run.preferences
-        if p.groups != first.groups or p.contexts != first.contexts:
-            raise RunError(
-                f"study: {run.model} was scored on other groups or contexts than "
-                f"{runs[0].model}; use another --out"
-            )
-    mask = np.logical_and.reduce([run.preferences.observed for run in runs])
-    return joint_replicates(
-        [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs], seed=seed
-    )
 
 
 def risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:

@@ -19,11 +19,11 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
     Findings,
     Results,
-    joint,
     only,
     risks_table,
     verdict,
 )
+from clinometer.studies.joint import joint
 
 _LEVEL = 0.95
 

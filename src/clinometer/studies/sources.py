@@ -11,18 +11,16 @@ from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import SOURCES
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import ContextError, SettingsError
-from clinometer.measure.comparison import Joint
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.report.figures import risk_rows
-from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
     Findings,
     Results,
-    joint,
     only,
     risks_table,
 )
+from clinometer.studies.joint import Joint, joint, kendall, kendall_interval
 from clinometer.studies.risk_tables import printed
 from clinometer.topics import Topic
 
