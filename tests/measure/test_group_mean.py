@@ -10,7 +10,7 @@ from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
 from clinometer.measure import compare, decompose, reference_risks
-from clinometer.measure.group_mean import group_mean, impact_ratios
+from clinometer.measure.group_mean import group_mean
 from clinometer.measure.inference import estimate_risks
 from clinometer.measure.reference_models import (
     ReferenceName,
@@ -113,9 +113,3 @@ def test_intervals_and_comparisons_take_each_models_own_mean() -> None:
 def test_an_unknown_word_is_refused() -> None:
     with pytest.raises(SettingsError, match="group-mean"):
         decompose([[0.5, 0.5]], reference="groups")
-
-
-def test_impact_ratios() -> None:
-    assert impact_ratios(np.array([0.2, 0.5])).tolist() == [0.4, 1.0]
-    assert np.isnan(impact_ratios(np.zeros(3))).all()
-    assert np.isnan(impact_ratios(np.full(3, np.nan))).all()

@@ -16,7 +16,7 @@ from clinometer.measure import (
     decompose,
 )
 from clinometer.measure.components import Components, GroupPart
-from clinometer.measure.planning import half_widths, plan_replies
+from clinometer.measure.planning import Spread, plan_replies
 
 #: Value, low, high.
 Line = tuple[float, float, float]
@@ -32,12 +32,12 @@ def report_of(
 
 def test_the_longer_interval_arm_counts() -> None:
     report = report_of((0.4, 0.3, 0.45), (0.01, 0.0, 0.05), (0.39, 0.35, 0.4))
-    assert half_widths(report) == pytest.approx({"R": 0.1, "R_bias": 0.04, "R_volatility": 0.04})
+    assert Spread.of_report(report).sd == pytest.approx(0.1 / 1.96 * math.sqrt(50), rel=1e-4)
 
 
 def test_a_plan_needs_intervals() -> None:
     with pytest.raises(SettingsError, match="estimate_risks"):
-        half_widths(decompose([[0.6, 0.4], [0.3, 0.7]]))
+        Spread.of_report(decompose([[0.6, 0.4], [0.3, 0.7]]))
 
 
 def test_replies_lower_dice_and_contexts_lower_both() -> None:

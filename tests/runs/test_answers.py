@@ -17,6 +17,7 @@ from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.answers import (
     answer_columns,
     answered_groups,
+    impact_ratios,
     other_record,
     other_shares,
     require_answers,
@@ -152,3 +153,9 @@ def test_ratings_have_a_mean() -> None:
 def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
     assert answer_columns(small) == {}
     assert "other" not in answered_groups(small)[0]
+
+
+def test_impact_ratios() -> None:
+    assert impact_ratios(np.array([0.2, 0.5])).tolist() == [0.4, 1.0]
+    assert np.isnan(impact_ratios(np.zeros(3))).all()
+    assert np.isnan(impact_ratios(np.full(3, np.nan))).all()

@@ -83,30 +83,12 @@ def test_against_the_normal_equations(rng: np.random.Generator, weighted: bool) 
     assert fit.r_squared == pytest.approx(explained, abs=1e-8)
 
 
-def test_partial_correlation_standardised_and_vif_against_statsmodels(
-    rng: np.random.Generator,
-) -> None:
-    y, factors, w = sample(rng)
-    fit = regress(y, factors, weights=w)
-    for name in factors:
-        others = sm.add_constant(np.column_stack([v for k, v in factors.items() if k != name]))
-        left_y = sm.WLS(y, others, weights=w).fit().resid
-        left_x = sm.WLS(factors[name], others, weights=w).fit().resid
-        partial = np.sum(w * left_x * left_y) / np.sqrt(
-            np.sum(w * left_x**2) * np.sum(w * left_y**2)
-        )
-        assert fit[name].partial_correlation == pytest.approx(partial, abs=1e-8)
-
-    def scaled(v: FloatArray) -> FloatArray:
-        mean = np.average(v, weights=w)
-        return np.divide(v - mean, np.sqrt(np.average((v - mean) ** 2, weights=w)))
-
-    again = regress(scaled(y), {k: scaled(v) for k, v in factors.items()}, weights=w)
-    plain = regress(y, factors)
+def test_inflation_of_variance_against_statsmodels(rng: np.random.Generator) -> None:
+    y, factors, _ = sample(rng)
+    fit = regress(y, factors)
     design = sm.add_constant(np.column_stack(list(factors.values())))
     for j, name in enumerate(factors):
-        assert fit[name].standardized == pytest.approx(again[name].value, abs=1e-8)
-        assert plain[name].vif == pytest.approx(variance_inflation_factor(design, j + 1), rel=1e-8)
+        assert fit[name].vif == pytest.approx(variance_inflation_factor(design, j + 1), rel=1e-8)
 
 
 def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(rng: np.random.Generator) -> None:
@@ -194,7 +176,7 @@ def test_perfect_fit_and_constant_y_have_no_t() -> None:
     assert exact["x"].value == pytest.approx(2)
     assert (exact["x"].t, exact["x"].p) == (None, None)
     flat = regress(np.full(6, 0.5), {"x": x})
-    assert (flat.r_squared, flat["x"].standardized) == (None, None)
+    assert flat.r_squared is None
     json.dumps([to_plain(exact), to_plain(flat)], allow_nan=False)
 
 

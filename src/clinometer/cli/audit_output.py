@@ -10,12 +10,11 @@ from clinometer.cli.printing import print_risks, sentence
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.errors import ClinometerError, Unmeasurable
-from clinometer.measure.factors import factor_notes
-from clinometer.measure.population import in_words
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.findings import HEADLINES
 from clinometer.runs.nouns import label
 from clinometer.runs.protocol import protocol_sentences
+from clinometer.runs.sentences import factor_notes, in_words
 
 if TYPE_CHECKING:
     from clinometer.runs import Run

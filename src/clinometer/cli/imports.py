@@ -24,9 +24,9 @@ from clinometer.cli.printing import (
 from clinometer.display.numbers import p_value
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
-from clinometer.measure.population import in_words
 from clinometer.runs import AuditSettings, Run, read_table
 from clinometer.runs.findings import facts_of_table, statements
+from clinometer.runs.sentences import in_words
 from clinometer.runs.settings import INFERENCE
 
 OUT = Annotated[Path, opt("Run folder to write.", "--out", "-o")]

@@ -46,13 +46,13 @@ def preference_bounds(
     low, high = np.zeros((*lower.shape[:-1], K)), np.ones((*lower.shape[:-1], K))
     for y in range(K):
         share = counts[:, y] / whole
-        high[..., y] = _largest(share, whole, least, most, fallback=1.0)
-        low[..., y] = 1.0 - _largest(1.0 - share, whole, least, most, fallback=1.0)
+        high[..., y] = _largest(share, whole, least, most)
+        low[..., y] = 1.0 - _largest(1.0 - share, whole, least, most)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 def _largest(
-    share: FloatArray, whole: FloatArray, least: FloatArray, most: FloatArray, *, fallback: float
+    share: FloatArray, whole: FloatArray, least: FloatArray, most: FloatArray
 ) -> FloatArray:
     """max of sum(share whole P) / sum(whole P) over P between its bounds."""
     best = np.zeros(least.shape[:-1])
@@ -64,7 +64,7 @@ def _largest(
             break
         best = np.maximum(best, found)
     # Nothing is known to have probability: any preference is possible.
-    return np.where((most * whole).sum(axis=-1) > 0, best, fallback)
+    return np.where((most * whole).sum(axis=-1) > 0, best, 1.0)
 
 
 class RiskBounds(NamedTuple):

@@ -18,6 +18,7 @@ from scipy.special import stdtr, stdtrit
 
 from clinometer.display.notebook import frame, titled_html
 from clinometer.display.numbers import MISSING, counted, p_relation, p_value, show
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
@@ -330,7 +331,7 @@ DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "
 
 
 @dataclass(frozen=True, repr=False)
-class Difference:
+class Difference(Plain):
     """Model a minus model b in one risk. Positive: a has the higher risk.
 
     Attributes:
@@ -389,13 +390,9 @@ class Difference:
             return ""
         return f"{show(self.low, 'signed')} to {show(self.high, 'signed')}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True, repr=False)
-class Rank:
+class Rank(Plain):
     """Where a model stands in one risk: rank 1 is the lowest.
 
     Attributes:
@@ -415,13 +412,9 @@ class Rank:
     def __repr__(self) -> str:
         return f"{self.model!r}: {self.measure} {self.value:.3f}, rank {self.rank}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class ContextCount:
+class ContextCount(Plain):
     """How many contexts a model was asked in, and how many even ones they are worth."""
 
     contexts: int
@@ -429,7 +422,7 @@ class ContextCount:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Plain):
     """What `compare` returns.
 
     Attributes:
@@ -483,23 +476,6 @@ class Comparison:
         )
         rows = [d.cells() for d in self.overall]
         return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain values for JSON; None where there is no number."""
-        return {
-            "models": list(self.models),
-            "groups": list(self.groups),
-            "overall": [d.to_dict() for d in self.overall],
-            "by_group": [d.to_dict() for d in self.by_group],
-            "ranks": [rank.to_dict() for rank in self.ranks],
-            "n_contexts": self.n_contexts,
-            "n_eff": self.n_eff,
-            "n_clusters": self.n_clusters,
-            "missing_cells": self.missing_cells,
-            "level": self.level,
-            "seed": self.seed,
-            "own_contexts": [dict(vars(one)) for one in self.own_contexts],
-        }
 
 
 # --- Models asked in different contexts ----------------------------------------------------------

@@ -193,11 +193,11 @@ def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.
     contexts = int(cells.units.max()) + 1
     alone = contexts < 2
     once = not (cells.n > 1).any()
-    parts = d.parts(fixed=alone)
+    v_lean, v_swing, v_dice = d.parts(fixed=alone)
     notes = [*([ONE_CONTEXT] if alone else []), *([NO_DICE] if once else [])]
-    lean, p = Estimate(parts.lean), None
-    swing = None if alone else Estimate(parts.swing)
-    dice = None if once else Estimate(parts.dice)
+    lean, p = Estimate(v_lean), None
+    swing = None if alone else Estimate(v_swing)
+    dice = None if once else Estimate(v_dice)
     groups = [
         GroupPart(name, tuple(x), None, None, None)
         for name, x in zip(names, d.lean.tolist(), strict=True)
@@ -210,14 +210,14 @@ def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.
             return Estimate(value, low, high, level, "jackknife")
 
         of_lean, of_swing, of_dice = d.without()
-        p = d.p_of_no_lean(parts)
-        lean, swing = estimate(parts.lean, of_lean), estimate(parts.swing, of_swing)
-        if p <= 1 - level and parts.lean > 0:  # its root is further from 0, and less skewed
-            root = estimate(math.sqrt(parts.lean), np.sqrt(np.maximum(of_lean, 0.0)))
+        p = d.p_of_no_lean(v_lean)
+        lean, swing = estimate(v_lean, of_lean), estimate(v_swing, of_swing)
+        if p <= 1 - level and v_lean > 0:  # its root is further from 0, and less skewed
+            root = estimate(math.sqrt(v_lean), np.sqrt(np.maximum(of_lean, 0.0)))
             ends = (root.low or 0.0) ** 2, (root.high or 0.0) ** 2
-            lean = replace(lean, low=ends[0], high=max(ends[1], parts.lean))
+            lean = replace(lean, low=ends[0], high=max(ends[1], v_lean))
         groups = d.group_leans(names, level)
-        dice = None if once else estimate(parts.dice, of_dice)
+        dice = None if once else estimate(v_dice, of_dice)
     asked = cells.n[cells.n > 0]
     return Components(
         lean, swing, dice, p, tuple(groups), contexts, float(asked.mean()), "; ".join(notes)
@@ -319,16 +319,6 @@ def fieller(top: FloatArray, bottom: FloatArray, level: float) -> tuple[float | 
     return (middle - root) / square, (middle + root) / square
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Means over the groups: the three parts, and the noise that dice leave in a cell's mean."""
-
-    lean: float
-    swing: float
-    dice: float
-    noise: float
-
-
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """Cells as deviations from p*, with what dice leave in them.
@@ -406,7 +396,8 @@ class Deviations:
         square = (z.sum(axis=0) ** 2).sum(axis=-1) - (z**2).sum(axis=(0, 2))
         return np.asarray(np.where(apart > 1e-9, square / np.maximum(apart, 1e-9), 0.0))
 
-    def parts(self, *, fixed: bool) -> _Parts:
+    def parts(self, *, fixed: bool) -> tuple[float, float, float]:
+        """Lean, swing and dice, means over the groups."""
         square = (self.w * (self.d**2).sum(axis=-1)).sum(axis=1)
         noise = (self.w * self.noise).sum(axis=1)
         if fixed:
@@ -415,9 +406,7 @@ class Deviations:
             lean = self.lean_squares()
         dice = (self.w * self.within).sum(axis=1)
         g = self.groups
-        return _Parts(
-            float(g @ lean), float(g @ (square - noise - lean)), float(g @ dice), float(g @ noise)
-        )
+        return float(g @ lean), float(g @ (square - noise - lean)), float(g @ dice)
 
     def residuals(self) -> FloatArray:
         """[U,X,D], √W (mean of the unit − lean) √w_x: their squares sum to the variance between
@@ -452,10 +441,10 @@ class Deviations:
         swing = mean((self.d**2).sum(axis=-1) - self.noise) - lean
         return lean @ g, swing @ g, mean(self.within) @ g
 
-    def p_of_no_lean(self, parts: _Parts) -> float:
+    def p_of_no_lean(self, lean: float) -> float:
         """Box's F test of no lean in any group: the lean as a quadratic form."""
         observed = float(self.groups @ (self.lean**2).sum(axis=-1))
-        noise = observed - parts.lean
+        noise = observed - lean
         if noise <= ROUNDING * max(observed, 1e-300):  # no noise: what is seen is there
             return 0.0 if observed > ROUNDING else 1.0
         n = float(self.groups @ self.freedom())

@@ -389,28 +389,3 @@ def _codes(factors: Mapping[str, Levels], C: int) -> dict[str, Codes]:
 
 def _encoded(values: Levels) -> Codes:
     return np.unique([str(v) for v in values], return_inverse=True)[1].reshape(-1)
-
-
-# --- Shares of factors in words ------------------------------------------------------------------
-
-
-def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:
-    """What a reader of the shares must know: what is resampled, and what is unknown."""
-    notes = [] if found.note is None else [f"{found.note[0].upper()}{found.note[1:]}."]
-    notes += [f"The share of {f.name} is unknown: {f.note}." for f in found.factors if f.note]
-    if found.unit is not None and clusters is None:
-        notes.append(
-            f"The contexts share {found.n_units} levels of {found.unit}: --clusters {found.unit} "
-            "gives intervals of R, Rᵇ and Rᵛ that allow for it."
-        )
-    return notes
-
-
-def resampled(found: FactorShares) -> str:
-    """What the intervals of the shares speak of."""
-    if found.unit is None:
-        return "Intervals: contexts are a sample, the levels of the factors are taken as they are."
-    return (
-        f"Intervals: levels of {found.unit} are a sample, those of other factors are taken as "
-        "they are."
-    )

@@ -48,18 +48,3 @@ def group_mean(
         mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
         mean /= mean.sum(axis=1, keepdims=True)
     return np.broadcast_to(mean, (X, C, K)).copy()
-
-
-def impact_ratios(rates: FloatArray) -> FloatArray:
-    """The rate of each group over that of the best treated one, [X]; NaN for missing groups.
-
-    1 for the group with the highest rate; all NaN where no group has the answer at all. It has no
-    interval: the lowest of many groups is low by chance alone.
-
-    >>> impact_ratios(np.array([0.5, 0.4, np.nan])).tolist()
-    [1.0, 0.8, nan]
-    """
-    best = np.nanmax(rates) if np.isfinite(rates).any() else np.nan
-    if not best > 0:
-        return np.full(rates.shape, np.nan)
-    return np.asarray(rates / best)

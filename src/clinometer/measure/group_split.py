@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from clinometer.display.text import Plain
 from clinometer.measure.evidence import by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import LEAST_EFFECTIVE, interval_of_means
@@ -16,7 +16,7 @@ from clinometer.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True)
-class GroupSplit:
+class GroupSplit(Plain):
     """R seen from the mean of the groups; R_shared <= R <= R_shared + R_between.
 
     Attributes:
@@ -28,10 +28,6 @@ class GroupSplit:
 
     R_shared: Estimate
     R_between: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return {"R_shared": self.R_shared.to_dict(), "R_between": self.R_between.to_dict()}
 
 
 def group_split(

@@ -32,8 +32,7 @@ class KnowledgeReport:
         confidence_gap: [X], deterministic - knowledge, at least 0; 0 for a steady model.
         group_weights: [X], sum to one over all groups.
         overall_knowledge, overall_deterministic, overall_confidence_gap: means over groups.
-        n_contexts, n_eff, n_eff_by_group, missing_cells, missing_groups: as in `RiskReport`.
-        exponent: of the criterion.
+        missing_groups: groups without any observed weight.
     """
 
     groups: tuple[str, ...]
@@ -44,12 +43,7 @@ class KnowledgeReport:
     overall_knowledge: Estimate
     overall_deterministic: Estimate
     overall_confidence_gap: Estimate
-    n_contexts: int
-    n_eff: float
-    n_eff_by_group: FloatArray
-    missing_cells: int
     missing_groups: tuple[str, ...]
-    exponent: float
 
     def __post_init__(self) -> None:
         """Make the arrays unwritable."""
@@ -95,13 +89,12 @@ def knowledge(
         )
     X, C = array.shape
     grid = read_grid((X, C), **given)
-    total, square, first, mean = np.zeros(X), np.zeros(X), np.zeros(X), np.zeros(X)
+    total, first, mean = np.zeros(X), np.zeros(X), np.zeros(X)
     for rows, columns in blocks((X, C)):
         w = grid.cell_weights(rows, columns)
         block = np.asarray(array[rows, columns], dtype=np.float64)
         block = _checked(block, grid, rows=rows, columns=columns)
         total[rows] += w.sum(axis=1)
-        square[rows] += (w * w).sum(axis=1)
         first[rows] += (w * block**exponent).sum(axis=1)
         mean[rows] += (w * block).sum(axis=1)
 
@@ -111,7 +104,6 @@ def knowledge(
     known = snap(first / divisor)
     deterministic = snap((mean / divisor) ** exponent)
     gap = snap(deterministic - known)
-    n_eff, n_eff_by_group = grid.effective_sizes(total, square)
     return KnowledgeReport(
         groups=grid.groups,
         knowledge=known,
@@ -121,12 +113,7 @@ def knowledge(
         overall_knowledge=Estimate(weighted_mean(known, weights)),
         overall_deterministic=Estimate(weighted_mean(deterministic, weights)),
         overall_confidence_gap=Estimate(weighted_mean(gap, weights)),
-        n_contexts=C,
-        n_eff=n_eff,
-        n_eff_by_group=n_eff_by_group,
-        missing_cells=grid.missing_cells,
         missing_groups=tuple(g for g, seen in zip(grid.groups, observed, strict=True) if not seen),
-        exponent=float(exponent),
     )
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from clinometer.display.text import Plain
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import interval_of_means
@@ -29,7 +29,7 @@ EXCHANGES, EXCHANGED = 499, 200
 
 
 @dataclass(frozen=True)
-class GroupLean:
+class GroupLean(Plain):
     """How one group leans.
 
     Attributes:
@@ -61,10 +61,6 @@ class GroupLean:
         if self.category is None:
             return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0))
         return replace(self, low=max(self.low, min(KNOWN, self.lean)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
 
 
 def leaning_groups(

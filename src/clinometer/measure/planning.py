@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scipy.special import ndtri
 
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison import Comparison
+from clinometer.measure.comparison import Comparison, Difference
 from clinometer.measure.components import Components
 from clinometer.measure.results import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
 from clinometer.statistics.estimate import Estimate
-
-NAMES = {"R": "R", "R_bias": "R^b", "R_volatility": "R^v"}
-
-
-def half_widths(report: RiskReport) -> dict[str, float]:
-    """The longer arm of each available interval of R, R_bias and R_volatility.
-
-    The longer arm, not half of the whole: an interval clipped at 0 is short for a reason that has
-    nothing to do with precision. A report without intervals is an error.
-
-    >>> from dataclasses import replace
-    >>> from clinometer.measure import decompose
-    >>> report = decompose([[0.6, 0.4], [0.8, 0.2]])
-    >>> known = Estimate(0.4, 0.3, 0.6, 0.95)
-    >>> half_widths(replace(report, R=known, R_bias=known, R_volatility=known))["R"].__round__(3)
-    0.2
-    """
-    widths = {}
-    for name in NAMES:
-        estimate: Estimate = getattr(report, name)
-        if estimate.low is not None and estimate.high is not None:
-            widths[name] = max(estimate.high - estimate.value, estimate.value - estimate.low)
-    if not widths:
-        raise SettingsError(
-            "report: expected intervals, found none; make it with estimate_risks, from at least "
-            "two contexts"
-        )
-    return widths
-
 
 # --- Before an audit -----------------------------------------------------------------------------
 
@@ -63,21 +35,14 @@ class Spread:
     @classmethod
     def of_report(cls, pilot: RiskReport) -> Spread:
         """The spread of the pilot's risk with the widest interval."""
-        return cls(_sd(max(half_widths(pilot).values()), pilot.n_eff, pilot.R.level), "pilot run")
+        arm = _longest_arm((pilot.R, pilot.R_bias, pilot.R_volatility))
+        return cls(_sd(arm, pilot.n_eff, pilot.R.level), "pilot run")
 
     @classmethod
     def of_comparison(cls, pilot: Comparison) -> Spread:
         """The spread of the widest paired difference of two pilot runs in the same contexts."""
-        arms = [
-            max(d.high - d.value, d.value - d.low)
-            for d in pilot.overall
-            if d.low is not None and d.high is not None and d.value is not None
-        ]
-        if not arms:
-            raise SettingsError(
-                "pilot: expected intervals of differences, found none; pilot with more contexts"
-            )
-        return cls(_sd(max(arms), pilot.n_eff, pilot.level), "paired pilot runs")
+        arm = _longest_arm(pilot.overall)
+        return cls(_sd(arm, pilot.n_eff, pilot.level), "paired pilot runs")
 
     def unpaired(self) -> Spread:
         """The spread of a difference without pairing: an upper bound, as pairing reduces it."""
@@ -124,25 +89,20 @@ def detectable(
     return (_z(level) + float(ndtri(power))) * spread.sd / math.sqrt(contexts)
 
 
-def contexts_and_replies(
-    affordable: int, contexts: int, *, replies: tuple[int, int]
-) -> tuple[int, int] | None:
-    """Contexts, and replies in each, that give the narrowest interval for the replies
-    that can be paid per group.
-
-    The variance of a mean is (S^2 + 1/(4 r)) / n with n contexts of r replies each: S between
-    contexts (SPREAD), and at most 1/4 of a reply that is yes or no. Contexts come first; replies
-    are added where all of them are asked. None if not even two contexts can be paid.
-
-    >>> [contexts_and_replies(n, 80, replies=(10, 40)) for n in (500, 5000)]
-    [(50, 10), (80, 40)]
-    """
-    least, most = replies
-    choices = [(min(contexts, affordable // r), r) for r in range(least, most + 1)]
-    possible = [(n, r) for n, r in choices if n >= min(2, contexts)]
-    if not possible:
-        return None
-    return min(possible, key=lambda nr: (SPREAD**2 + 1 / (4 * nr[1])) / nr[0])
+def _longest_arm(numbers: Iterable[Estimate | Difference]) -> float:
+    """Not half of the widest interval: one that is clipped at 0 is short for a reason that has
+    nothing to do with precision."""
+    arms = [
+        max(e.high - e.value, e.value - e.low)
+        for e in numbers
+        if e.value is not None and e.low is not None and e.high is not None
+    ]
+    if not arms:
+        raise SettingsError(
+            "pilot: expected intervals, found none; pilot with more contexts, and make a report "
+            "with estimate_risks"
+        )
+    return max(arms)
 
 
 def _sd(arm: float, n_eff: float, level: float | None) -> float:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate
 
 MOST_DRAWS = 1e6
 """More would only cost time: the interval is then a thousandth of the spread between contexts."""
@@ -64,16 +63,3 @@ class Sampling:
                 )
             noise += self.corpus_noise
         return math.inf if noise == 0 else min(1.0 / noise, MOST_DRAWS)
-
-
-def in_words(interval: Estimate, population: str) -> str:
-    """What the interval of a risk is about, or why there is none.
-
-    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "similar")
-    '95 % intervals for contexts of this kind'
-    """
-    if interval.level is not None:
-        return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
-    if population == "set" and interval.note is None:
-        return "exact for exactly these contexts, all of which were scored"
-    return "no intervals"

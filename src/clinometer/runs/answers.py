@@ -13,7 +13,6 @@ from clinometer.display.numbers import percent
 from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_bounds
-from clinometer.measure.group_mean import impact_ratios
 from clinometer.readouts.tables import parse_readout
 from clinometer.runs.folder.record import OtherRecord, RunRecord
 from clinometer.statistics.arrays import FloatArray, plain
@@ -140,6 +139,21 @@ def answer_columns(run: Run) -> dict[str, FloatArray]:
     if getattr(readout, "scale", None) is not None:
         found["rating"] = means @ np.array([float(category) for category in p.categories])
     return found
+
+
+def impact_ratios(rates: FloatArray) -> FloatArray:
+    """The rate of each group over that of the best treated one, [X]; NaN for missing groups.
+
+    1 for the group with the highest rate; all NaN where no group has the answer at all. It has no
+    interval: the lowest of many groups is low by chance alone.
+
+    >>> impact_ratios(np.array([0.5, 0.4, np.nan])).tolist()
+    [1.0, 0.8, nan]
+    """
+    best = np.nanmax(rates) if np.isfinite(rates).any() else np.nan
+    if not best > 0:
+        return np.full(rates.shape, np.nan)
+    return np.asarray(rates / best)
 
 
 def mean_preferences(p: Preferences) -> FloatArray:

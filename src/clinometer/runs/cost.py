@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from clinometer.contexts import ContextSet
 from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
-from clinometer.measure.planning import contexts_and_replies
+from clinometer.measure.planning import SPREAD
 from clinometer.models import LoadOptions, ModelSource, ModelSpec
 from clinometer.models.options import QUESTION
 from clinometer.models.providers import Price, price_of
@@ -114,7 +114,7 @@ def within_budget(
     a_reply = one.money / one.replies
     affordable = int(budget * _PLANNED / a_reply / a_context) if a_reply else 1 << 40
     fixed = (sampled.replies, sampled.replies)
-    chosen = contexts_and_replies(
+    chosen = _contexts_and_replies(
         affordable,
         contexts,
         replies=(FEWEST_REPLIES, MOST_REPLIES) if sampled.automatic else fixed,
@@ -126,6 +126,27 @@ def within_budget(
             f"contexts, found {budget:g}; ask fewer groups (--groups)"
         )
     return chosen
+
+
+def _contexts_and_replies(
+    affordable: int, contexts: int, *, replies: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Contexts, and replies in each, that give the narrowest interval for the replies
+    that can be paid per group.
+
+    The variance of a mean is (S^2 + 1/(4 r)) / n with n contexts of r replies each: S between
+    contexts (SPREAD), and at most 1/4 of a reply that is yes or no. Contexts come first; replies
+    are added where all of them are asked. None if not even two contexts can be paid.
+
+    >>> [_contexts_and_replies(n, 80, replies=(10, 40)) for n in (500, 5000)]
+    [(50, 10), (80, 40)]
+    """
+    least, most = replies
+    choices = [(min(contexts, affordable // r), r) for r in range(least, most + 1)]
+    possible = [(n, r) for n, r in choices if n >= min(2, contexts)]
+    if not possible:
+        return None
+    return min(possible, key=lambda nr: (SPREAD**2 + 1 / (4 * nr[1])) / nr[0])
 
 
 def _tokens_a_prompt(topic: Topic, contexts: ContextSet, *, question: bool) -> float:

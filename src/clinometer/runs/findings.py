@@ -24,7 +24,7 @@ from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
 from clinometer.measure.components import Components, Placebo
 from clinometer.measure.leaning import GroupLean
-from clinometer.measure.population import POPULATIONS, in_words
+from clinometer.measure.population import POPULATIONS
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
@@ -38,7 +38,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.runs.people import Shift, is_clear, kind_leans, kinds_shown, unit_of
-from clinometer.runs.sentences import UNDECIDED, Finding, Sure, listed
+from clinometer.runs.sentences import UNDECIDED, Finding, Sure, in_words, listed
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.significance import holm
 from clinometer.topics.conversation import CASE

@@ -21,6 +21,8 @@ from clinometer.display.numbers import (
     show,
 )
 from clinometer.display.text import brief
+from clinometer.measure.factors import FactorShares
+from clinometer.measure.population import POPULATIONS
 from clinometer.statistics.estimate import Estimate
 
 Sure = Literal["clear", "unclear", "cannot tell", "exact", "described"]
@@ -598,3 +600,41 @@ TEMPLATES: dict[str, Callable[[Finding], str]] = {
     "shifts": _shifts,  # who gets more or less from one model than from another
     "gated": _gated,  # what a gate decides by
 }
+
+
+# --- What the numbers of a run speak of -----------------------------------------------------------
+
+
+def in_words(interval: Estimate, population: str) -> str:
+    """What the interval of a risk is about, or why there is none.
+
+    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "similar")
+    '95 % intervals for contexts of this kind'
+    """
+    if interval.level is not None:
+        return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
+    if population == "set" and interval.note is None:
+        return "exact for exactly these contexts, all of which were scored"
+    return "no intervals"
+
+
+def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:
+    """What a reader of the shares must know: what is resampled, and what is unknown."""
+    notes = [] if found.note is None else [f"{found.note[0].upper()}{found.note[1:]}."]
+    notes += [f"The share of {f.name} is unknown: {f.note}." for f in found.factors if f.note]
+    if found.unit is not None and clusters is None:
+        notes.append(
+            f"The contexts share {found.n_units} levels of {found.unit}: --clusters {found.unit} "
+            "gives intervals of R, Rᵇ and Rᵛ that allow for it."
+        )
+    return notes
+
+
+def resampled(found: FactorShares) -> str:
+    """What the intervals of the shares speak of."""
+    if found.unit is None:
+        return "Intervals: contexts are a sample, the levels of the factors are taken as they are."
+    return (
+        f"Intervals: levels of {found.unit} are a sample, those of other factors are taken as "
+        "they are."
+    )

@@ -88,9 +88,6 @@ class Coefficient:
         value: change of y for one unit of the factor, the others held.
         se, t, p: standard error, value / se, and the two-sided p-value (Student, n - parameters).
         low, high: interval.
-        standardized: change of y in standard deviations for one of the factor; None for the
-            intercept and for a y that does not vary.
-        partial_correlation: of y and the factor, given the other factors, -1 to 1.
         vif: variance inflation, 1 / (1 - R² of the factor on the others); above 5 or so the
             factors can hardly be separated.
         p_holm: after Holm's correction over the factors of `regress_each`, else None.
@@ -103,8 +100,6 @@ class Coefficient:
     p: float | None
     low: float
     high: float
-    standardized: float | None
-    partial_correlation: float | None
     vif: float | None
     p_holm: float | None = None
 
@@ -293,16 +288,12 @@ def _coefficients(
     fit: Any, se: FloatArray, names: Sequence[str], level: float
 ) -> tuple[Coefficient, ...]:
     design, w, inverse = fit.model.exog, fit.model.weights, fit.normalized_cov_params
-    total = spread(fit.model.endog, w)
     reach = float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
     found = []
     for j, name in enumerate(["intercept", *names]):
         b = float(fit.params[j])
         t = b / float(se[j]) if se[j] > 0 else None
         own = spread(design[:, j], w)
-        explained = b * b / inverse[j, j]  # of the weighted sum of squares, by this factor alone
-        whole = explained + fit.ssr if total else 0.0
-        partial = np.sign(b) * np.sqrt(explained / whole) if whole > 0 else None
         found.append(
             Coefficient(
                 name=name,
@@ -312,8 +303,6 @@ def _coefficients(
                 p=None if t is None else float(2 * stdtr(fit.df_resid, -abs(t))),
                 low=float(b - reach[j]),
                 high=float(b + reach[j]),
-                standardized=float(b * np.sqrt(own / total)) if j and total else None,
-                partial_correlation=float(partial) if j and partial is not None else None,
                 vif=float(inverse[j, j] * own) if j else None,
             )
         )
