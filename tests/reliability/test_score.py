@@ -27,9 +27,8 @@ from clinometer.reliability.score import (
     rank_agreement,
     stability,
 )
-from clinometer.statistics.agreement import cronbach_alpha
 from clinometer.statistics.arrays import FloatArray
-from clinometer.studies.cobias import TEMPERATURES
+from clinometer.studies.cobias import TEMPERATURES, cronbach_alpha
 
 
 def published(folder: Path, model: str) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from clinometer.display.numbers import counted
 from clinometer.display.text import brief, proper
 from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
 from clinometer.measure.comparison import Difference
-from clinometer.measure.components import Components, Placebo
+from clinometer.measure.components import Components
 from clinometer.measure.leaning import GroupLean
 from clinometer.measure.population import POPULATIONS
 from clinometer.runs.answers import mean_preferences
@@ -38,6 +38,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.runs.people import Shift, is_clear, kind_leans, kinds_shown, unit_of
+from clinometer.runs.placebo import Placebo
 from clinometer.runs.sentences import UNDECIDED, Finding, Sure, in_words, listed
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.significance import holm

@@ -6,15 +6,18 @@ same model and settings, every edit in every context, for some of the groups.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences
-from clinometer.measure.components import CellMoments, Placebo, compare_placebo
+from clinometer.measure.components import CellMoments, Deviations, split_replies
 from clinometer.measure.criterion import Criterion
+from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.topics import Topic
 from clinometer.topics.edits import irrelevant_edits
 
@@ -116,6 +119,27 @@ class EditedQuestions:
         )
 
 
+@dataclass(frozen=True)
+class Placebo:
+    """Irrelevant edits beside the groups: how far two of each differ, without dice.
+
+    edits   what was edited; the first is the text as it was
+    groups  how far two groups differ (root mean square), in points of the scale or shares
+    edit    how far two edits of one text differ
+    ratio   groups to edits, with Fieller's interval; None where the edits move nothing. No upper
+            end: the edits may move nothing
+    """
+
+    edits: tuple[str, ...]
+    groups: float
+    edit: float
+    ratio: float | None
+    low: float | None
+    high: float | None
+    level: float
+    parts: tuple[float, float, float]
+
+
 def placebo_of(
     preferences: Preferences,
     edits: Preferences,
@@ -129,13 +153,65 @@ def placebo_of(
     number = {context: c for c, context in enumerate(preferences.contexts)}
     at = [number.get(context, -1) for context in edits.labels["context"]]
     seen = np.array([c >= 0 for c in at])
+    contexts = np.array([c for c in at if c >= 0])
     units = None if clusters is None else preferences.label(clusters)
-    groups = replace(preferences, criterion=criterion)
-    edited = CellMoments.of(replace(edits, criterion=criterion).grid, edits.answers)
-    return compare_placebo(
-        CellMoments.of(groups.grid, preferences.answers, clusters=units),
-        edited if seen.all() else edited.only(seen),
-        edits.groups,
-        np.array([c for c in at if c >= 0]),
-        level=level,
+    groups = CellMoments.of(
+        replace(preferences, criterion=criterion).grid, preferences.answers, clusters=units
     )
+    edited = CellMoments.of(replace(edits, criterion=criterion).grid, edits.answers).only(seen)
+    moved, weights = pair_squares(groups)
+    squares, share = pair_squares(edited)
+    known = np.bincount(contexts, share, len(moved))
+    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(known > 0, known, 1.0)
+    weights = np.where(known > 0, weights, 0.0)
+    weights = weights / (weights.sum() or 1.0)
+    pairs = [np.bincount(groups.units, weights * z).astype(float) for z in (moved, squares)]
+    top, bottom = (float(z.sum()) for z in pairs)
+    split = split_replies(edited, edits.groups, level=level)
+    low: float | None = None
+    high: float | None = None
+    both = np.bincount(groups.units, weights) > 0
+    if (n := int(both.sum())) > 2:
+        low, high = fieller(n * pairs[0][both], n * pairs[1][both], level)
+    return Placebo(
+        edits.groups,
+        math.sqrt(max(top, 0.0)),
+        math.sqrt(max(bottom, 0.0)),
+        math.sqrt(max(top, 0.0) / bottom) if bottom > ROUNDING else None,
+        None if low is None else math.sqrt(max(low, 0.0)),
+        None if high is None else math.sqrt(max(high, 0.0)),
+        level,
+        split.parts,
+    )
+
+
+def pair_squares(cells: CellMoments) -> tuple[FloatArray, FloatArray]:
+    """[C], how far two of the groups differ in each context, squared and without dice, and the
+    weights of the contexts; 0 for a context with fewer than two groups."""
+    d = Deviations.of(replace(cells, centre=None))
+    share = np.where(cells.n > 0, d.groups[:, None], 0.0)
+    share = share / np.maximum(share.sum(axis=0), 1e-300)
+    apart = 1 - (share**2).sum(axis=0)
+    square = 2 * (share * ((d.d**2).sum(axis=-1) - d.noise)).sum(axis=0)
+    some = (cells.n > 0).sum(axis=0) > 1
+    weights = np.where(some, cells.weights, 0.0)
+    each = np.where(some, square / np.where(some, apart, 1.0), 0.0)
+    return each, weights / (weights.sum() or 1.0)
+
+
+def fieller(top: FloatArray, bottom: FloatArray, level: float) -> tuple[float | None, float | None]:
+    """The interval of a ratio of two means of paired numbers [n]; None for an end that is open.
+
+    >>> bool(fieller(np.array([2.0, 2.1, 1.9]), np.array([1.0, 1.0, 1.0]), 0.95)[0] < 2)
+    True
+    """
+    n = len(top)
+    a, b = float(top.mean()), float(bottom.mean())
+    cov = np.cov(top, bottom) / n
+    t = float(stdtrit(n - 1.0, (1 + level) / 2)) ** 2
+    square, middle, rest = b**2 - t * cov[1, 1], a * b - t * cov[0, 1], a**2 - t * cov[0, 0]
+    inside = middle**2 - square * rest
+    root = math.sqrt(max(inside, 0.0))
+    if square <= 0:  # the lower mean cannot be told from 0: no upper end
+        return (0.0 if rest <= 0 else (middle - root) / min(square, -1e-300)), None
+    return (middle - root) / square, (middle + root) / square

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
+from clinometer.reliability.people import coefficients
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
-from clinometer.statistics import agreement as chance_agreement
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import percentile_estimate, resampled_counts
 
@@ -30,7 +30,7 @@ SKEWED = 0.75
 APART = 0.25
 
 _METHOD = "bootstrap over items"
-_Statistic = Callable[[chance_agreement.Sums, NDArray[np.int64]], FloatArray]
+_Statistic = Callable[[coefficients.Sums, NDArray[np.int64]], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def agreement(
     REPLICATES.check("replicates", replicates)
     LEVEL.check("level", level)
     SEED.check("seed", seed)
-    sums = chance_agreement.Sums.of(ratings.codes, ratings.values)
+    sums = coefficients.Sums.of(ratings.codes, ratings.values)
     times = replicates if sums.counts.sum() > 1 else 0
     draws = resampled_counts(sums.counts, times, np.random.default_rng(seed))
 
@@ -132,12 +132,12 @@ def agreement(
         drawn = statistic(sums, draws)
         return percentile_estimate(value, drawn, level=level, method=_METHOD, contain=True)
 
-    shares = chance_agreement.category_shares(sums, sums.counts)
+    shares = coefficients.category_shares(sums, sums.counts)
     prevalence = dict(zip(ratings.categories, shares.tolist(), strict=True))
-    alpha_level: chance_agreement.Level = "interval" if ratings.numeric else "nominal"
+    alpha_level: coefficients.Level = "interval" if ratings.numeric else "nominal"
     rows = tuple(_annotator(ratings, j) for j in range(len(ratings.annotators)))
-    fleiss = estimate(chance_agreement.fleiss_kappa)
-    observed = estimate(chance_agreement.observed_agreement)
+    fleiss = estimate(coefficients.fleiss_kappa)
+    observed = estimate(coefficients.observed_agreement)
     by_chance = float((shares**2).sum())
     return Agreement(
         items=len(ratings.items),
@@ -147,7 +147,7 @@ def agreement(
         levels=_levels(ratings),
         observed=observed,
         fleiss=fleiss,
-        alpha=estimate(partial(chance_agreement.krippendorff_alpha, level=alpha_level)),
+        alpha=estimate(partial(coefficients.krippendorff_alpha, level=alpha_level)),
         cohen=tuple(_pairs(ratings, estimate)),
         prevalence=prevalence,
         by_chance=by_chance,
@@ -181,7 +181,7 @@ def _pairs(ratings: Ratings, estimate: Callable[[_Statistic], Estimate | None]) 
     pairs = []
     for a, b in combinations(range(len(ratings.annotators)), 2):
         both = int((ratings.codes[:, [a, b]] >= 0).all(axis=1).sum())
-        kappa = partial(chance_agreement.cohen_kappa, a=a, b=b)
+        kappa = partial(coefficients.cohen_kappa, a=a, b=b)
         names = ratings.annotators[a], ratings.annotators[b]
         pairs.append(PairKappa(*names, both, estimate(kappa)))
     return pairs

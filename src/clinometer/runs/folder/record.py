@@ -23,7 +23,7 @@ from clinometer.contexts import ContextSet
 from clinometer.contexts.context_set import DrawRecord
 from clinometer.display.numbers import money
 from clinometer.errors import RunError
-from clinometer.measure.components import Components, Placebo
+from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.population import Sampling
@@ -31,6 +31,7 @@ from clinometer.measure.results import RiskReport
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
 from clinometer.runs.cost import Cost
+from clinometer.runs.placebo import Placebo
 from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
