@@ -174,6 +174,19 @@ def test_invariants(rng: np.random.Generator) -> None:
     assert (np.ptp(wider, axis=1) >= np.ptp(ends(base), axis=1)).all()
 
 
+def test_a_heavy_context_does_not_look_like_noise() -> None:
+    """It pulls the directions of 120 groups; along them R^b was 0.22 wide, along those that the
+    other contexts choose 0.16."""
+    weights, widths = [8.0] + [1.0] * 9, []
+    for seed in range(4):
+        z = np.random.default_rng(seed).standard_normal((120, 10))
+        report = estimate_risks(pair((1 + np.tanh(0.1 + 0.35 * z)) / 2), context_weights=weights)
+        low, high = ends(report)[1]
+        assert low <= 0.09 <= high
+        widths.append(high - low)
+    assert np.mean(widths) < 0.19
+
+
 def test_clusters_widen_the_interval_of_repeated_contexts(rng: np.random.Generator) -> None:
     base = rng.beta(5, 5, (10, 20))
     p = pair(np.repeat(base, 5, axis=1))

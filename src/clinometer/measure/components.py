@@ -238,7 +238,6 @@ class Deviations:
     d: FloatArray
     noise: FloatArray
     within: FloatArray
-    n: FloatArray
     w: FloatArray
     groups: FloatArray
     units: NDArray[np.intp]
@@ -271,9 +270,7 @@ class Deviations:
         directions = max(D - 1, 1)
         rank = directions * (len(groups) - 1 if cells.centre is None else len(groups))
         d = np.where(seen[..., None], d, 0.0) * cells.scale
-        return cls(
-            d, np.where(seen, noise, 0.0), within, cells.n, w, groups, cells.units, max(rank, 1)
-        )
+        return cls(d, np.where(seen, noise, 0.0), within, w, groups, cells.units, max(rank, 1))
 
     @property
     def lean(self) -> FloatArray:

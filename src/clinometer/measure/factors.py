@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
+from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import jackknife
 from clinometer.statistics.arrays import ROUNDING, FloatArray
@@ -66,25 +67,19 @@ class Moments:
         samples: FloatArray | None = None,
     ) -> Moments:
         """The stereotypes of a grid; `samples` [X, C] are the answers behind each cell."""
-        X, C = grid.shape
-        everyone, everything = slice(0, X), slice(0, C)
-        s = grid.stereotypes(everyone, everything)
-        w = grid.cell_weights(everyone, everything)
-        total = w.sum(axis=1)
-        seen = total > 0
+        evidence = Evidence.of(grid)
+        w, s = evidence.weights.T, np.moveaxis(evidence.s, 0, 1)
         # What varies between units is unknown of a group that lies in one of them.
-        several = _in_units(w, units) > 1
+        seen, several = w.any(axis=1), _in_units(w, units) > 1
         groups = grid.observed_weights(seen & several if several.any() else seen)
-        w = w / np.where(seen, total, 1.0)[:, None]
-        counting = np.zeros((X, C))
+        counting = np.zeros(w.shape)
         if samples is not None:
-            p = grid.block(everyone, everything)
+            p = grid.block(slice(0, w.shape[0]), slice(0, w.shape[1]))
             none = np.zeros_like(grid.reference)
             # s is linear in p: this is what one answer more is worth.
             once = grid.criterion.stereotypes(none + 1.0, grid.reference)
             slope = once - grid.criterion.stereotypes(none, grid.reference)
             counting = (p * (1 - p) * slope**2).sum(axis=-1) / np.maximum(samples - 1, 1)
-        s = np.where((w > 0)[..., None], s, 0.0)
         return cls(groups / groups.sum(), w, s, counting, units)
 
     @property
