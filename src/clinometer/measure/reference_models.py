@@ -65,7 +65,7 @@ def reference_preferences(
     if name == "unbiased":
         return np.array(np.broadcast_to(expected, shape))
     chosen = np.arange(shape[0])[:, None] % shape[2] if relative else np.argmin(expected, axis=-1)
-    return np.eye(shape[2])[np.broadcast_to(chosen, shape[:2])]
+    return np.asarray(np.eye(shape[2])[np.broadcast_to(chosen, shape[:2])])
 
 
 def reference_risks(
