@@ -44,7 +44,6 @@ def test_weighted_by_leaves_out_groups_without_a_figure() -> None:
     weighted = TOPIC.weighted_by("people")
     assert weighted.group_names == ("nurse", "cook")
     assert weighted.left_out == ("pilot",)  # its figure is None
-    assert weighted.weight_factor == "people"
     np.testing.assert_allclose(weighted.group_weights, [0.75, 0.25])
     assert TOPIC.weighted_by("pay").left_out == ("cook",)  # it has no such figure
 

@@ -93,7 +93,7 @@ class Run:
             found["factors"] = factors
         if record.topic.readout is not None:
             found["other"] = other_record(preferences)
-        bounds = _bounds(preferences, settings)
+        bounds = _bounds(preferences)
         if bounds is not None:
             found["bounds"] = bounds
         run = cls(record.model_copy(update=found), preferences, report)
@@ -306,7 +306,7 @@ def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares 
     )
 
 
-def _bounds(preferences: Preferences, settings: AuditSettings) -> BoundsRecord | None:
+def _bounds(preferences: Preferences) -> BoundsRecord | None:
     """The bounds for run.json, where preferences are only bounded."""
     found = preferences.bounds()
     if found is None or preferences.low is None or preferences.high is None:

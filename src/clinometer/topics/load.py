@@ -178,7 +178,7 @@ def choose_groups(topic: Topic, wanted: str) -> Topic:
     'Muslim woman'
     """
     if wanted in builtin_lists():
-        return replace(topic, groups=load_list(wanted), left_out=(), weight_factor=None)
+        return replace(topic, groups=load_list(wanted), left_out=())
     return topic.select([name.strip() for name in wanted.split(",") if name.strip()])
 
 

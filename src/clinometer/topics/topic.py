@@ -123,7 +123,6 @@ class Topic:
     shared      a word listed in several categories is "split" equally between them, or
                 "drop"ped from all; `shared_words` names these words
     left_out    names of groups that `weighted_by` left out because they have no figure
-    weight_factor  the factor that the weights come from, if any
     readout     how replies to questions become categories; None: words at the slot
     questions   the questions that the topic itself brings: wordings and factors, or a prompt of
                 several messages with its cases
@@ -146,7 +145,6 @@ class Topic:
     source: str = ""
     notes: str = ""
     left_out: tuple[str, ...] = ()
-    weight_factor: str | None = None
     readout: ReadoutTable | None = None
     questions: Questions | OwnPrompt | None = None
 
@@ -266,7 +264,7 @@ class Topic:
             raise TopicError(f"weights: every group has an empty {factor}; choose another factor")
         without = [group.name for group, figure in figures.items() if figure is None]
         left_out = (*self.left_out, *without)
-        return replace(self, groups=tuple(weighted), left_out=left_out, weight_factor=factor)
+        return replace(self, groups=tuple(weighted), left_out=left_out)
 
     def render(self, template: str, group: Group | str) -> Prompt:
         """The text around [Y] with `group` at [X], and its article."""
