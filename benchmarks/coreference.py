@@ -19,7 +19,7 @@ import argparse
 import csv
 import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from clinometer.contexts.mining.languages.english.grammar import (
     word_link,
 )
 from clinometer.contexts.mining.languages.english.language import English
-from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
+from clinometer.contexts.mining.languages.shared import LATER, Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 
@@ -93,6 +93,17 @@ def gum(folder: Path) -> Iterator[Sentence]:
             yield sentence
 
 
+def parse_words(parser: SpacyParser, sentences: Iterable[list[str]]) -> Iterator[Parsed]:
+    """Parse sentences that are already tokenised, as in annotated corpora."""
+    from spacy.tokens import Doc
+
+    names = parser.nlp.get_pipe("ner") if parser.nlp.has_pipe("ner") else None
+    docs = (Doc(parser.nlp.vocab, words=words) for words in sentences)
+    unused = [name for name in parser.nlp.pipe_names if name in LATER]
+    for doc in parser.nlp.pipe(docs, batch_size=64, disable=unused):
+        yield Parsed(doc, names)
+
+
 def mentions(mark: str) -> Iterator[tuple[str, bool, bool]]:
     """(person-3-Name) opens and closes, (person-3-Name opens, person-3-Name) closes."""
     if mark == "_":
@@ -144,7 +155,7 @@ def measure_gum(
 ) -> dict[str, object]:
     sentences = list(gum(folder))
     right = wrong = found = wanted = 0
-    parsed = parser.parse_words([s.words for s in sentences])
+    parsed = parse_words(parser, [s.words for s in sentences])
     for sentence, one in zip(sentences, parsed, strict=True):
         pairs = accepted(one, least, SUBJECT_PRONOUNS, templates=templates)
         links = {link.y.i: link for link in pairs}

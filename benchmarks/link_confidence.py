@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.coreference import PERSONS, Sentence, around, head_entities
+from benchmarks.coreference import PERSONS, Sentence, around, head_entities, parse_words
 from numpy.typing import NDArray
 from scipy.stats import beta
 
@@ -98,7 +98,7 @@ def document_cases(parser: SpacyParser, source: str, path: Path) -> Iterator[Cas
         sentence = _gum(rows) if source == "gum" else _litbank(rows)
         if not _PRONOUNS.isdisjoint(word.lower() for word in sentence.words):
             wanted.append(sentence)
-    parsed = parser.parse_words([sentence.words for sentence in wanted])
+    parsed = parse_words(parser, [sentence.words for sentence in wanted])
     for sentence, one in zip(wanted, parsed, strict=True):
         if not sentence.heads:
             sentence.heads = [t.head.i if t.head.i != t.i else -1 for t in one.doc]

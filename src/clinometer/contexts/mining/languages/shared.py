@@ -151,11 +151,3 @@ class SpacyParser:
         with self.nlp.memory_zone():
             for doc in self.nlp.pipe(sentences, batch_size=64, disable=self._runs):
                 yield Parsed(doc, self._ner)
-
-    def parse_words(self, sentences: Iterable[list[str]]) -> Iterator[Parsed]:
-        """Parse sentences that are already tokenised, as in annotated corpora."""
-        from spacy.tokens import Doc
-
-        docs = (Doc(self.nlp.vocab, words=words) for words in sentences)
-        for doc in self.nlp.pipe(docs, batch_size=64, disable=self._runs):
-            yield Parsed(doc, self._ner)
