@@ -38,7 +38,7 @@ INSIDE = {
         "models/client.py",
     },
     "SystemExit": {"cli/app.py"},
-    "TypeError": {"cli/options.py", "statistics/arrays.py"},
+    "TypeError": {"cli/options.py", "models/replies.py", "statistics/arrays.py"},
     "ValueError": {
         "bridges/mapping.py",
         "cli/printing.py",
