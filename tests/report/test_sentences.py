@@ -9,14 +9,14 @@ from clinometer.runs import Run
 
 
 def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
-    text = " ".join(sentences("m", small))
+    text = " ".join(sentences(small))
     assert f"{small.risks.R.value:.3f}" in text
     assert "95 % intervals" in text
 
 
 def test_groups_are_counted_once(small: Run) -> None:
     first = small.findings[0]
-    assert sentences("m", small)[0] == first.text
+    assert sentences(small)[0] == first.text
     assert first.clear == summary_of(small).leans.clear.sum()
     assert first.counted == 30
 

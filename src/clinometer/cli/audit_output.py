@@ -11,7 +11,7 @@ from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.runs.answers import answered_groups
-from clinometer.runs.findings import HEADLINES
+from clinometer.runs.findings import HEADLINES, cautions
 from clinometer.runs.nouns import label
 from clinometer.runs.protocol import protocol_sentences
 from clinometer.runs.sentences import factor_notes, in_words
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _MOST_FINDINGS = 3
 #: Findings that are always said: what was asked for, and what was read by a judge.
 _ALWAYS = (*HEADLINES, "judge", "factors", "placebo")
-#: The share of cells with little probability that is worth a line.
-_MANY = 0.01
 
 
 def print_runs(runs: list[Run]) -> None:
@@ -56,27 +54,13 @@ def _population(runs: list[Run]) -> str:
 def notes(run: Run) -> list[str]:
     """What stands under the table: at most three findings after the headline, then what a reader
     of the numbers must know besides. The rest is in run.json."""
-    record, counts = run.record, run.record.counts
+    record = run.record
     lines = []
     if record.model.kind != "reference":
         lines = _said(run)
     if record.factors is not None:
         lines += factor_notes(record.factors, clusters=record.settings.clusters)
-    if run.risks.missing_groups:
-        lines.append(
-            f"{len(run.risks.missing_groups)} of {len(run.risks.groups)} groups have no answer."
-        )
-    if counts.get("cells_missing"):
-        lines.append(f"{counts['cells_missing']:,} of {counts['cells']:,} cells are missing.")
-    if counts.get("cells_low_coverage", 0) > _MANY * counts["cells"]:
-        lines.append(
-            f"{counts['cells_low_coverage']:,} of {counts['cells']:,} cells rest on less than "
-            f"{record.settings.coverage_threshold:g} of the probability."
-        )
-    if record.words and record.words.unwritable:
-        lines.append(f"Not in its vocabulary: {', '.join(record.words.unwritable)}.")
-    if record.words and record.words.restricted:
-        lines.append(f"{len(record.words.restricted)} words of several tokens left out.")
+    lines += cautions(run)
     if record.protocol is not None:
         lines += protocol_sentences(record.protocol)
     return lines + _server_notes(run) + _import_notes(run)

@@ -293,7 +293,7 @@ def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
             figures=_some([figures.swing_figure(cells)]) if alone else (),
             folded=(by_key["contexts"],),
         ),
-        PagePart("sure", "How sure is it?", tuple(sentences(summary.opened.name, run))),
+        PagePart("sure", "How sure is it?", tuple(sentences(run))),
         PagePart("asked", "How was it asked?", folded=(by_key["flags"], by_key["settings"])),
     ]
     research = PagePart(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clinometer.display.numbers import between, counted, percent, risk
-from clinometer.display.text import brief
 from clinometer.measure import Estimate
 from clinometer.runs import Run
-from clinometer.runs.findings import HEADLINES
+from clinometer.runs.findings import HEADLINES, cautions
 from clinometer.runs.nouns import asks, context_noun
 from clinometer.runs.protocol import protocol_sentences
 
@@ -80,7 +79,7 @@ def lede(run: Run) -> tuple[str, ...]:
     return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
 
 
-def sentences(name: str, run: Run) -> list[str]:
+def sentences(run: Run) -> list[str]:
     """A run in a few sentences: its findings, its risks, and what a reader must know first."""
     report = run.risks
     said = [
@@ -88,44 +87,12 @@ def sentences(name: str, run: Run) -> list[str]:
         f"R is {estimate(report.R)}, bias risk {estimate(report.R_bias)}, volatility risk "
         f"{estimate(report.R_volatility)}.",
     ]
-    return [*said, *protocol_sentences(run.record.protocol), *warnings(brief(name), run)]
+    return [*said, *protocol_sentences(run.record.protocol), *cautions(run)]
 
 
 def factor_sentences(run: Run) -> tuple[str, ...]:
     """Which factors the swing goes with, where the contexts have any."""
     return tuple(one.text for one in run.findings if one.kind == "factors")
-
-
-def warnings(name: str, run: Run) -> list[str]:
-    """What a reader must know before using the numbers."""
-    counts = run.record.counts
-    cautions = []
-    cells, low = counts.get("cells", 0), counts.get("cells_low_coverage", 0)
-    if low:
-        threshold = run.record.settings.coverage_threshold
-        share = (
-            f"{low:,} of {counted(cells, 'cell')}"
-            if low < cells
-            else f"all {counted(cells, 'cell')}"
-        )
-        cautions.append(
-            f"Caution: {share} {'rests' if low == 1 else 'rest'} on less than {threshold:g} of "
-            f"the probability; there {name} "
-            "hardly ever gives any of the words, and the preference is close to noise."
-        )
-    if counts.get("cells_missing"):
-        n = counts["cells_missing"]
-        verb = "has" if n == 1 else "have"
-        cautions.append(f"Caution: {n:,} of {counted(cells, 'cell')} {verb} no answer.")
-    words = run.record.words
-    if words and words.unwritable:
-        listed = ", ".join(brief(w, 30) for w in words.unwritable[:8])
-        cautions.append(f"Caution: not in the model's vocabulary: {listed}.")
-    if words and words.restricted:
-        cautions.append(
-            f"{counted(len(words.restricted), 'word')} of several tokens left out, as asked."
-        )
-    return cautions
 
 
 def estimate(e: Estimate) -> str:

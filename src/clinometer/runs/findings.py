@@ -682,6 +682,34 @@ def judged(record: RunRecord) -> Finding | None:
     return Finding("judge", "unclear" if differs else "described", numbers=numbers)
 
 
+#: The share of cells with little probability that is worth a line.
+_MANY = 0.01
+
+
+def cautions(run: Run) -> list[str]:
+    """What a reader must know before using the numbers."""
+    record, counts = run.record, run.record.counts
+    of = counted(counts.get("cells", 0), "cell")
+    lines = []
+    if without := len(run.risks.missing_groups):
+        lines.append(f"groups without any answer: {without} of {len(run.risks.groups)}")
+    if missing := counts.get("cells_missing"):
+        lines.append(f"no answer in {missing:,} of {of}")
+    if (low := counts.get("cells_low_coverage", 0)) > _MANY * counts.get("cells", 0):
+        lines.append(
+            f"less than {record.settings.coverage_threshold:g} of the probability in {low:,} of "
+            f"{of}; there the model hardly ever gives any of the words, and the preference is "
+            "close to noise"
+        )
+    if record.words and record.words.unwritable:
+        listed = ", ".join(brief(word, 30) for word in record.words.unwritable[:8])
+        lines.append(f"not in the model's vocabulary: {listed}")
+    if record.words and record.words.restricted:
+        left = counted(len(record.words.restricted), "word")
+        lines.append(f"{left} of several tokens left out, as asked")
+    return [f"Caution: {line}." for line in lines]
+
+
 def strongest_case(run: Run) -> Finding | None:
     """The answer on a scale that is furthest from what all groups get in the same context, of the
     groups that lean clearly and their way, if any do; None where there is no scale or no

@@ -86,7 +86,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             running=index.entry(id).state == RUNNING,
             lede=lede(summary.run) if summary else (),
             chips=chips(summary.run) if summary else (),
-            sentences=sentences(opened.name, summary.run) if summary else [],
+            sentences=sentences(summary.run) if summary else [],
             settings=None
             if opened.record is None
             else tables.settings_table(opened.record.to_dict()),

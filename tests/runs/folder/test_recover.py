@@ -60,7 +60,7 @@ def test_a_half_finished_run_is_measured_on_its_finished_cells(half: Path) -> No
     np.testing.assert_allclose(run.preferences.values[0, 0], expected, rtol=1e-6)
     page = render_report([half])
     assert "half-finished" in page
-    assert "Caution: 700 of 1,200 cells have no answer" in page
+    assert "Caution: no answer in 700 of 1,200 cells" in page
 
 
 def test_reading_changes_nothing_on_disk(half: Path) -> None:
