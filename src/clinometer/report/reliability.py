@@ -214,10 +214,14 @@ def _fix(flag: str) -> str:
 
 
 #: What a page shows of its tables; files have every column.
-_OF_STATEMENTS = ("category", "text", "cobias", "stability", "rank", "rank_length_adjusted")
-_OF_STATEMENTS += ("scored", "to_fix")
-_OF_BENCHMARKS = ("source", "category", "statements", "scored", "cobias", "stability")
-_OF_BENCHMARKS += ("dissimilarity_pairwise", "dissimilarity_to_statement", "rank")
+_OF_STATEMENTS = (
+    *("category", "text", "cobias", "stability"),
+    *("rank", "rank_length_adjusted", "scored", "to_fix"),
+)
+_OF_BENCHMARKS = (
+    *("source", "category", "statements", "scored", "cobias", "stability"),
+    *("dissimilarity_pairwise", "dissimilarity_to_statement", "rank"),
+)
 
 
 def reliability_tables(run: ReliabilityRun) -> list[Table]:
