@@ -19,7 +19,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
-from clinometer.runs.scores.scoring import AuditedModel, CellBlock, ModelQuery
+from clinometer.runs.scores.scoring import AuditedModel, CellBlock, ModelQuery, Moving
 from clinometer.topics import Prompt, parse_topic
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])
@@ -156,3 +156,14 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored(name: str) -> None
     for (cells, scores), (cells_ahead, scores_ahead) in zip(alone, ahead, strict=True):
         np.testing.assert_array_equal(cells, cells_ahead)
         np.testing.assert_array_equal(scores.log_probs, scores_ahead.log_probs)
+
+
+def test_progress_moves_with_every_cell_that_is_answered_and_never_back() -> None:
+    seen: list[tuple[int, int]] = []
+    moving = Moving(lambda done, total: seen.append((done, total)), 10, 3)
+    moving(10, 100)
+    for _ in range(7):
+        moving.heard()
+    moving(11, 100)  # a block of one cell is stored while others are on their way
+    moving(26, 100)
+    assert seen == [(10, 100), (11, 100), (12, 100), (12, 100), (26, 100)]
