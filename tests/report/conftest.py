@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.report.made import made_run
 
@@ -35,7 +34,3 @@ def changed(tmp_path: Path, small: Run) -> Callable[[str], Path]:
         return Path(shutil.copytree(small.path, tmp_path / name))
 
     return copy
-
-
-def nan_free(values: np.ndarray) -> bool:
-    return not np.isnan(values).any()

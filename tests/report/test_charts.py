@@ -210,3 +210,13 @@ def test_the_band_matches_statsmodels() -> None:
     there = fit.get_prediction(sm.add_constant(line["x"].to_numpy())).summary_frame(alpha=0.05)
     np.testing.assert_allclose(line["low"], there["mean_ci_lower"], rtol=1e-6)
     np.testing.assert_allclose(line["high"], there["mean_ci_upper"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("width", [charts.WIDE, charts.NARROW])
+def test_every_point_has_a_number_and_the_key_its_name(width: int) -> None:
+    for n in (2, 20):
+        names = [f"model {i}" for i in range(n)]
+        table = pd.DataFrame({"name": names, "R_bias": 0.3, "R_volatility": 0.1})
+        texts = set(re.findall(r">([^<>]+)</text>", to_svg(charts.plane(table, width=width))))
+        assert {f"{i + 1}\u2002{name}" for i, name in enumerate(names)} <= texts
+        assert {str(i + 1) for i in range(n)} <= texts

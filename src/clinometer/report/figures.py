@@ -76,6 +76,9 @@ FACTOR_STEPS = {
     "log10_per_million_listed": (1, "tenfold frequency"),
 }
 
+#: What the points of a regression are sized by.
+_WEIGHT = "people employed, thousands"
+
 #: Groups on the first screen, and how many of each side before the rest is taken evenly.
 FIRST_GROUPS, _EXTREMES = 18, 4
 
@@ -126,11 +129,11 @@ def leans_figure(leans: Leans) -> Figure:
     )
 
 
-def _few(groups: list[int], most: int = FIRST_GROUPS) -> list[int]:
-    """At most `most`, in order: the outermost and evenly spaced ones between."""
-    if len(groups) <= most:
+def _few(groups: list[int]) -> list[int]:
+    """At most FIRST_GROUPS, in order: the outermost and evenly spaced ones between."""
+    if len(groups) <= FIRST_GROUPS:
         return groups
-    steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, most - 2 * _EXTREMES)
+    steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, FIRST_GROUPS - 2 * _EXTREMES)
     return [*groups[:_EXTREMES], *(groups[round(i)] for i in steps), *groups[-_EXTREMES:]]
 
 
@@ -764,7 +767,6 @@ def factor_figure(
     groups: Sequence[str],
     weights: ArrayLike | None = None,
     y_se: ArrayLike | None = None,
-    weight_name: str = "people employed, thousands",
     measure: str = "r",
     basis: str = "",
     source: str = "",
@@ -797,7 +799,7 @@ def factor_figure(
     used = ~table.isna().any(axis=1) & (table["size"] > 0 if weights is not None else True)
     table = table[used]
     line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
-    sized = f", sized by {weight_name}" if weights is not None else ""
+    sized = f", sized by {_WEIGHT}" if weights is not None else ""
     return Figure(
         key=f"{'factor' if measure in AXES else 'lean'}-{factor.replace('_', '-')}",
         title=title,
@@ -812,7 +814,7 @@ def factor_figure(
             line,
             factor=name,
             measure=AXES.get(measure, measure),
-            size=weight_name if weights is not None else None,
+            size=_WEIGHT if weights is not None else None,
             width=width,
         ),
         table=table,
