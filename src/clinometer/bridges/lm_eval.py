@@ -47,6 +47,8 @@ def import_lm_eval(
     """
     settings = with_settings(settings or AuditSettings(), options)
     path, folder = Path(samples), None if out is None else Path(out)
+    with reading(path, TableError):
+        digest = file_digest(path)
     results = read_results(path, model=model)
     if not isinstance(mapping, SampleMapping):
         mapping = mapping_for(results.task) if mapping is None else load_mapping(mapping)
@@ -60,7 +62,7 @@ def import_lm_eval(
         version=results.version,
         task=results.task,
         file=visible(path.name),
-        sha256=file_digest(path),
+        sha256=digest,
         samples=n,
     )
     return measured_import(cells, results.model, record, settings, out=folder, fresh=fresh)

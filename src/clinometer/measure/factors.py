@@ -70,8 +70,9 @@ class Moments:
         evidence = Evidence.of(grid)
         w, s = evidence.weights.T, np.moveaxis(evidence.s, 0, 1)
         # What varies between units is unknown of a group that lies in one of them.
-        seen, several = w.any(axis=1), _in_units(w, units) > 1
-        groups = grid.observed_weights(seen & several if several.any() else seen)
+        seen = np.asarray(w.any(axis=1))
+        several = seen & (_in_units(w, units) > 1)
+        groups = grid.observed_weights(several if several.any() else seen)
         counting = np.zeros(w.shape)
         if samples is not None:
             p = grid.block(slice(0, w.shape[0]), slice(0, w.shape[1]))
