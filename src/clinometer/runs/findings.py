@@ -37,7 +37,7 @@ from clinometer.runs.nouns import (
     plural,
     question_label,
 )
-from clinometer.runs.people import Shift, is_clear, kind_leans, kinds_shown, unit_of
+from clinometer.runs.people import Shift, is_clear, joint, kind_leans, kinds_shown, unit_of
 from clinometer.runs.placebo import Placebo
 from clinometer.runs.sentences import UNDECIDED, Finding, Sure, in_words, listed
 from clinometer.statistics.arrays import ROUNDING, FloatArray
@@ -477,8 +477,9 @@ def shown(run: Run, f: Facts) -> Finding | None:
         return None
     worth = f.points if f.points.size else 100 * np.eye(len(f.words))[f.favourable or 0]
     tally, numbers = {}, {}
+    level = joint(settings.level, len(kinds))
     for kind, p in kinds.items():
-        found = p.leans(level=settings.level, clusters=settings.clusters, known=f.exact)
+        found = p.leans(level=level, clusters=settings.clusters, known=f.exact)
         tally[f"{kind}s"] = sum(one.category is not None for one in found)
         numbers[f"{kind}s"] = Estimate(float(np.ptp(mean_preferences(p) @ worth)))
     sure: Sure = "exact" if f.exact else "clear" if any(tally.values()) else "unclear"
