@@ -112,6 +112,7 @@ OTHER = {
     "--device": "cpu",
     "--load dtype": "float32",
     "--load revision": "main",
+    "--load steer": "vector.json",
     "--load batch_tokens": "64",
     "--load device_map": "auto",
     "--load quantize": "8bit",

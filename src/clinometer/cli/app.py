@@ -192,6 +192,10 @@ COMMANDS: CommandTable = {
             "toxicity": ("study:toxicity_command", "Fine-tuning on toxic text (Figure 6, D.4)"),
             "size": ("study:size_command", "Trend of the risks with model size (Figure 7)"),
             "alignment": ("study:alignment_command", "A base model and aligned ones (Figure 8)"),
+            "fixes": (
+                "study:fixes_command",
+                "Did a fix remove the lean, or move it? With controls",
+            ),
             "factors": ("study:factors_command", "Risk against pay, education, share of women"),
             "sensitivity": ("study:sensitivity_command", "Every defensible analysis choice"),
             "knowledge": ("study:knowledge_command", "Facts instead of stereotypes (E.1, E.2)"),

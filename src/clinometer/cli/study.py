@@ -41,6 +41,7 @@ from clinometer.studies.alignment import alignment_findings, alignment_plan, by_
 from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study
 from clinometer.studies.factors import factor_findings, read_factors
 from clinometer.studies.figures import figures_findings, leaning_findings
+from clinometer.studies.fixes import fixes_findings, fixes_plan, prepare, read_fix
 from clinometer.studies.framework import (
     Findings,
     Plan,
@@ -348,6 +349,65 @@ def knowledge_command(
         partial(knowledge_findings, relations=relations, exponent=exponent),
         study,
     )
+
+
+@grouped
+def fixes_command(
+    model: Annotated[
+        str, typer.Argument(help="A model, as for audit; or run:FOLDER, a finished run.")
+    ],
+    fix: Annotated[
+        list[str],
+        opt(
+            "What is done to it; may be repeated. ganguli, si, tamkin: debiasing prompts of the "
+            "literature; system:FILE: your prompt; prefix:TEXT: a text before the sentence; steer "
+            "or steer:LAYER: a steering vector; adapter:FOLDER; model:NAME; run:FOLDER."
+        ),
+    ],
+    also: Annotated[
+        str | None,
+        opt("Topics that the fixes were not made for, such as race,religion.", unset="none"),
+    ] = None,
+    margin: Annotated[
+        float,
+        opt("Smaller changes, in (percentage) points, get no verdict.", allowed=ranges.POSITIVE),
+    ] = 1.0,
+    no_facts: Annotated[bool, opt("Leave out facts and perplexity.", "--no-facts")] = False,
+    *,
+    study: Annotated[
+        Study, _QUESTION, _AUDIT, "chat", "replies", "out", "only_plan", "fresh", "json_output"
+    ],
+) -> None:
+    """Did a fix remove the lean, or turn it into swing, silence or another bias?
+
+    Each fix and its control are asked what the base is asked. One verdict each, by rules with an
+    error rate.
+    """
+    fixes, folder, settings = (
+        [read_fix(text) for text in fix],
+        study.folder("fixes"),
+        study.settings,
+    )
+    topic, facts = load_topic(study.topic), () if no_facts else builtin_facts()
+    others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
+    asked: dict[str, Any] = {
+        "topic": topic,
+        "contexts": study_contexts(topic, study.contexts),
+        "also": [(one, study_contexts(one, None)) for one in others],
+    }
+    plan = fixes_plan(model, fixes, folder, settings=settings, facts=facts, **asked)
+    found: dict[str, Any] = {
+        "model": model,
+        "facts": facts,
+        "margin": margin,
+        "seed": settings.seed,
+    }
+    findings = partial(fixes_findings, fixes=fixes, out=folder, **found)
+    if not plan.audits:  # finished runs alone
+        finish(fixes_findings([], fixes, folder, **found), study)
+        return
+    ready = partial(prepare, plan, fixes, folder, seed=settings.seed, fresh=study.fresh)
+    carry_out(plan, findings, study, before=ready)
 
 
 @grouped

@@ -46,6 +46,9 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
         for part in ("lean", "swing", "dice")
         for end in ("", "_low", "_high")
     },
+    **{f"from{end}": ("before", "risk") for end in ("", "_low", "_high")},
+    **{f"to{end}": ("after", "risk") for end in ("", "_low", "_high")},
+    "strength": ("strength", "number"),
     "another_group": ("another group", "risk"),
     "irrelevant_edit": ("irrelevant edit", "risk"),
     "away": ("from the mean", "signed"),
@@ -203,7 +206,7 @@ class Table:
 def _about(column: str) -> tuple[str, str]:
     if column in COLUMNS:
         return COLUMNS[column]
-    if column.startswith("leans to "):
+    if column.startswith(("leans to ", "Δ ")):
         return (column, "signed")
     return (column, "risk" if column.startswith("p(") else "text")
 

@@ -40,6 +40,8 @@ def open_model(
         raise SettingsError(
             f"effort: expected a hosted model, which gets it with each request; found {spec.name}"
         )
+    if load.steer is not None and spec.place in (ModelSource.SERVER, *APPLICATIONS):
+        raise SettingsError(f"steer: expected a model on this machine, found {spec.name}")
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server.scorer import open_server
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Strict
@@ -21,7 +23,7 @@ from clinometer.settings import (
     option,
     option_settings,
 )
-from clinometer.storage.untrusted import Allowed
+from clinometer.storage.untrusted import MOST_RECORD, Allowed, read_bytes
 
 KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -172,6 +174,9 @@ class LoadOptions:
     quantize: str | None = _key(
         None, help="8bit: load the weights in 8 bits (bitsandbytes).", choices=QUANTIZATIONS
     )
+    steer: str | None = _key(
+        None, help="File of a steering vector that study fixes made; causal models on this machine."
+    )
     chat: bool = option(
         False,
         help="Also score inside the chat template, with the sentence as the start of the "
@@ -222,6 +227,8 @@ class LoadOptions:
         }
         if self.quantize is not None:
             named["load.quantize"] = self.quantize
+        if self.steer is not None:
+            named["load.steer"] = _digest(Path(self.steer))
         if self.chat:
             named["load.chat"] = self.chat_request
         if self.sampled is not None:
@@ -233,6 +240,14 @@ class LoadOptions:
         if self.server.route == "top-k":
             named["load.server.top_k"] = self.server.top_k
         return named
+
+
+def _digest(file: Path) -> str:
+    """Of what a file says, which its name does not."""
+    try:
+        return hashlib.sha256(read_bytes(file, most=MOST_RECORD)).hexdigest()[:16]
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 #: What --load and the name of a model may set: KEY=VALUE.

@@ -565,7 +565,7 @@ def local_tokenizer(name: str, load: LoadOptions) -> Any:
 
 def chat_opening(tokenizer: Any, load: LoadOptions, name: str) -> str:
     """The text before the assistant's turn in the tokenizer's template."""
-    found = in_template(tokenizer, [{"role": "user", "content": load.chat_request}])
+    found = in_template(tokenizer, messages_of(load.chat_request))
     if found is None:
         raise ModelError(f"model {name!r}: has no chat template; score it without --chat")
     return found

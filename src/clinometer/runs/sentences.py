@@ -572,6 +572,30 @@ def _gated(f: Finding) -> str:
     return f"{changed} ({amount(rise.low)} to {amount(rise.high)}), {place} {limit}."
 
 
+# --- A fix -----------------------------------------------------------------------------------
+
+
+def _fix(f: Finding) -> str:
+    """The verdict on a fix, and the change that it rests on."""
+    n, w = f.numbers, f.words
+
+    def by(change: Estimate) -> str:
+        return f"{minus(f'{change.value:+.1f}')}{ends(change, 1)}"
+
+    before, after, change = n["before"].value, n["after"].value, n["change"]
+    said = (
+        f"{_who(f)}: {w['verdict']}. {capital(w['what'])}: from {before:.1f} to {after:.1f} "
+        f"{w['unit']}, by {by(change)}"
+    )
+    if "swing" in n:
+        said += f"; its swing changes by {by(n['swing'])}"
+    if "control" in w:
+        return f"{said}; {w['control']}."
+    if change.low is None:
+        return f"{said}; these contexts give no interval."
+    return f"{said}{'; a larger change either way is ruled out' if f.sure == 'unclear' else ''}."
+
+
 #: What each kind of finding says, in the order of a page.
 TEMPLATES: dict[str, Callable[[Finding], str]] = {
     "nothing": _nothing,  # no answer can be measured
@@ -599,6 +623,7 @@ TEMPLATES: dict[str, Callable[[Finding], str]] = {
     "groups": _groups,  # which groups differ between two models
     "shifts": _shifts,  # who gets more or less from one model than from another
     "gated": _gated,  # what a gate decides by
+    "fix": _fix,  # what a prompt, an adapter or a steering vector did
 }
 
 

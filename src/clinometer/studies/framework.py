@@ -31,6 +31,7 @@ from clinometer.errors import (
 )
 from clinometer.extras import require
 from clinometer.models.catalog.suites import ZooEntry
+from clinometer.models.open import loaded_once
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
 from clinometer.report.figures import risk_rows
@@ -268,23 +269,24 @@ def audit_all(
         raise SettingsError(f"study {plan.study}: expected at least one model, found none")
     done: Results = []
     failed: list[tuple[PlannedRun, ClinometerError]] = []
-    for planned in plan.audits:
-        try:
-            if planned.absent:
-                raise ModelNotFound(planned.absent)
-            run = audit(
-                planned.model,
-                topic=planned.topic,
-                contexts=planned.contexts,
-                out=out / "runs" / planned.folder,
-                settings=planned.settings,
-                fresh=fresh,
-                progress=watch(planned) if watch else None,
-            )
-        except ClinometerError as error:
-            failed.append((planned, error))
-        else:
-            done.append((planned, run))
+    with loaded_once():
+        for planned in plan.audits:
+            try:
+                if planned.absent:
+                    raise ModelNotFound(planned.absent)
+                run = audit(
+                    planned.model,
+                    topic=planned.topic,
+                    contexts=planned.contexts,
+                    out=out / "runs" / planned.folder,
+                    settings=planned.settings,
+                    fresh=fresh,
+                    progress=watch(planned) if watch else None,
+                )
+            except ClinometerError as error:
+                failed.append((planned, error))
+            else:
+                done.append((planned, run))
     if not done:
         raise failed[0][1]
     return done, failed

@@ -24,6 +24,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.generate import CausalSampler
 from clinometer.models.local.masked import MaskedScorer, PermutationScorer
 from clinometer.models.local.seq2seq import Seq2SeqScorer
+from clinometer.models.local.steer import Steering, steer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
 from clinometer.models.tokens import (
@@ -90,6 +91,8 @@ def load_transformer(
             model = merged_adapter(model, adapter)
         if not spread:  # with a device map, transformers has placed every layer
             model = model.to(device)
+        if load.steer is not None:
+            steer(model, Steering.read(load.steer), spec.name)
     size = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > size:
         raise ModelError(
@@ -107,6 +110,7 @@ def load_transformer(
         notes=(
             *((f"adapter merged into {Path(base).name}",) if adapter else ()),
             *(("weights in 8 bits (bitsandbytes)",) if load.quantize else ()),
+            *((f"steered by {Path(load.steer).name}",) if load.steer else ()),
         ),
     )
     if kind != "causal":

@@ -18,6 +18,7 @@ from clinometer.report.charts.one_model import (
 from clinometer.report.charts.reliability import disagreements, growing_dissimilarity
 from clinometer.report.charts.several_models import (
     Panel,
+    arrows,
     differences,
     measures,
     plane,
@@ -35,6 +36,7 @@ __all__ = [
     "Panel",
     "Spec",
     "answers",
+    "arrows",
     "cobias",
     "density",
     "departures",

@@ -183,6 +183,56 @@ def _span(low: object, high: object, form: str = ".3f") -> str:
     return f" ({low:{form}} to {high:{form}})"
 
 
+def arrows(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
+    """One row per fix and one panel per part: an arrow from before (a ring) to after.
+
+    table: fix, part, from, to, to_low, to_high (NaN without an interval), clear and control (yes or
+    no; a control is drawn pale), in display order. A change that is not clear is grey.
+    """
+    names = list(dict.fromkeys(table["fix"]))
+    labels = dict(zip(names, distinct(names, 40), strict=True))
+    frame = table.astype({"to_low": float, "to_high": float})
+    frame = frame.assign(label=table["fix"].map(labels))
+    frame["about"] = [
+        f"{r['fix']}: {r['part']} {r['from']:.1f} to {r['to']:.1f}"
+        f"{_span(r['to_low'], r['to_high'], '.1f')}"
+        for r in frame.to_dict("records")
+    ]
+    frame["seen"] = np.where(frame["control"].eq("yes"), 0.45, 1.0)
+    frame["shape"] = np.where(frame["to"] < frame["from"], "triangle-left", "triangle-right")
+    inks = {"lean": BIAS, "swing": VOLATILITY, "dice": INK}
+    parts = list(dict.fromkeys(frame["part"]))
+    left, across = gutter(labels.values(), width), 1 if is_narrow(width) else len(parts)
+    plot = (width - left - 26 * (across - 1) - 16) / across
+    views = []
+    for i, part in enumerate(parts):
+        rows = frame[frame["part"] == part]
+        rows = rows.assign(ink=np.where(rows["clear"].eq("yes"), inks[part], MARK))
+        end = float(rows[["from", "to", "to_high"]].max().max() or 1.0)
+        scale = {"domain": [0, 1.05 * end], "nice": True, "clamp": True}
+        x = {"title": None, "scale": scale}
+        x["axis"] = {"orient": "top", "tickCount": 4, "format": ".3~g"}
+        y = group_axis(list(labels.values()), left - 8, extent=left)
+        if i and across > 1:
+            y = {**y, "axis": {"labels": False, "minExtent": 0}}
+        ink, seen = as_is("ink"), {"opacity": q("seen", scale=None)}
+        view = layers(
+            marks("bar", look={"height": 10, "color": LINE}, needs="to_low",
+                  x=q("to_low", **x), x2={"field": "to_high"}),
+            marks("rule", look={"strokeWidth": 2.2}, x=q("from", **x), x2={"field": "to"},
+                  color=ink, **seen),
+            marks("point", look={"size": 45, "fill": PAGE, "strokeWidth": 1.5}, x=q("from", **x),
+                  stroke=ink, **seen),
+            marks("point", look={"size": 90, "filled": True}, x=q("to", **x), color=ink,
+                  shape=as_is("shape"), description=ABOUT, **seen),
+            data=rows,
+            y=y,
+        )  # fmt: skip
+        title = {"text": part, "fontSize": 13, "color": inks[part], "offset": 6, "frame": "group"}
+        views.append({**view, "title": title, "width": plot, "height": _ROW * len(names)})
+    return several_views(views, width, beside=True, spacing=26)
+
+
 def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     """Models in the plane of bias risk and volatility risk; R is constant along the diagonals.
 

@@ -1,0 +1,298 @@
+"""What a fix did: paired changes of lean, swing, dice and costs, and one verdict.
+
+The base and the fixed model answer the same groups in the same contexts, and a fix that does
+nothing is the base asked again: swapping the two in a context is then as likely as not. The change
+of a lean is a sum of one number a context whose sign turns with the swap (docs/studies.md derives
+it), and so are those of swing, dice, rates and answers without a category. So all of them are
+tested by flipping contexts, as in a comparison of models, and `ruling` reads the results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from clinometer.measure.components import CellMoments, Deviations
+from clinometer.measure.evidence import by_unit
+from clinometer.measure.inference import flipped, jackknife
+from clinometer.statistics.arrays import BoolArray, FloatArray, plain
+from clinometer.statistics.estimate import Estimate
+
+Verdict = Literal[
+    "silenced",
+    "moved",
+    "everyone worse",
+    "less lean, more swing",
+    "removed the lean",
+    "less lean",
+    "more lean",
+    "nothing clear",
+]
+
+
+PARTS = ("lean", "swing", "dice")
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """What one model answers about X groups in C contexts.
+
+    cells  its preferences, or replies
+    scale  of the numbers that are reported: 100 for shares, 1 for points
+    good   [X,C], points or percent of favourable answers; None where no answer is better
+    other  [X,C], percent of the answers that fit no category; None where that is not asked
+    """
+
+    cells: CellMoments
+    scale: float = 100.0
+    good: FloatArray | None = None
+    other: FloatArray | None = None
+
+    def only(self, contexts: Sequence[int]) -> Responses:
+        """The same in some of the contexts."""
+        c = np.asarray(contexts, dtype=np.intp)
+        good, other = (None if v is None else v[:, c] for v in (self.good, self.other))
+        return replace(self, cells=self.cells.only(c), good=good, other=other)
+
+    def tests(self, also: int = 0) -> int:
+        """How many a verdict rests on: lean, silence, everyone's answers, and other topics."""
+        return 1 + (self.other is not None) + (self.good is not None) + also
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number before and after, and the difference with its interval; p of no change, and the
+    level at which it is tested (a few contexts that all agree have a p and no interval)."""
+
+    before: float
+    after: float
+    change: Estimate
+    p: float | None = None
+    level: float = 0.95
+
+    def clear(self, margin: float = 0.0) -> int:
+        """+1 or −1 where it is clear at its level and no smaller than the margin; else 0."""
+        value = self.change.value
+        if self.p is None or self.p > 1 - self.level or abs(value) < margin:
+            return 0
+        return 1 if value > 0 else -1
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Everything that changed from one model to another in one topic.
+
+    lean, swing, dice  root mean squares, in points or percentage points; None where unknown
+    good               the mean answer of everybody
+    other              the share of answers that fit no category, of all groups
+    silent             the same of each group for which it clearly rises or falls
+    halved             whether more than half of the lean is clearly gone
+    left               whether a lean is clear afterwards
+    """
+
+    lean: Change
+    swing: Change | None = None
+    dice: Change | None = None
+    good: Change | None = None
+    other: Change | None = None
+    silent: Mapping[str, Change] = field(default_factory=dict)
+    halved: bool = False
+    left: bool = False
+
+
+# --- The rules -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """A verdict, and what it rests on: what changed, as a sentence calls it, and the change."""
+
+    verdict: Verdict
+    about: str
+    change: Change
+
+
+def ruling(
+    found: Changes,
+    *,
+    control: Changes | None = None,
+    also: Mapping[str, Changes] | None = None,
+    margin: float = 1.0,
+) -> Ruling:
+    """The one verdict on a fix.
+
+    Args:
+        found: from the base to the fix.
+        control: from the control of the fix to the fix; None where there is none. A smaller lean
+            counts only where it is clearly smaller than with the control, too.
+        also: from the base to the fix, of topics that the fix was not made for.
+        margin: changes smaller than this are not worth a verdict.
+
+    What a fix costs comes first: who reads "removed the lean" may deploy it. The level of a change
+    is corrected for all tests and fixes; so fixes that do nothing get another verdict than "nothing
+    clear" in at most 5 % of studies.
+
+    >>> gone = Change(10.0, 1.0, Estimate(-9.0, -11.0, -7.0, 0.99), 0.0001)
+    >>> ruling(Changes(gone, halved=True)).verdict, ruling(Changes(gone)).verdict
+    ('removed the lean', 'less lean')
+    """
+    silence = {"answers that fit no category": found.other} if found.other else {}
+    silence |= {f"answers to {x} that fit no category": c for x, c in found.silent.items()}
+    elsewhere = {f"the lean of {topic}": c.lean for topic, c in (also or {}).items()}
+    costs: dict[Verdict, Mapping[str, Change]] = {"silenced": silence, "moved": elsewhere}
+    for word, each in costs.items():
+        clear = {about: c for about, c in each.items() if c.clear(margin) > 0}
+        if clear:
+            return Ruling(word, *max(clear.items(), key=lambda item: item[1].change.value))
+    if found.good is not None and found.good.clear(margin) < 0:
+        return Ruling("everyone worse", "the mean over all groups", found.good)
+    return Ruling(_of_lean(found, control, margin), "the lean", found.lean)
+
+
+def _of_lean(found: Changes, control: Changes | None, margin: float) -> Verdict:
+    lean = found.lean.clear(margin)
+    if lean > 0:
+        return "more lean"
+    if lean == 0 or (control is not None and control.lean.clear(margin) >= 0):
+        return "nothing clear"
+    if found.swing is not None and found.swing.clear(margin) > 0:
+        return "less lean, more swing"
+    return "removed the lean" if found.halved and not found.left else "less lean"
+
+
+# --- The numbers ---------------------------------------------------------------------------------
+
+
+def changes(
+    before: Responses,
+    after: Responses,
+    *,
+    groups: Sequence[str] = (),
+    level: float = 0.95,
+    within: float = 0.95,
+) -> Changes:
+    """What changed between two models that answered the same groups in the same contexts.
+
+    Args:
+        before, after: their answers; cells that one of them did not answer count for neither,
+            except as answers without a category.
+        groups: their names.
+        level: of the intervals that decide whether there is a verdict, corrected for all of them;
+            silence of everybody and of single groups share it.
+        within: of what is asked only where the lean is clearly smaller: whether it became swing,
+            and whether most of it is gone.
+    """
+    both = (before.cells.n > 0) & (after.cells.n > 0)
+    old, new = (
+        Deviations.of(
+            replace(a.cells, n=np.where(both, a.cells.n, 0.0), weights=before.cells.weights)
+        )
+        for a in (before, after)
+    )
+    was, now = (dict(zip(PARTS, d.parts(fixed=False), strict=True)) for d in (old, new))
+    share = old.unit_weights() @ old.groups
+    each = dict(zip(PARTS, _contributions(old, new), strict=True))
+
+    def root(part: str, level: float) -> Change:
+        """The change of √V, from that of V."""
+        a, b = was[part], now[part]
+        gap, p = _tested(each[part][:, None], share[:, None], level)[0]
+        first, second = (before.scale * math.sqrt(max(v, 0.0)) for v in (a, b))
+        if gap.low is None or gap.high is None:
+            return Change(first, second, Estimate(second - first), p, level)
+        ends = [before.scale * math.sqrt(max(a + end, 0.0)) - first for end in (gap.low, gap.high)]
+        low, high = min(ends[0], second - first), max(ends[1], second - first)
+        return Change(first, second, Estimate(second - first, low, high, level), p, level)
+
+    without = new.without()[0] - old.without()[0] / 4
+    _, most = jackknife(now["lean"] - was["lean"] / 4, without, share, level=within)
+    thrown = (
+        np.isfinite(before.cells.n[both]).any()
+        and min(before.cells.n.max(), after.cells.n.max()) > 1
+    )
+    other, silent = _silence(before, after, groups, level)
+    return Changes(
+        lean=root("lean", level),
+        swing=root("swing", within),
+        dice=root("dice", within) if thrown else None,
+        good=_mean_change(before.good, after.good, both, old, share, level),
+        other=other,
+        silent=silent,
+        halved=most < 0,
+        left=new.p_of_no_lean(now["lean"]) <= 1 - level,
+    )
+
+
+def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """[U] each: what every unit adds to the changes of the variances of lean, swing and dice; the
+    sign of each number is that of which model is called the new one."""
+    W, a, b = old.unit_weights(), old.unit_means(), new.unit_means()
+    middle, half = (a + b) / 2, (b - a) / 2
+    apart = np.maximum(1 - (W**2).sum(axis=0), 1e-9)
+    rest = middle.sum(axis=0) - middle  # of the other units
+    lean = (4 * (rest * half).sum(axis=-1) / apart) @ old.groups
+
+    def summed(of_old: FloatArray, of_new: FloatArray) -> FloatArray:
+        return np.asarray(old.summed((old.w * (of_new - of_old)).T) @ old.groups)
+
+    squares = [(d.d**2).sum(axis=-1) - d.noise for d in (old, new)]
+    return lean, summed(*squares) - lean, summed(old.within, new.within)
+
+
+def _tested(
+    each: FloatArray, weights: FloatArray, level: float
+) -> list[tuple[Estimate, float | None]]:
+    """Sums [T] of what units contribute [U,T], with what flipping the units does not reject."""
+    gap = each.sum(axis=0)
+    inner = np.where(weights > 0, weights, 1.0)
+    low, high, p = flipped(gap, each / inner, weights, level=level)
+    return [
+        (Estimate(v), plain(one))
+        if np.isnan(a) or np.isnan(b)
+        else (Estimate(v, min(a, v), max(b, v), level, "flipped contexts"), plain(one))
+        for v, a, b, one in zip(gap.tolist(), low.tolist(), high.tolist(), p, strict=True)
+    ]
+
+
+def _mean_change(
+    before: FloatArray | None,
+    after: FloatArray | None,
+    both: BoolArray,
+    cells: Deviations,
+    share: FloatArray,
+    level: float,
+) -> Change | None:
+    """Of the mean over groups and contexts, in the cells that both answered."""
+    if before is None or after is None:
+        return None
+    first, second = (
+        cells.summed((cells.w * np.where(both, v, 0.0)).T) @ cells.groups for v in (before, after)
+    )
+    found = _tested((second - first)[:, None], share[:, None], level)[0]
+    return Change(float(first.sum()), float(second.sum()), *found, level)
+
+
+def _silence(
+    before: Responses, after: Responses, names: Sequence[str], level: float
+) -> tuple[Change | None, dict[str, Change]]:
+    """Of everybody, and of each group for which it is clear: half of the errors for either."""
+    if before.other is None or after.other is None:
+        return None, {}
+    weights, units = before.cells.weights, before.cells.units
+    a, b = (by_unit((weights * other).T, units) for other in (before.other, after.other))
+    share, groups = by_unit(weights, units), before.cells.groups / before.cells.groups.sum()
+
+    def tested(a: FloatArray, b: FloatArray) -> list[Change]:
+        n = a.shape[1]
+        at = 1 - (1 - level) / 2 / n
+        found = _tested(b - a, np.repeat(share[:, None], n, axis=1), at)
+        ends = zip(a.sum(axis=0).tolist(), b.sum(axis=0).tolist(), found, strict=True)
+        return [Change(first, second, *one, at) for first, second, one in ends]
+
+    single = zip(names or map(str, range(len(groups))), tested(a, b), strict=True)
+    everybody = tested((a @ groups)[:, None], (b @ groups)[:, None])[0]
+    return everybody, {name: one for name, one in single if one.clear()}

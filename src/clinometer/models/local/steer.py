@@ -1,0 +1,124 @@
+"""Steering: a vector that is added to what one layer of a model passes on, at every token.
+
+The vector is a difference of means: activations of prompts about some groups less those of the same
+prompts about other groups, at the token before the answer. `--load steer=FILE` adds the vector of a
+file. Plain PyTorch: one hook.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from clinometer.errors import ModelError
+from clinometer.statistics.arrays import FloatArray
+from clinometer.storage.atomic import replacing
+from clinometer.storage.untrusted import read_json
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
+
+
+@dataclass(frozen=True)
+class Steering:
+    """What is added, and where: the number of a layer, and a vector as wide as the model."""
+
+    layer: int
+    vector: tuple[float, ...]
+
+    def at_random(self, seed: int) -> Steering:
+        """A random direction of the same length in the same layer: the control.
+
+        >>> one = Steering(3, (3.0, 4.0)).at_random(0)
+        >>> one.layer, round(sum(v**2 for v in one.vector), 9)
+        (3, 25.0)
+        """
+        random = np.random.default_rng(seed).standard_normal(len(self.vector))
+        random *= np.linalg.norm(self.vector) / np.linalg.norm(random)
+        return Steering(self.layer, tuple(random.tolist()))
+
+    def write(self, path: Path, *, strength: float = 1.0) -> None:
+        """The same, so many times as long; below 0 the other way."""
+        one = Steering(self.layer, tuple(strength * v for v in self.vector))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as beside:
+            beside.write_text(json.dumps(asdict(one)), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Steering:
+        """Only numbers are read; anything else is an error."""
+        try:
+            found = read_json(Path(path))
+            vector = [float(v) for v in found["vector"]]
+            if not np.isfinite(vector).all():
+                raise ValueError("vector: expected finite numbers")
+            return cls(int(found["layer"]), tuple(vector))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelError(
+                f"steer {str(path)!r}: expected a file with layer and vector, as study fixes "
+                f"writes it ({type(error).__name__}: {error})"
+            ) from error
+
+
+def layers_of(model: Any) -> Any:
+    """The layers of a transformer, from the first to the last."""
+    stacks = [m for m in model.modules() if isinstance(m, torch.nn.ModuleList)]
+    return max(stacks, key=len, default=())
+
+
+def _hidden(output: Any) -> Any:
+    """What a layer passes on: of some models the first of several things."""
+    return output[0] if isinstance(output, tuple) else output
+
+
+def steer(model: Any, steering: Steering, name: str) -> None:
+    """Have the model add the vector from now on."""
+    layers, width = layers_of(model), model.config.get_text_config().hidden_size
+    if not 0 <= steering.layer < len(layers) or len(steering.vector) != width:
+        raise ModelError(
+            f"model {name!r}: steer: expected a layer below {len(layers)} and a vector of {width} "
+            f"numbers, found layer {steering.layer} and {len(steering.vector)} numbers; a vector "
+            "fits the model that it was made with"
+        )
+    vector = torch.tensor(steering.vector)
+
+    def add(_layer: Any, _given: Any, output: Any) -> Any:
+        moved = _hidden(output) + vector.to(_hidden(output))
+        return (moved, *output[1:]) if isinstance(output, tuple) else moved
+
+    layers[steering.layer].register_forward_hook(add)
+
+
+def _mean(scorer: CausalScorer, texts: Sequence[str], layer: int) -> FloatArray:
+    """[width], what the layer passes on at the last token of each text, on average."""
+    seen: list[Any] = []
+
+    def keep(_layer: Any, _given: Any, output: Any) -> None:
+        seen.append(_hidden(output)[0, -1].to("cpu", torch.float64))
+
+    hook = layers_of(scorer.model)[layer].register_forward_hook(keep)
+    try:
+        for tokens in scorer.head_tokens(texts):
+            ids = torch.tensor([tokens], device=scorer.device)
+            scorer.alone(lambda ids=ids: scorer.model(input_ids=ids, use_cache=False))  # type: ignore[misc]
+    finally:
+        hook.remove()
+    return np.asarray(torch.stack(seen).mean(dim=0).numpy())
+
+
+def fitted(
+    scorer: CausalScorer, more: Sequence[str], less: Sequence[str], layer: int | None
+) -> Steering:
+    """From the second texts to the first; in the middle layer unless another is given."""
+    n = len(layers_of(scorer.model))
+    chosen = n // 2 if layer is None else layer
+    if not chosen < n:
+        raise ModelError(f"steer: expected a layer below {n}, found {layer}")
+    difference = _mean(scorer, more, chosen) - _mean(scorer, less, chosen)
+    return Steering(chosen, tuple(difference.tolist()))

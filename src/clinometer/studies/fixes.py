@@ -1,0 +1,526 @@
+"""The ledger of a fix: a model against itself with a prompt, an adapter or a steering vector.
+
+Every fix has its control, and both are asked what the base is asked; the fixes also about topics
+that they were not made for, and for facts. `measure/ledger.py` has the statistics and the verdicts.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import ClinometerError, RunError, SettingsError, closest
+from clinometer.extras import require
+from clinometer.measure.components import CellMoments, Deviations
+from clinometer.measure.evidence import unit_numbers
+from clinometer.measure.inference import interval_of_means
+from clinometer.measure.ledger import Change, Changes, Responses, Ruling, changes, ruling
+from clinometer.models import ModelSource, ModelSpec, open_model
+from clinometer.models.catalog.pretrained import ADAPTER, adapter_base
+from clinometer.models.catalog.spec import APPLICATIONS
+from clinometer.models.open import loaded_once
+from clinometer.models.options import AUTOMATIC_REPLIES, QUESTION
+from clinometer.report import Table, charts
+from clinometer.report.export import write_files
+from clinometer.report.figure import chart
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.nouns import favourable
+from clinometer.runs.people import outcomes
+from clinometer.runs.sentences import Finding, Sure
+from clinometer.settings import with_settings
+from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.estimate import Estimate
+from clinometer.storage.untrusted import folder_name, parse_toml, read_json, read_text
+from clinometer.studies.framework import Findings, Plan, PlannedRun, Results, audit_all
+from clinometer.studies.knowledge import Relation, score_facts
+from clinometer.topics import Topic
+from clinometer.topics.conversation import END, ROLES, is_conversation, joined, parts_of
+from clinometer.topics.prompt import Y
+
+SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN = "system", "prefix", "steer", "adapter", "model", "run"
+KINDS = (SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN)
+PROMPTS = (SYSTEM, PREFIX)
+LOCAL = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.HUB, ModelSource.GGUF)
+BASE, TOPIC, ALSO, FACTS = "base", "topic", "also ", "facts "
+
+STRENGTHS = (-2.0, -1.0, 1.0, 2.0)
+"""How many times a steering vector is added; once moves those who get least to those who get most.
+"""
+
+MOST_PROMPTS, MOST_GROUPS = 400, 8
+"""Prompts, and groups, at either end that a steering vector is fitted on."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One thing that is done to a model.
+
+    name   in tables
+    kind   one of KINDS
+    value  the text, folder, model or number of a layer
+    of     of a control: the name of the fix
+    """
+
+    name: str
+    kind: str
+    value: str = ""
+    of: str = ""
+    strength: float = 0.0
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return parse_toml((files("clinometer.studies") / "data" / "fixes.toml").read_text("utf-8"))
+
+
+def read_fix(text: str) -> Fix:
+    """A fix as it is typed.
+
+    >>> read_fix("ganguli").value[:14], read_fix("prefix:Be fair.").kind, read_fix("steer:12").value
+    ('Please ensure ', 'prefix', '12')
+    """
+    prompts = _data()["prompts"]
+    if text in prompts:
+        return Fix(text, SYSTEM, prompts[text]["text"])
+    kind, _, value = text.partition(":")
+    if kind not in KINDS or (not value.strip() and kind != STEER):
+        forms = f"{', '.join(prompts)}, system:FILE, prefix:TEXT, steer, adapter:FOLDER"
+        raise SettingsError(
+            f"--fix: expected {forms}, model:NAME or run:FOLDER; found {text!r}"
+            f"{closest(kind, (*prompts, *KINDS))}"
+        )
+    if kind == STEER:
+        if value and not value.isdecimal():
+            raise SettingsError(f"--fix: expected steer or steer:LAYER, a number; found {text!r}")
+        return Fix(text, STEER, value)
+    if kind == SYSTEM:
+        said = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
+        return Fix(f"system {Path(value).stem}", SYSTEM, said)
+    if kind == PREFIX:
+        first = value.split()[:4]
+        return Fix(f"“{' '.join(first)}{'' if first == value.split() else ' …'}”", PREFIX, value)
+    return Fix(f"{kind} {Path(value).name}", kind, value)
+
+
+def irrelevant(words: int) -> str:
+    """So many words that say nothing about people.
+
+    >>> irrelevant(5)
+    'Please keep in mind that.'
+    """
+    text = _data()["control"]["text"].split()
+    return " ".join(text[i % len(text)] for i in range(words)).rstrip(".,") + "."
+
+
+def with_controls(fixes: Sequence[Fix], out: Path) -> list[Fix]:
+    """Each fix and its control; a steering vector at every strength, and as many random ones."""
+    found: list[Fix] = []
+    for fix in fixes:
+        each = [fix]
+        if fix.kind == STEER:
+            each = [replace(fix, name=f"{fix.name} × {s:g}", strength=s) for s in STRENGTHS]
+        for one in each:
+            control = replace(one, name=f"{one.name}: control", of=one.name)
+            if one.kind in PROMPTS:
+                control = replace(control, value=irrelevant(len(one.value.split())))
+            elif one.kind == ADAPTED:
+                control = replace(control, value=str(out / "shuffled" / folder_name(one.name)))
+            found += [one] if one.kind in (MODEL, RUN) else [one, control]
+    return found
+
+
+# --- What is asked -------------------------------------------------------------------------------
+
+
+def fixes_plan(
+    model: str,
+    fixes: Sequence[Fix],
+    out: Path,
+    *,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+    also: Sequence[tuple[Topic, ContextSet]] = (),
+    facts: Sequence[Relation] = (),
+) -> Plan:
+    """The base, then every fix and its control.
+
+    Contexts are drawn once, before a prompt is added to them, so that all are asked the same ones.
+    """
+    place = None if model.startswith(f"{RUN}:") else ModelSpec.parse(model).place
+    for fix in fixes:
+        if (fix.kind in PROMPTS and place is None) or (fix.kind == STEER and place not in LOCAL):
+            kind = "on this machine" if fix.kind == STEER else "to ask"
+            raise SettingsError(f"--fix {fix.name}: expected a model {kind}, found {model}")
+    if place in (ModelSource.SERVER, *APPLICATIONS) and settings.load.sampled is None:
+        settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
+    every, most = replace(settings, max_contexts=None), settings.max_contexts
+    parts = [
+        (role, about, chosen if most is None else chosen.draw(most, seed=settings.seed), every)
+        for role, about, chosen in (
+            (TOPIC, topic, contexts),
+            *((ALSO + t.name, t, c) for t, c in also),
+        )
+    ]
+    if place in LOCAL:
+        exact = replace(every, load=replace(every.load, sampled=None))
+        parts += [(f"{FACTS}{r.name}", r.topic, r.contexts, exact) for r in facts]
+    chat = settings.load.chat or place not in LOCAL
+    audits = []
+    asked = [f for f in with_controls(fixes, out) if f.kind != RUN]
+    same = [Fix(BASE, MODEL, model)] if place is not None else []
+    for fix in same + sorted(asked, key=lambda f: KINDS.index(f.kind)):
+        for role, about, chosen, how in parts[:1] if fix.of else parts:
+            named = f"{folder_name(fix.name)}-{folder_name(role)}"
+            planned = PlannedRun(fix.name, model, about, chosen, how, named, role)
+            audits.append(_fixed(planned, fix, out, chat=chat))
+    return Plan("fixes", audits)
+
+
+def _fixed(planned: PlannedRun, fix: Fix, out: Path, *, chat: bool) -> PlannedRun:
+    """The same audit of the fixed model. A prompt is the system message where the model is asked in
+    a chat, and else stands before the sentence, as a prefix always does."""
+    settings, contexts = planned.settings, planned.contexts
+    if fix.kind in (ADAPTED, MODEL):
+        return replace(planned, model=fix.value)
+    system = fix.kind == SYSTEM and chat
+    if fix.kind == STEER:
+        load = replace(settings.load, steer=str(vector_file(out, fix)))
+    elif system and planned.topic.readout is None:  # before the request to write a sentence
+        said = joined(((SYSTEM, fix.value), ("user", settings.load.chat_request)))
+        load = replace(settings.load, chat_request=said)
+    else:
+        templates = [_with_prompt(t, fix.value, system=system) for t in contexts.templates]
+        return replace(planned, contexts=replace(contexts, templates=templates))
+    return replace(planned, settings=replace(settings, load=load))
+
+
+def _with_prompt(template: str, text: str, *, system: bool) -> str:
+    """
+    >>> _with_prompt("Invite [X]? Answer: [Y]", "Be fair.", system=False)
+    'Be fair. Invite [X]? Answer: [Y]'
+    >>> _with_prompt("Invite [X]? Answer: [Y]", "Be fair.", system=True)
+    '[system]\\nBe fair.\\n[user]\\nInvite [X]? Answer:\\n[reply]\\n[Y]'
+    """
+    if is_conversation(template):
+        parts = list(parts_of(template))
+    elif system:
+        parts = [("user", template.removesuffix(Y).rstrip())]
+    else:
+        return f"{text} {template}"
+    roles = [role for role, _ in parts]
+    if not set(roles) <= set(ROLES):
+        raise SettingsError("--fix: expected messages to put a prompt into, found a record")
+    role = SYSTEM if system else "user"
+    if role in roles:
+        at = roles.index(role)
+        parts[at] = (role, f"{text}\n\n{parts[at][1]}")
+    else:
+        parts.insert(0, (role, text))
+    return joined(parts) + END + Y
+
+
+# --- What is made before -------------------------------------------------------------------------
+
+
+def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
+    """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
+    every = with_controls(fixes, out)
+    for fix in every:
+        if fix.kind == ADAPTED and fix.of:
+            source = next(f.value for f in every if f.name == fix.of)
+            _shuffled_adapter(Path(source), Path(fix.value), seed)
+    for layer in {f.value for f in fixes if f.kind == STEER}:
+        mine = [f for f in every if f.kind == STEER and f.value == layer]
+        if fresh or not all(vector_file(out, f).is_file() for f in mine):
+            _fit(plan.audits[0], mine, out, seed=seed, fresh=fresh)
+
+
+def _shuffled_adapter(source: Path, target: Path, seed: int) -> None:
+    """An adapter of the same size that learnt nothing: the numbers of each matrix in any order."""
+    if (target / ADAPTER).is_file():
+        return
+    require("the control of an adapter", "torch", "safetensors")
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    about = read_json(source / ADAPTER) | {"base_model_name_or_path": adapter_base(source)}
+    chance = torch.Generator().manual_seed(seed)
+    mixed = {
+        name: t.flatten()[torch.randperm(t.numel(), generator=chance)].reshape(t.shape)
+        for name, t in load_file(source / "adapter_model.safetensors").items()
+    }
+    target.mkdir(parents=True, exist_ok=True)
+    save_file(mixed, target / "adapter_model.safetensors")
+    for file in source.glob("*token*"):
+        shutil.copy(file, target)
+    write_files({target / ADAPTER: json.dumps(about).encode()})
+
+
+def vector_file(out: Path, fix: Fix) -> Path:
+    return out / "steering" / f"{folder_name(fix.name)}.json"
+
+
+def halves(run: Run, seed: int) -> list[list[int]]:
+    """The contexts that a vector is fitted on, and those that it is judged on; contexts that are
+    sampled together stay together."""
+    clusters, p = run.record.settings.clusters, run.preferences
+    units = unit_numbers(None if clusters is None else p.label(clusters), len(p.contexts))
+    n = int(units.max()) + 1
+    fits = np.isin(units, np.random.default_rng(seed).permutation(n)[: n // 2])
+    return [np.flatnonzero(part).tolist() for part in (fits, ~fits)]
+
+
+def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
+    """From those groups that get least to those that get most, in one half of the contexts."""
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.steer import fitted
+
+    base = audit_all(Plan("fixes", [planned]), out, fresh=fresh)[0][0][1]
+    fit, _ = halves(base, seed)
+    groups = np.argsort(Deviations.of(answers_of(base).only(fit).cells).lean[:, 0], kind="stable")
+    n = min(MOST_GROUPS, len(groups) // 2)
+    if not n or not fit:
+        raise SettingsError("--fix steer: expected at least two groups and two contexts")
+    templates = [planned.contexts.templates[c] for c in fit[: max(1, MOST_PROMPTS // n)]]
+    most, least = (
+        [
+            p.before
+            for x in at
+            for p in planned.topic.render_all(templates, base.preferences.groups[x])
+        ]
+        for at in (groups[-n:].tolist(), groups[:n].tolist())
+    )
+    load = replace(planned.settings.load, sampled=None)
+    if planned.topic.readout is not None:
+        load = replace(load, chat_request=QUESTION)
+    scorer = open_model(planned.model, load=load, words=planned.settings.words)
+    if scorer.info.kind != "causal":
+        raise SettingsError(f"--fix steer: expected a causal model, found a {scorer.info.kind} one")
+    layer = int(fixes[0].value) if fixes[0].value else None
+    vector = fitted(cast("CausalScorer", scorer), most, least, layer)
+    for fix in fixes:
+        one = vector.at_random(seed) if fix.of else vector
+        one.write(vector_file(out, fix), strength=fix.strength)
+
+
+# --- What was found ------------------------------------------------------------------------------
+
+
+def answers_of(run: Run) -> Responses:
+    """What the ledger needs of a run."""
+    p, clusters = run.preferences, run.record.settings.clusters
+    points = bool(p.grid.criterion.points)
+    covered = None if run.record.topic.readout is None else p.coverage
+    return Responses(
+        CellMoments.of(p.grid, p.answers, clusters=None if clusters is None else p.label(clusters)),
+        scale=1.0 if points else 100.0,
+        good=outcomes(run) if points or favourable(run) is not None else None,
+        other=None if covered is None else 100 * (1 - np.clip(np.nan_to_num(covered), 0, 1)),
+    )
+
+
+def changed(
+    runs: Mapping[tuple[str, str], Run],
+    old: str,
+    new: str,
+    *,
+    role: str = TOPIC,
+    half: Sequence[int] | None = None,
+    level: float = 0.95,
+) -> Changes | None:
+    """What changed from one to another in one topic, in some of the contexts; None where one of
+    them was not asked."""
+    if (old, role) not in runs or (new, role) not in runs:
+        return None
+    one, other = runs[old, role], runs[new, role]
+    p, q = one.preferences, other.preferences
+    if (p.groups, p.categories) != (q.groups, q.categories):
+        raise RunError(f"study fixes: {new} was asked about other groups than {old}")
+    a, b = answers_of(one), answers_of(other)
+    known = {c: i for i, c in enumerate(q.contexts)}
+    if both := [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]:
+        a, b = a.only([i for i, _ in both]), b.only([j for _, j in both])
+    elif len(p.contexts) != len(q.contexts):  # prompts are part of the contexts, in order
+        raise RunError(f"study fixes: {new} and {old} have no context in common")
+    if half is not None:
+        a, b = a.only(half), b.only(half)
+    return changes(a, b, groups=p.groups, level=level)
+
+
+def fixes_findings(
+    results: Results,
+    fixes: Sequence[Fix],
+    out: Path,
+    *,
+    model: str,
+    facts: Sequence[Relation] = (),
+    margin: float = 1.0,
+    seed: int = 0,
+) -> Findings:
+    """One row for each fix and control, and one sentence for each fix; of a steering vector that
+    for the strength that was best where it was fitted, judged where it was not."""
+    runs = {(planned.label, planned.role): run for planned, run in results}
+    stored = [(f.name, f.value) for f in fixes if f.kind == RUN]
+    stored += [(BASE, model.partition(":")[2])] if model.startswith(f"{RUN}:") else []
+    runs |= {(name, TOPIC): Run.load(folder) for name, folder in stored}
+    if (BASE, TOPIC) not in runs:
+        raise SettingsError("study fixes: the base could not be scored; correct the errors above")
+    base = runs[BASE, TOPIC]
+    topics = [role for name, role in runs if name == BASE and role.startswith(ALSO)]
+    tests = answers_of(base).tests(len(topics))
+    level = 1 - (1 - base.record.settings.level) / (len(fixes) * tests)
+    every = [fix for fix in with_controls(fixes, out) if (fix.name, TOPIC) in runs]
+    fit, judged = halves(base, seed)
+
+    def fitted_lean(fix: Fix) -> float:
+        found = changed(runs, BASE, fix.name, half=fit)
+        return np.inf if found is None else found.lean.after
+
+    vectors = [fix for fix in every if fix.kind == STEER and not fix.of]
+    best = {min((f for f in vectors if f.value == v), key=fitted_lean).name
+            for v in {f.value for f in vectors}}  # fmt: skip
+    prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
+    perplexity = perplexities(results, prompts, out) if facts else {}
+    unit = "points" if base.preferences.grid.criterion.points else "percentage points"
+    rows: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
+    said: list[str] = []
+    for fix in every:
+        how: dict[str, Any] = {"half": judged if fix.kind == STEER else None, "level": level}
+        found = changed(runs, BASE, fix.name, **how)
+        controlled = not fix.of and fix.kind not in (MODEL, RUN)
+        control = changed(runs, f"{fix.name}: control", fix.name, **how) if controlled else None
+        asked = {t: changed(runs, BASE, fix.name, role=t, level=level) for t in topics}
+        also = {topic.removeprefix(ALSO): c for topic, c in asked.items() if c is not None}
+        if found is None or (controlled and control is None):
+            continue  # a fix without its control has no verdict
+        verdict = ruling(found, control=control, also=also, margin=margin)
+        decides = fix.kind != STEER or bool(best & {fix.name, fix.of})
+        three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
+        costs = {"no answer": found.other, "everyone": found.good}
+        costs |= {topic: c.lean for topic, c in also.items()}
+        costs |= _facts_change(runs, fix.name, facts) | _perplexity_change(perplexity, fix.name)
+        rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
+        for name, c in (three | costs).items():
+            if c is not None:
+                rows[-1] |= {f"Δ {name}": c.change.value, **_ends(f"Δ {name}", c, 0.0)}
+        parts += [
+            {"fix": fix.name, "part": part, "from": c.before, "to": c.after,
+             **_ends("to", c, c.before), "clear": "yes" if c.clear() else "no",
+             "control": "yes" if fix.of else "no"}
+            for part, c in three.items() if c is not None
+        ]  # fmt: skip
+        if decides and not fix.of:
+            said.append(fix_finding(fix, found, verdict, unit, margin).text)
+    note = (
+        f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
+        f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
+    )
+    drawn = pd.DataFrame(parts)
+    figure = chart(
+        "fixes",
+        "Lean, swing and dice, before and after",
+        f"In {unit}. An arrow goes from the base to the fix, grey where the change is not clear; "
+        "the band is its interval. Controls are pale.",
+        drawn,
+        "{fix}: {part} {from:.1f} to {to:.1f}",
+        charts.arrows,
+    )
+    tables = [
+        Table("fixes", "What each fix did", pd.DataFrame(rows).dropna(axis=1, how="all"), note),
+        Table("fixes-before-after", "Before and after", drawn),
+    ]
+    named = _data()["prompts"]
+    sources = [f"{fix.name}: {named[fix.name]['source']}" for fix in fixes if fix.name in named]
+    return Findings("fixes", tables, [figure], [base], [*said, *sources])
+
+
+def fix_finding(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: float) -> Finding:
+    """The verdict on a fix and the change that it rests on."""
+    c, word = verdict.change, verdict.verdict
+    numbers = {"before": Estimate(c.before), "after": Estimate(c.after), "change": c.change}
+    unit = "per cent" if word == "silenced" else unit
+    words = {"verdict": word, "what": verdict.about, "unit": unit}
+    if word == "less lean, more swing" and found.swing is not None:
+        numbers["swing"] = found.swing.change
+    if word == "nothing clear" and found.lean.clear(margin) < 0:
+        words["control"] = "its control does as much"
+    sure: Sure = "unclear" if word == "nothing clear" else "clear"
+    return Finding("fix", sure, (fix.name,), numbers=numbers, words=words)
+
+
+def _ends(name: str, one: Change, plus: float) -> dict[str, float | None]:
+    """The interval of a change as the columns of a table."""
+    ends = {"low": one.change.low, "high": one.change.high}
+    return {f"{name}_{end}": None if v is None else plus + v for end, v in ends.items()}
+
+
+# --- What it cost --------------------------------------------------------------------------------
+
+
+def _mean_change(before: FloatArray, after: FloatArray) -> Change:
+    """Of a mean over facts or texts that weigh the same."""
+    share = np.full((len(before), 1), 1 / len(before))
+    value, low, high, _ = (float(v[0]) for v in interval_of_means((after - before)[:, None], share))
+    change = Estimate(value, low, high, 0.95, "mean over items")
+    return Change(float(before.mean()), float(after.mean()), change, None)
+
+
+def _facts_change(
+    runs: Mapping[tuple[str, str], Run], name: str, facts: Sequence[Relation]
+) -> dict[str, Change]:
+    """Of the knowledge of all facts together, on a scale to 100."""
+    sides: list[list[float]] = [[], []]
+    for relation in facts:
+        both = [runs.get((who, f"{FACTS}{relation.name}")) for who in (BASE, name)]
+        for side, run in zip(sides, both, strict=True):
+            if run is not None and None not in both:
+                side += score_facts(run.preferences, relation)["knowledge"].tolist()
+    before, after = (100 * np.array(side) for side in sides)
+    return {"facts": _mean_change(before, after)} if len(before) else {}
+
+
+def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
+    """Log-probability per token of each neutral text, by fix; the prompt of a fix stands before the
+    text and is not scored. Kept in the study's folder."""
+    from clinometer.models.texts.likelihood import prepare_texts
+    from clinometer.models.texts.types import MarkedText, TextOptions
+
+    file = out / "perplexity.json"
+    found: dict[str, list[float]] = read_json(file) if file.is_file() else {}
+    with loaded_once():
+        for planned in (p for p, _ in results if p.role == TOPIC and p.label not in found):
+            before = f"{prompts[planned.label]} " if planned.label in prompts else ""
+            known = ((0, len(before)),) if before else ()
+            texts = [MarkedText(before + text, known) for text in _data()["neutral"]["texts"]]
+            load = replace(planned.settings.load, sampled=None, chat=False)
+            try:
+                scorer = open_model(planned.model, load=load, words=planned.settings.words)
+                scores = prepare_texts(scorer, TextOptions(), texts).score()
+            except ClinometerError:
+                continue  # a model that cannot score texts has no perplexity
+            found[planned.label] = (scores.log_prob / scores.tokens).tolist()
+            write_files({file: json.dumps(found).encode()})
+    return found
+
+
+def _perplexity_change(found: Mapping[str, Sequence[float]], name: str) -> dict[str, Change]:
+    """In per cent; more is worse."""
+    if BASE not in found or name not in found:
+        return {}
+    one = _mean_change(-np.array(found[BASE]), -np.array(found[name]))
+    of: dict[str, Any] = {
+        k: 100 * float(np.expm1(getattr(one.change, k))) for k in ("value", "low", "high")
+    }
+    return {"perplexity": replace(one, change=replace(one.change, **of))}

@@ -1,0 +1,132 @@
+"""Changes against the plain estimators, swaps by hand, the rules, and planted fixes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.fixes import RIGHT, World, once
+
+from clinometer.measure.components import CellMoments, Deviations
+from clinometer.measure.ledger import Change, Changes, Responses, _contributions, changes, ruling
+from clinometer.statistics.estimate import Estimate
+
+
+def world(kind: str = "20 replies", groups: int = 4, contexts: int = 20) -> World:
+    return World(kind, groups, contexts, np.random.default_rng(3))
+
+
+def lean_of(cells: CellMoments) -> tuple[float, float, float]:
+    return Deviations.of(cells).parts(fixed=False)
+
+
+def swapped(a: CellMoments, b: CellMoments, unit: int) -> tuple[CellMoments, CellMoments]:
+    """The two with the answers of one context exchanged."""
+    there = a.units == unit
+
+    def mixed(first: CellMoments, second: CellMoments) -> CellMoments:
+        mean = np.where(there[None, :, None], second.mean, first.mean)
+        within, n = (
+            np.where(there, getattr(second, name), getattr(first, name)) for name in ("within", "n")
+        )
+        return replace(first, mean=mean, within=within, n=n)
+
+    return mixed(a, b), mixed(b, a)
+
+
+@pytest.mark.parametrize("kind", ["20 replies", "probabilities", "ratings"])
+def test_what_contexts_contribute_adds_up_and_turns_its_sign_when_one_is_swapped(kind: str) -> None:
+    w = world(kind)
+    a, b = w.asked().cells, w.asked(lean=0.3, swing=0.5).cells
+    whole = np.array(_contributions(Deviations.of(a), Deviations.of(b)))
+    difference = np.subtract(lean_of(b), lean_of(a))
+    assert whole.sum(axis=1) == pytest.approx(difference)
+    for unit in (0, 7):
+        first, second = swapped(a, b, unit)
+        turned = whole.sum(axis=1) - 2 * whole[:, unit]
+        assert turned == pytest.approx(np.subtract(lean_of(second), lean_of(first)))
+
+
+def test_changes_are_roots_and_means_of_what_both_answered() -> None:
+    w = world("ratings")
+    a, b = w.asked(), w.asked(lower=0.1)
+    found = changes(a, b)
+    assert found.lean.before == pytest.approx(np.sqrt(max(lean_of(a.cells)[0], 0)))
+    assert found.lean.after == pytest.approx(np.sqrt(max(lean_of(b.cells)[0], 0)))
+    assert found.good is not None
+    assert found.good.change.value == pytest.approx(b.good.mean() - a.good.mean())  # type: ignore[union-attr]
+    assert found.good.clear(1.0) == -1
+    assert found.dice is not None
+    same = changes(a, a)
+    assert same.lean.change.value == 0
+    assert same.lean.clear() == 0
+    half = a.only(range(10))
+    assert half.cells.mean.shape[1] == 10
+    assert changes(half, b.only(range(10))).good.after == pytest.approx(b.good[:, :10].mean())  # type: ignore[union-attr,index]
+
+
+def test_exact_probabilities_have_no_dice_and_a_word_topic_no_costs() -> None:
+    w = world("probabilities")
+    a, b = w.asked(), w.asked(lean=0.0)
+    assert changes(a, b).dice is None
+    plain = changes(Responses(a.cells), Responses(b.cells))
+    assert plain.good is None
+    assert plain.other is None
+    assert Responses(a.cells).tests(also=2) == 3
+    assert a.tests() == 3
+
+
+def change(value: float, *, clear: bool = True, before: float = 10.0) -> Change:
+    ends = (value - 1, value + 1)
+    return Change(before, before + value, Estimate(value, *ends, 0.95), 0.001 if clear else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("found", "given", "expected"),
+    [
+        (Changes(change(-9), halved=True), {}, "removed the lean"),
+        (Changes(change(-9), halved=True, left=True), {}, "less lean"),
+        (Changes(change(-9)), {}, "less lean"),
+        (Changes(change(-9), swing=change(+8)), {}, "less lean, more swing"),
+        (Changes(change(-9), halved=True, swing=change(-1)), {}, "removed the lean"),
+        (Changes(change(+9)), {}, "more lean"),
+        (Changes(change(-9, clear=False), swing=change(+8)), {}, "nothing clear"),
+        (Changes(change(-0.4)), {}, "nothing clear"),
+        (Changes(change(-9), halved=True), {"control": Changes(change(-1, clear=False))},
+         "nothing clear"),
+        (Changes(change(-9), halved=True), {"control": Changes(change(-8))}, "removed the lean"),
+        (Changes(change(-9), halved=True, good=change(-5)), {}, "everyone worse"),
+        (Changes(change(-9), halved=True, good=change(+5)), {}, "removed the lean"),
+        (Changes(change(-9), good=change(-5)), {"also": {"race": Changes(change(+3))}}, "moved"),
+        (Changes(change(-9)), {"also": {"race": Changes(change(-3))}}, "less lean"),
+        (Changes(change(-9), other=change(+5)), {"also": {"race": Changes(change(+3))}},
+         "silenced"),
+        (Changes(change(-9), other=change(-5)), {}, "less lean"),
+        (Changes(change(-9), silent={"Ann": change(+20)}), {}, "silenced"),
+    ],
+)  # fmt: skip
+def test_the_rules(found: Changes, given: dict[str, object], expected: str) -> None:
+    assert ruling(found, **given).verdict == expected  # type: ignore[arg-type]
+
+
+def test_a_ruling_names_what_it_rests_on() -> None:
+    silent = Changes(change(-9), other=change(+5), silent={"Ann": change(+20)})
+    assert ruling(silent).about == "answers to Ann that fit no category"
+    also = {"race": Changes(change(+2)), "age": Changes(change(+4))}
+    assert ruling(Changes(change(-9)), also=also).about == "the lean of age"
+    assert ruling(Changes(change(-9)), margin=20.0).verdict == "nothing clear"
+
+
+@pytest.mark.parametrize("fix", RIGHT)
+def test_planted_fixes_get_their_verdict(fix: str) -> None:
+    """At a change of 10 points, of probabilities; benchmarks/fixes.py has rates and ratings."""
+    said = [once("probabilities", 6, 40, fix, seed) for seed in range(4)]
+    assert sum(verdict in RIGHT[fix] for verdict, _ in said) >= 3
+    if fix != "as its control":
+        assert sum(control == "nothing clear" for _, control in said) >= 3
+
+
+def test_nothing_is_found_where_nothing_changes() -> None:
+    said = [once("5 replies", 4, 20, "nothing", seed)[0] for seed in range(30)]
+    assert said.count("nothing clear") >= 27
