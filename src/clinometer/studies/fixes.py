@@ -450,7 +450,7 @@ def fix_finding(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: fl
     """The verdict on a fix and the change that it rests on."""
     c, word = verdict.change, verdict.verdict
     numbers = {"before": Estimate(c.before), "after": Estimate(c.after), "change": c.change}
-    unit = "per cent" if word == "silenced" else unit
+    unit = "%" if word == "silenced" else unit
     words = {"verdict": word, "what": verdict.about, "unit": unit}
     if word == "less lean, more swing" and found.swing is not None:
         numbers["swing"] = found.swing.change
