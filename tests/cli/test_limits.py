@@ -59,7 +59,7 @@ def test_coverage_can_be_demanded() -> None:
     counts = {"cells": 10, "cells_low_coverage": 2, "cells_missing": 1}
     assert uncovered("m", counts, None) == []
     assert uncovered("m", counts, 0.7) == []
-    assert "70.0% of the cells" in uncovered("m", counts, 0.75)[0]
+    assert "70.0 % of the cells" in uncovered("m", counts, 0.75)[0]
 
 
 @pytest.mark.parametrize("how", [{"relative": True}, {"sampled": True}])

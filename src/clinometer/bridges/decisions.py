@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 
 from clinometer.bridges.imported import file_digest
 from clinometer.bridges.replies import MOST_BYTES, Row
-from clinometer.display.numbers import between, p_relation
+from clinometer.display.numbers import between, p_relation, show
 from clinometer.display.table import Table
 from clinometer.display.text import Plain, visible
 from clinometer.errors import SettingsError, TableError, closest
@@ -379,7 +379,7 @@ def _sentence(one: Breakdown) -> str:
 def _value(group: GroupRate) -> str:
     if group.mean is not None:
         return f"{group.mean.value:.1f}"
-    return f"{group.rate.value:.1%}" if group.rate else "–"
+    return show(group.rate and group.rate.value, "share")
 
 
 def _text(value: object) -> str:

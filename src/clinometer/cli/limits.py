@@ -10,7 +10,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.cli.printing import say
-from clinometer.display.numbers import percent
+from clinometer.display.numbers import percent, show
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate, RiskReport
 
@@ -131,8 +131,8 @@ def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[s
     if share >= least:
         return []
     return [
-        f"{label}: {share:.1%} of the cells rest on enough probability, expected at least "
-        f"{least:.1%} (--min-coverage)"
+        f"{label}: {show(share, 'share')} of the cells rest on enough probability, expected at least "
+        f"{show(least, 'share')} (--min-coverage)"
     ]
 
 

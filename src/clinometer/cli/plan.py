@@ -319,7 +319,7 @@ def _lines(plan: dict[str, Any]) -> list[str]:
         f"{plan['effective_contexts']:,} effective contexts ({plan['contexts']:,} contexts, "
         f"{plan['cells']:,} cells of {groups} groups).",
         f"They give {level} intervals within ±{plan['half_width']:.3f}, and find a difference of "
-        f"{plan['detectable']:.3f} between two models in {plan['power']:.0%} of comparisons.",
+        f"{plan['detectable']:.3f} between two models in {percent(plan['power'])} of comparisons.",
         f"Spread between contexts: {one['value']:.3f} ({one['from']}); of differences: "
         f"{pair['value']:.3f} ({pair['from']}).",
     ]

@@ -15,7 +15,7 @@ from clinometer.cli.options import set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability import write_frame
-from clinometer.display.numbers import between, p_value, risk
+from clinometer.display.numbers import between, p_value, risk, show
 from clinometer.errors import SettingsError, TableError
 from clinometer.settings import option
 
@@ -260,7 +260,7 @@ def _print_agreement(result: Agreement) -> None:
         sentence(f"{len(result.cohen) - 10} more pairs of annotators: --json has them")
     categories = list(result.prevalence)
     chose = [
-        (row.annotator, row.n, *(f"{row.shares[c]:.1%}" for c in categories))
+        (row.annotator, row.n, *(show(row.shares[c], "share") for c in categories))
         for row in result.annotators
     ]
     print_rows("What they chose", ["annotator", "items", *categories], chose)

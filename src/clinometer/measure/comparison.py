@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from clinometer.display.notebook import frame, titled_html
-from clinometer.display.numbers import MISSING, counted, p_relation, p_value, show
+from clinometer.display.numbers import MISSING, counted, p_relation, p_value, percent, show
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
@@ -472,7 +472,7 @@ class Comparison(Plain):
         """What a notebook shows: the overall differences."""
         note = (
             f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
-            f"effective; {self.level:.0%} intervals, p times the number of pairs"
+            f"effective; {percent(self.level)} intervals, p times the number of pairs"
         )
         rows = [d.cells() for d in self.overall]
         return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clinometer.display.numbers import between, counted, risk, show
+from clinometer.display.numbers import between, counted, percent, risk, show
 from clinometer.display.text import brief
 from clinometer.statistics.estimate import Estimate
 
@@ -258,7 +258,7 @@ TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
     ),
     "no control": lambda f: "No verdict: the score was not compared with random words.",
     "low level": lambda f: (
-        f"No verdict: it takes intervals of {f.numbers['level'].value:.0%} or more."
+        f"No verdict: it takes intervals of {percent(f.numbers['level'].value)} or more."
     ),
     "passed": lambda f: (
         "The first score passes: it follows the judgements beyond length, and more than random "

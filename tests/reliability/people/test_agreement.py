@@ -63,7 +63,7 @@ def test_an_annotator_who_stands_apart_is_named() -> None:
     assert b.against["no"] == b.with_majority["no"] > 100
     assert found.annotators[0].against == {"no": 0, "yes": 0}
     (note,) = found.notes
-    assert "b for 0%: they use the categories differently" in note
+    assert "b for 0 %: they use the categories differently" in note
 
 
 def test_the_kappa_paradox_is_explained_where_one_answer_prevails() -> None:
@@ -73,8 +73,8 @@ def test_the_kappa_paradox_is_explained_where_one_answer_prevails() -> None:
     found = agreement(Ratings.of(table), replicates=200)
     # P = 0.9; shares 0.95 and 0.05: by chance 0.905; kappa = -0.005 / 0.095
     assert present(found.fleiss).value == pytest.approx(-0.005 / 0.095)
-    assert found.notes[0].startswith("Kappa paradox: 95% of the judgements are 'yes'")
-    assert "agree on 90%" in found.notes[0]
+    assert found.notes[0].startswith("Kappa paradox: 95 % of the judgements are 'yes'")
+    assert "agree on 90 %" in found.notes[0]
     even = {str(i): {"a": w, "b": w} for i, w in enumerate(["yes", "no"] * 20)}
     assert agreement(Ratings.of(even), replicates=0).notes == ()
 

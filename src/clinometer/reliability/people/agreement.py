@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.numbers import percent
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
@@ -203,9 +204,10 @@ def _notes(
         return [f"Every judgement is {top!r}: agreement beyond chance is not defined."]
     if share >= SKEWED:
         found.append(
-            f"Kappa paradox: {share:.0%} of the judgements are {top!r}, so people who ignored the "
-            f"items would agree on {by_chance:.0%} of them. These agree on {observed.value:.0%}; "
-            f"kappa ({fleiss.value:.2f}) sees only the {1 - by_chance:.0%} that chance leaves. "
+            f"Kappa paradox: {percent(share)} of the judgements are {top!r}, so people who ignored "
+            f"the items would agree on {percent(by_chance)} of them. These agree on "
+            f"{percent(observed.value)}; kappa ({fleiss.value:.2f}) sees only the "
+            f"{percent(1 - by_chance)} that chance leaves. "
             "Read it next to the observed agreement, which the skew does not push down."
         )
     for category in prevalence:
@@ -213,8 +215,9 @@ def _notes(
         (low, least), (high, most) = min(shares), max(shares)
         if high - low >= APART:
             found.append(
-                f"{most} chose {category!r} for {high:.0%} of the items, {least} for {low:.0%}: "
-                "they use the categories differently. Review the guidelines with them first."
+                f"{most} chose {category!r} for {percent(high)} of the items, {least} for "
+                f"{percent(low)}: they use the categories differently. Review the guidelines with "
+                "them first."
             )
             break
     return found
