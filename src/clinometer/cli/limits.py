@@ -131,8 +131,8 @@ def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[s
     if share >= least:
         return []
     return [
-        f"{label}: {show(share, 'share')} of the cells rest on enough probability, expected at least "
-        f"{show(least, 'share')} (--min-coverage)"
+        f"{label}: {show(share, 'share')} of the cells rest on enough probability, expected at "
+        f"least {show(least, 'share')} (--min-coverage)"
     ]
 
 
