@@ -173,6 +173,7 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "temperature": (0.5, ("--load", "temperature=1.0")),
     "reply_tokens": (9, ("--load", "reply_tokens=8")),
     "effort": ("low", ("--load", "effort=high")),
+    "steer": (None, ("--load", "steer=steer.json")),
     "tokenizer": ("smollm2", ("--load", "tokenizer=pocket:gpt2-s")),
     "route": ("echo", ("--load", "route=boost")),
     "top_k": (50, ("--load", "top_k=100")),
@@ -201,6 +202,7 @@ def test_what_is_given_against_the_plan_is_reported_or_refused(
     """Also where it is the default of the option: given is what was typed."""
     monkeypatch.chdir(tmp_path)
     Path("contexts.csv").write_text(CONTEXTS, encoding="utf-8")
+    Path("steer.json").write_text('{"layer": 0, "vector": [1.0]}', encoding="utf-8")
     planned, typed = GIVEN[name]
     plan: dict[str, Any] = {
         "models": [MODEL],

@@ -53,8 +53,6 @@ WORDS = '[attributes]\na = ["x"]\nb = ["y"]\n'
 PRODUCTS = {
     "groups": HEAD + WORDS + f'[groups]\npattern = "{PATTERN}"\n'
     + "".join(f"{name} = {json.dumps(TEN)}\n" for name in MANY),
-    "attributes": HEAD + f'groups = ["n"]\n[attributes]\npattern = "{PATTERN}"\n'
-    + "".join(f"{name} = {{a = {json.dumps(TEN)}}}\n" for name in MANY),
     "contexts": HEAD + 'groups = ["n"]\n' + WORDS + '[readout]\nkind = "choice"\n[contexts]\n'
     'wording = ["Is the [X] so? [options] [Y]"]\ncross = ' + json.dumps(["wording", *MANY]) + "\n"
     + "".join(f"{name} = {json.dumps(dict.fromkeys(TEN, 't'))}\n".replace('": ', '" = ')
