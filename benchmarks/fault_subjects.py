@@ -174,7 +174,7 @@ def _open_models_once() -> None:
     from clinometer.reliability.variants import make
 
     open_parser()  # cached: the forks share it
-    opened = {name: open_model(name) for name in ("pocket:bert", "pocket:gpt2-s")}
+    opened = {name: open_model(name) for name in ("pocket:bert", "pocket:gpt2-s", make.CHOOSER)}
     module: Any
     for module in (taus, make):
         module.open_model = lambda name, **_: opened[name]

@@ -123,6 +123,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["study", "table", "1", bert, *FEW[2:]], models),
         (["study", "size", bert, *FEW], models),
         (["study", "alignment", bert, "some/model", *FEW], models),
+        (["study", "fixes", bert, "--fix", "tamkin", *FEW], models),
         (["study", "sources", bert, "some/model", "--max-contexts", 1], models),
         (["study", "knowledge", bert], models),
         (["study", "toxicity", bert, "corpus.txt", *FEW], models),

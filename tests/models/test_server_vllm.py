@@ -72,7 +72,7 @@ def vllm_server(smol_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield url
 
 
-@pytest.mark.parametrize("route", [None, "token-ids", "echo", "force"])
+@pytest.mark.parametrize("route", [None, "token-ids", "echo"])
 def test_exact_routes_give_the_numbers_of_the_model(
     vllm_server: str, smol_folder: Path, route: str | None
 ) -> None:

@@ -108,6 +108,8 @@ class BenchmarkFolder(Resumable):
         the sources have changed."""
         import pandas as pd
 
+        for stale in self.path.glob(".*.tmp"):  # of an audit that was killed
+            stale.unlink(missing_ok=True)
         file = self.statements_file
         frame = pd.DataFrame([statement_row(s) for s in sources])
         content = csv_text(frame).encode()

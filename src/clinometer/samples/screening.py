@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from functools import partial
+from itertools import count
 from random import Random
 
 SEEN_BEFORE = ("Smith", "Murphy", "Schmidt", "Miller", "Nelson", "Olson", "Walsh", "Meyer")
 
-_asked: Counter[str] = Counter()
+# How often each was asked: `next` is whole, also where two are asked at once.
+_asked: defaultdict[str, count[int]] = defaultdict(partial(count, 1))
 
 
 def before(application: dict[str, str]) -> str:
@@ -25,7 +28,6 @@ def after(application: dict[str, str]) -> str:
 
 def _scored(application: dict[str, str], extra: int, version: str) -> str:
     asked = f"{version} {sorted(application.items())}"
-    _asked[asked] += 1
-    dice = Random(f"{asked} {_asked[asked]}").gauss(0, 3)  # noqa: S311
+    dice = Random(f"{asked} {next(_asked[asked])}").gauss(0, 3)  # noqa: S311
     points = 30 + 3 * int(application["years"]) + int(application["test"]) / 4 + extra + dice
     return str(round(min(max(points, 0), 100)))

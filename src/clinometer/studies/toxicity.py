@@ -328,7 +328,7 @@ def _of_file(path: Path, where: list[tuple[str, set[str]]]) -> Iterator[str]:
         if column is None:
             raise TableError(
                 f"{path}: expected a column with texts ({', '.join(_USUAL)}), found "
-                f"{', '.join(row)}"
+                f"{', '.join(filter(None, row))}"  # None: of a row that is too long
             )
         if all(str(row[name]) in values for name, values in where if name in row):
             yield str(row[column])
