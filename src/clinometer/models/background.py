@@ -151,8 +151,13 @@ class EventLoop:
         which must not wait for itself."""
 
         async def finish() -> None:
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
             if last is not None:
                 await last()
+            await asyncio.sleep(0)  # a connection that was closed is gone in the next turn
             self.loop.stop()
 
         if not self.thread.is_alive():
