@@ -354,8 +354,8 @@ def _cells(rho: Estimate | None) -> tuple[str, str]:
     """A correlation and the ends of its interval, with their signs."""
     if rho is None:
         return "–", ""
-    ends = "" if rho.low is None or rho.high is None else f"{rho.low:+.2f} to {rho.high:+.2f}"
-    return f"{rho.value:+.3f}", ends
+    low, high = (show(end, "signed points") for end in (rho.low, rho.high))
+    return show(rho.value, "signed"), "" if rho.low is None else f"{low} to {high}"
 
 
 def _ahead(difference: Estimate | None) -> str:

@@ -38,8 +38,8 @@ _PATTERNS = {
 
 
 #: Of the error that intervals may have, what all kinds of people have together. They are looked at
-#: beside single people, and lead where one is clear: so a run in which all are treated alike says
-#: that something is clear in at most 6 %, and not in 10.
+#: beside single people, and lead where one is clear: with 5 % for single people the two have 6 %
+#: together, and not 10.
 _SHARE = 0.2
 
 
