@@ -235,7 +235,7 @@ def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> char
             for part in (lines, points)
         )
         at = {
-            "x": q("at", title=title, axis={"tickCount": 4, "format": ".2~f"}),
+            "x": q("at", title=title, axis={"tickCount": 4, "format": ".3~g"}),
             "y": q("groups", title="groups", axis=above(tickCount=4)),
             "color": colour,
         }
