@@ -256,6 +256,18 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
     json.dumps(result.to_dict(), allow_nan=False)
 
 
+def test_a_group_that_may_lean_opposite_ways_is_left_open(rng: np.random.Generator) -> None:
+    """Equal leans to opposite sides, 200 contexts that happen to move both models to one side."""
+    moved, lean = 0.15 * rng.standard_normal(200), 0.01
+    moved += 2 * lean - moved.mean()
+    sides = (0.5 + (side * lean + moved + 0.02 * rng.standard_normal(200)) / 2 for side in (1, -1))
+    found = compare(*(np.stack([p, 1 - p], axis=-1)[None] for p in sides))
+    lean_of_group = next(d for d in found.by_group if d.measure == "r_bias")
+    assert lean_of_group.value == pytest.approx(2 * lean, abs=0.003)
+    assert present(lean_of_group.p) > 0.05
+    assert present(lean_of_group.low) <= 0
+
+
 def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
     """A short `benchmarks/coverage.py --part compare`: 100 pairs of models, and one differing."""
     rng = np.random.default_rng(5)

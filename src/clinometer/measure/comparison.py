@@ -127,6 +127,8 @@ def compare(
             for c, at in ((slice(-1, None), joint_level(level, len(labels))), (slice(-1), level))
         )
         rows += _rows(pair, OVERALL, (None,), *whole)
+        if draws is None:
+            _rule_out_opposites(groups, a, b, level)
         by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, *groups))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     exact = draws is None and all(n is None for n in replies)
@@ -215,6 +217,22 @@ def _paired(
         high.max(axis=0).reshape(3, T),
         p.max(axis=0).reshape(3, T),
     )
+
+
+def _rule_out_opposites(tested: Tested, a: Bracket, b: Bracket, level: float) -> None:
+    """Leave r^b of a group open where both models may lean equally far, in opposite directions.
+
+    What moves both in one context moves one of them away from parity and the other towards it, and
+    then cancels in the difference if one only seems to lean as the other does. Leans of equal
+    size are equal or opposite, so a difference has to rule out that their sum is 0, too.
+    """
+    _, low, high, p = tested
+    weights, both = a.weights[:, :-1], (a.each + b.each)[1, :, :-1]
+    *_, opposite = flipped((weights * both).sum(axis=0), both, weights, level=level)
+    p[1] = np.maximum(p[1], opposite)
+    possible = opposite > 1 - level
+    low[1] = np.where(possible, np.minimum(low[1], 0.0), low[1])
+    high[1] = np.where(possible, np.maximum(high[1], 0.0), high[1])
 
 
 def _drawn(
