@@ -1,17 +1,21 @@
 """Speed and memory of the miner, against spaCy over every sentence of the same articles.
 
     python benchmarks/mining.py ../shared/data/corpora/wikipedia_en_recent.jsonl.zst --articles 1500
+    python benchmarks/mining.py CORPUS --ways       # one process, two, shards, datatrove, Ray
     python benchmarks/mining.py CORPUS --kill       # shards killed ten times, finished, compared
     python benchmarks/mining.py CORPUS --long-line  # a corpus of one line of 300 MB
 
 Each way runs in a process of its own, one after the other, on the same articles: the first N of the
 corpus. `pipe` is `nlp.pipe` with the same pipeline, all its components, over the sentences that the
-miner's own splitter cuts. Memory is the largest resident set of the process.
+miner's own splitter cuts. Memory is the largest resident set of the process. `--ways` counts the
+processor time and memory of every process that a way starts, sampled ten times a second (Ray's own
+among them), and repeats a corpus that is shorter than N with another id for each article.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import resource
@@ -102,6 +106,88 @@ def speed(corpus: str, number: int) -> dict[str, object]:
         return result
 
 
+WAYS = {
+    "1 process": [["--sample", "all"]],
+    "2 processes": [["--sample", "all", "--processes", "2"]],
+    "8 shards": [
+        *(["--sample", "all", "--shard", f"{i}/8"] for i in range(8)),
+        ["--sample", "all"],
+    ],
+    "datatrove, 2 workers": ["local", ["--sample", "all"]],
+    "Ray, 2 workers": ["ray", ["--sample", "all"]],
+}
+
+
+def executed(engine: str, path: str, out: str, folder: str) -> None:
+    """Mine on an executor of datatrove with two workers and eight tasks."""
+    from clinometer.cluster import Mining
+
+    pipeline: list[object] = [
+        Mining([path], out, MineSettings(topic=load_topic("gender"), sample=None))
+    ]
+    if engine == "local":
+        from datatrove.executor import LocalPipelineExecutor
+
+        LocalPipelineExecutor(pipeline, tasks=8, workers=2, logging_dir=folder).run()
+        return
+    import ray
+    from datatrove.executor.ray import RayPipelineExecutor
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    RayPipelineExecutor(
+        pipeline, tasks=8, workers=2, cpus_per_task=1, mem_per_cpu_gb=1, logging_dir=folder
+    ).run()
+    ray.shutdown()
+
+
+def watched(command: list[str]) -> tuple[float, float, float]:
+    """Seconds, processor seconds of all processes, and the largest process in MB."""
+    import psutil
+
+    start, seen, largest = time.perf_counter(), dict[int, float](), 0.0
+    running = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while running.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            for process in [running, *running.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error):
+                    times = process.cpu_times()
+                    seen[process.pid] = times.user + times.system
+                    largest = max(largest, process.memory_info().rss / 1024**2)
+        time.sleep(0.1)
+    if running.returncode:
+        raise SystemExit(f"{command} ended with {running.returncode}")
+    return time.perf_counter() - start, sum(seen.values()), largest
+
+
+def ways(corpus: str, number: int, first: int) -> dict[str, object]:
+    """Every way to divide the work, one after the other, and whether the sets have equal bytes."""
+    with tempfile.TemporaryDirectory() as name:
+        path, result = Path(name) / "articles.jsonl", dict[str, object](articles=number)
+        texts = list(articles(find_sources([corpus])[0], field="text", damage=Counter()))
+        with path.open("w", encoding="utf-8") as file:
+            for n, text in enumerate(itertools.islice(itertools.cycle(texts), number)):
+                file.write(json.dumps({"id": n, "text": text}) + "\n")
+        sets = set[tuple[bytes, bytes]]()
+        for way, steps in list(WAYS.items())[:first]:
+            out = Path(name) / way / "contexts.csv"
+            out.parent.mkdir()
+            total = [0.0, 0.0, 0.0]
+            for step in steps:
+                if isinstance(step, str):
+                    rest = ["--engine", step, "--out", str(out)]
+                    taken = watched([sys.executable, __file__, str(path), *rest])
+                else:
+                    code = "from clinometer.cli import main; main()"
+                    rest = ["mine", str(path), "--out", str(out), *step]
+                    taken = watched([sys.executable, "-c", code, *rest])
+                total = [total[0] + taken[0], total[1] + taken[1], max(total[2], taken[2])]
+            sets.add((out.read_bytes(), out.with_suffix(".json").read_bytes()))
+            keys = ("seconds", "cpu_seconds", "peak_mb")
+            result[way] = dict(zip(keys, (round(t, 1) for t in total), strict=True))
+            print(json.dumps({way: result[way]}), file=sys.stderr, flush=True)
+        return {**result, "same_bytes": len(sets) == 1}
+
+
 def kill(corpus: str, number: int) -> dict[str, object]:
     """Ten times a shard is begun and killed after its next piece; then the rest is done."""
     with tempfile.TemporaryDirectory() as name:
@@ -163,14 +249,23 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("corpus")
     arguments.add_argument("--articles", type=int, default=1500)
+    arguments.add_argument(
+        "--ways", type=int, nargs="?", const=5, help="the first so many ways, or all"
+    )
     arguments.add_argument("--kill", action="store_true", help="the kill instead of the speed")
     arguments.add_argument("--long-line", action="store_true", help="the long line instead")
-    arguments.add_argument("--part", help=argparse.SUPPRESS)
+    for hidden in ("--part", "--engine", "--out"):
+        arguments.add_argument(hidden, help=argparse.SUPPRESS)
     options = arguments.parse_args()
+    if options.engine:
+        executed(options.engine, options.corpus, options.out, f"{options.out}.logs")
+        return
     if options.part == "pipe":
         result = by_pipe(Path(options.corpus))
     elif options.part:
         result = by_mining(Path(options.corpus), options.part)
+    elif options.ways:
+        result = ways(options.corpus, options.articles, options.ways)
     elif options.kill:
         result = kill(options.corpus, options.articles)
     elif options.long_line:
