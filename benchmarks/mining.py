@@ -106,7 +106,7 @@ def speed(corpus: str, number: int) -> dict[str, object]:
         return result
 
 
-WAYS = {
+WAYS: dict[str, list[str | list[str]]] = {
     "1 process": [["--sample", "all"]],
     "2 processes": [["--sample", "all", "--processes", "2"]],
     "8 shards": [
