@@ -6,6 +6,7 @@ reach the disk.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable
@@ -28,8 +29,32 @@ groups = ["nurse", "pilot"]
 first = ["a"]
 second = ["b"]
 """
+JUDGED = """
+name = "moods"
+groups = ["nurse", "pilot"]
+[attributes]
+glad = ["glad"]
+sad = ["sad"]
+[readout]
+kind = "text"
+by = "judge"
+model = "pocket:gpt2-s"
+rubric = "How does this sound? [reply]"
+[contexts]
+wording = ["How was the day of the [X]? [Y]", "Tell me of the [X]. [Y]", "A line on the [X]: [Y]"]
+"""
 (SAMPLES,) = (Path(__file__).parents[1] / "tests" / "data" / "lm_eval").glob("samples_*.jsonl")
 VERBS = ("said", "knew", "felt")
+
+
+def answer(asked: object) -> str:
+    """An application, whose replies a judge reads."""
+    return f"It was {hashlib.sha256(json.dumps(asked).encode()).hexdigest()}."
+
+
+def score(asked: object) -> str:
+    """An application that gives points."""
+    return str(hashlib.sha256(json.dumps(asked).encode()).digest()[0] % 101)
 
 
 @dataclass(frozen=True)
@@ -51,6 +76,14 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
     for name, verbs in (("contexts", VERBS), ("others", VERBS[::-1])):
         rows = "".join(f"The [X] {verb} that [Y],{n}\n" for n, verb in enumerate(verbs, 1))
         (folder / f"{name}.csv").write_text(f"template,count\n{rows}")
+    judged, scored = folder / "judged.toml", folder / "scored.toml"
+    judged.write_text(JUDGED)
+    head, _, tail = JUDGED.partition("[attributes]")
+    contexts = tail.partition("[contexts]")[2]
+    scored.write_text(
+        f'{head}reference = "group-mean"\n[readout]\nkind = "number"\n'
+        f"scale = [0, 100]\n[contexts]{contexts}"
+    )
     model = f"openai:{url}#toy"
     given = folder / "samples"
     return {
@@ -102,6 +135,22 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
             ],
             _sampled,
             _small_parts,
+        ),
+        "application": Subject(
+            lambda out: [
+                "audit", "app:fault_subjects:score", "--topic", str(scored), "--replies", "5",
+                "--out", str(out),
+            ],
+            _audited,
+            _small_parts,
+        ),
+        "judge": Subject(
+            lambda out: [
+                "audit", "app:fault_subjects:answer", "--topic", str(judged), "--replies", "3",
+                "--out", str(out),
+            ],
+            _audited,
+            _open_models_once,
         ),
         "import": Subject(
             lambda out: [

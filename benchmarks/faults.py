@@ -7,7 +7,8 @@
 Each fault strikes a fresh command (real command, real folder, cache and locks) at the k-th moment
 at which a file goes to the disk, k by the seed. The commands, in turn, are `audit` of a small model
 behind a server, `reliability audit` with versions and without, `mine`, `study sources`, `audit
---replies` of a server that replies, `import lm-eval` and `report`; the kinds:
+--replies` of a server that replies and of applications, one of them read by a judge, `import
+lm-eval` and `report`; the kinds:
 
     kill-before, kill-after   SIGKILL before or after that moment
     kill-any                  SIGKILL after a random time, of what the whole command takes
