@@ -139,7 +139,7 @@ class Evidence:
             raise SettingsError("clusters: expected None with draws, which are independent")
         units = unit_numbers(clusters, grid.shape[1])
         (weight, groups), J = grid.shares(), grid.criterion
-        s = departures(grid, grid.block(), grid.mask, unmix)
+        s = _departures(grid, grid.block(), grid.mask, unmix)
         high = low = J(s)
         if samples is not None:
             counts = reply_counts(grid.values, samples, grid.mask)
@@ -195,11 +195,8 @@ class Evidence:
         return np.append(values, whole[:, None], axis=1), weights
 
 
-def departures(
-    grid: PreferenceGrid,
-    p: FloatArray,
-    seen: BoolArray | None = None,
-    unmix: FloatArray | None = None,
+def _departures(
+    grid: PreferenceGrid, p: FloatArray, seen: BoolArray | None, unmix: FloatArray | None
 ) -> FloatArray:
     """s of shares [X,C,K] in the cells of a grid, 0 where not seen; relative to groups, from their
     own mean. `unmix` [K,K] is what the shares are multiplied by."""
@@ -232,7 +229,7 @@ def _crossed(
     for _ in range(times):
         measured = thin(counts, fewer, rng)
         first, second = (
-            departures(grid, part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one, unmix)
+            _departures(grid, part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one, unmix)
             for part in (counts - measured, measured)
         )
         out += J.slope(first, second) / times
