@@ -24,6 +24,7 @@ from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
 from clinometer.measure.inference import Bracket, bracket, context_means, flipped, interval_of_means
 from clinometer.measure.population import MOST_DRAWS
+from clinometer.measure.preferences import Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,
@@ -472,39 +473,27 @@ class Comparison(Plain):
 # --- Models asked in different contexts ----------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class OwnContexts:
-    """A model and the contexts that it was asked in.
-
-    grid     its preferences
-    units    [C], the unit of sampling of each context: its id, or the label of its cluster
-    samples  [X, C] replies behind each cell; None: probabilities were read
-    """
-
-    name: str
-    grid: PreferenceGrid
-    units: Sequence[str]
-    samples: FloatArray | None = None
-
-
 def compare_unpaired(
-    models: Sequence[OwnContexts],
+    models: Sequence[Preferences],
     *,
+    names: Sequence[str],
+    clusters: str | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
     """Differences between models over the same groups, each in its own contexts.
 
-    All grids have the same groups, group weights and categories. Intervals and p-values are those
-    of both audits, joined, less what units that both models have share. There is neither interval
-    nor p-value where a model has a single unit.
+    All have the same groups, group weights and categories. Contexts are told apart by their ids, or
+    by the label of their cluster. Intervals and p-values are those of both audits, joined, less
+    what units that both models have share. There is neither interval nor p-value where a model has
+    a single unit.
     """
-    names, groups = tuple(model.name for model in models), models[0].grid.groups
     pairs = list(itertools.combinations(range(len(models)), 2))
-    units = [list(dict.fromkeys(map(str, model.units))) for model in models]
+    labels = [p.contexts if clusters is None else p.label(clusters) for p in models]
+    units = [list(dict.fromkeys(map(str, each))) for each in labels]
     evidence = [
-        Evidence.of(model.grid, clusters=list(model.units), samples=model.samples)
-        for model in models
+        Evidence.of(p.grid, clusters=each, samples=p.samples)
+        for p, each in zip(models, labels, strict=True)
     ]
     found, joint = (
         [bracket(one, level=at, seed=seed) for one in evidence]
@@ -515,7 +504,9 @@ def compare_unpaired(
     for i, j in pairs:
         pair = names[i], names[j]
         each, whole = (_unpaired(one[i], one[j], units[i], units[j]) for one in (found, joint))
-        by_group += with_holm(_rows(pair, BY_GROUP, groups, *(part[:, :-1] for part in each)))
+        by_group += with_holm(
+            _rows(pair, BY_GROUP, models[0].groups, *(part[:, :-1] for part in each))
+        )
         rows += _rows(pair, OVERALL, (None,), *(part[:, -1:] for part in whole))
     overall = for_all_pairs(rows, len(pairs))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
@@ -523,16 +514,16 @@ def compare_unpaired(
         ContextCount(model.grid.shape[1], 1.0 / float((one.weights[:, -1] ** 2).sum()))
         for model, one in zip(models, found, strict=True)
     )
-    clustered = any(len(set(m.units)) < m.grid.shape[1] for m in models)
+    clustered = any(len(u) < len(p.contexts) for u, p in zip(units, models, strict=True))
     return Comparison(
-        models=names,
-        groups=groups,
+        models=tuple(names),
+        groups=models[0].groups,
         overall=overall,
         by_group=tuple(by_group),
-        ranks=tuple(ranks_from_tests(values, overall, names, level)),
+        ranks=tuple(ranks_from_tests(values, overall, tuple(names), level)),
         n_contexts=sum(size.contexts for size in sizes),
         n_eff=min(size.n_eff for size in sizes),
-        n_clusters=len(set().union(*(m.units for m in models))) if clustered else None,
+        n_clusters=len(set().union(*units)) if clustered else None,
         missing_cells=sum(model.grid.missing_cells for model in models),
         level=float(level),
         seed=int(seed),
