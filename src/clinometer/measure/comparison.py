@@ -201,8 +201,10 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float, draws: float |
         else:
             found.append(_drawn(*flat, level, slack, draws))
     low, high, p = (np.stack(part) for part in zip(*found, strict=True))
-    ends = low.min(axis=0), high.max(axis=0), p.max(axis=0)
-    return gap, *(end.reshape(gap.shape) for end in ends)
+    low, high, p = (
+        part.reshape(gap.shape) for part in (low.min(axis=0), high.max(axis=0), p.max(axis=0))
+    )
+    return gap, low, high, p
 
 
 def _rule_out_opposites(tested: Tested, a: Bracket, b: Bracket, level: float) -> None:

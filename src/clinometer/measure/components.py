@@ -339,8 +339,9 @@ class Deviations:
         scale = 1.0 if D == 1 else math.sqrt(2)
         reach = stdtrit(freedom, (1 + level) / 2) * scale * error
         low, high = scale * lean[:, 0] - reach, scale * lean[:, 0] + reach
-        rows = zip(names, (scale * lean).tolist(), low, high, p, strict=True)
-        return [GroupPart(n, tuple(x), *map(float, numbers)) for n, x, *numbers in rows]
+        columns = (part.tolist() for part in (scale * lean, low, high, p))
+        rows = zip(names, *columns, strict=True)
+        return [GroupPart(name, tuple(x), a, b, q) for name, x, a, b, q in rows]
 
 
 def box_test(square: float, noise: float, residuals: FloatArray, n: float, rank: int) -> float:

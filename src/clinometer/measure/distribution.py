@@ -29,18 +29,12 @@ def stereotype_sample(
     >>> values.round(12).tolist(), weights.tolist()
     ([0.2, 0.6], [0.5, 0.5])
     """
-    for name, label, known in (
-        ("category", category, grid.categories),
-        ("group", group, (*grid.groups, None)),
-    ):
-        if label not in known:
-            listed = ", ".join(filter(None, known))
-            raise SettingsError(f"{name}: expected one of {listed}, found {label!r}")
-    s, w = grid.stereotypes()[..., grid.categories.index(category)], grid.shares()[0]
+    y = _position(category, grid.categories, "category")
+    s, w = grid.stereotypes()[..., y], grid.shares()[0]
     if group is None:
         w = w * grid.group_weights[:, None]
     else:
-        x = grid.groups.index(group)
+        x = _position(group, grid.groups, "group")
         s, w = s[x], w[x]
     counted = w > 0
     if not counted.any():
@@ -201,3 +195,9 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
     if array.ndim != 1:
         raise SettingsError(f"{name}: expected a list of numbers, found shape {array.shape}")
     return array
+
+
+def _position(label: str, labels: tuple[str, ...], name: str) -> int:
+    if label in labels:
+        return labels.index(label)
+    raise SettingsError(f"{name}: expected one of {', '.join(labels)}, found {label!r}")

@@ -94,13 +94,14 @@ def knowledge(
     known = snap((w * p**exponent).sum(axis=1) / divisor)
     deterministic = snap(((w * p).sum(axis=1) / divisor) ** exponent)
     gap = snap(deterministic - known)
-    means = (Estimate(weighted_mean(part, weights)) for part in (known, deterministic, gap))
     return KnowledgeReport(
         grid.groups,
         read_only(known),
         read_only(deterministic),
         read_only(gap),
         grid.group_weights,
-        *means,
+        overall_knowledge=Estimate(weighted_mean(known, weights)),
+        overall_deterministic=Estimate(weighted_mean(deterministic, weights)),
+        overall_confidence_gap=Estimate(weighted_mean(gap, weights)),
         missing_groups=grid.missing(total),
     )
