@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import TableError
-from clinometer.measure.results import GroupIntervals
+from clinometer.measure.risk import GroupIntervals
 from clinometer.runs import Run, audit
 from clinometer.studies import factor_findings, read_factors
 from clinometer.studies.factors import FACTORS, LISTED, WEIGHT, builtin_factors

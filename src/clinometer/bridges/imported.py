@@ -22,7 +22,6 @@ from clinometer.contexts.context_set import context_ids
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.measure.frame import check_size
-from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.cells import CellGrid
@@ -291,7 +290,7 @@ class SampleCells:
                 categories=categories,
                 context_weights=self._weights(weights, contexts),
                 group_weights=np.full(len(groups), 1 / len(groups)),
-                reference=as_reference(self.mapping.reference_of(categories)),
+                reference=self.mapping.reference_of(categories),
                 coverage=coverage if self.mapping.coverage or sampled else None,
                 coverage_threshold=coverage_threshold,
                 templates=tuple(place.text for place in places),

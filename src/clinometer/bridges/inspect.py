@@ -30,7 +30,6 @@ from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.measure import RiskReport
-from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import WordReport
@@ -191,7 +190,7 @@ def risks_of(
             cells.preferences(),
             context_weights=np.array(list(contexts.values())),
             group_weights=np.array(list(groups.values())),
-            reference=as_reference(reference),
+            reference=reference,
         )
         units = preferences.label("unit")
         return preferences.estimate(clusters="unit" if len(set(units)) < len(units) else None)

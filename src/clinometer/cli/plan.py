@@ -24,7 +24,6 @@ from clinometer.measure.planning import (
     contexts_for_precision,
     contexts_to_detect,
     detectable,
-    half_width,
     plan_replies,
 )
 from clinometer.models.providers import hosted
@@ -303,7 +302,7 @@ def _estimate(
         "for": needed,
         "spread": {"value": one.sd, "from": one.source},
         "spread_of_differences": {"value": pair.sd, "from": pair.source},
-        "half_width": half_width(one, n, level=level),
+        "half_width": detectable(one, n, level=level, power=0.5),
         "detectable": detectable(pair, n, level=level, power=power),
         "power": power,
         "level": level,

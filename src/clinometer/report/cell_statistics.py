@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ClinometerError
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.statistics.arrays import FloatArray
@@ -86,12 +85,13 @@ class CellStatistics:
     @cached_property
     def s(self) -> FloatArray:
         """[X, C, Y]: the stereotype of each cell on the scale of the risks; NaN where missing."""
-        return self.distribution.s
+        p = self.run.preferences
+        return np.where(p.observed[..., None], p.grid.stereotypes(), np.nan)
 
     @cached_property
     def cell_weights(self) -> FloatArray:
         """[X, C]: w_c within a group; 0 where missing."""
-        return self.distribution.weights
+        return self.run.preferences.grid.shares()[0]
 
     @cached_property
     def strength(self) -> FloatArray:
@@ -124,10 +124,6 @@ class CellStatistics:
         summed = (w[..., None] * np.nan_to_num(self.s)).sum(axis=0)
         empty = np.full(summed.shape, np.nan)
         return np.asarray(np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0))
-
-    @cached_property
-    def distribution(self) -> StereotypeDistribution:
-        return self.run.preferences.distribution()
 
     @cached_property
     def depth(self) -> FloatArray:
@@ -289,11 +285,9 @@ def _mean_ends(
 
 def _share_of_lean(run: Run) -> FloatArray:
     """[X, Y]: by how much a share moves where the stereotype moves by 1."""
-    p, criterion = run.preferences, run.risks.criterion
-    shape = (*p.values.shape[:2], len(p.categories))
-    star = np.broadcast_to(p.grid.reference, shape)
-    one = criterion.stereotypes(np.ones(shape), star) - criterion.stereotypes(np.zeros(shape), star)
-    return np.asarray((1 / one).mean(axis=1))
+    p = run.preferences
+    star = np.broadcast_to(p.grid.reference, p.values.shape)
+    return np.asarray((1 / run.risks.criterion.worth(star)).mean(axis=1))
 
 
 def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:

@@ -23,7 +23,7 @@ from clinometer.display.numbers import (
 from clinometer.display.text import brief
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison, Estimate, Preferences, reference_risks
-from clinometer.measure.distribution import weighted_density
+from clinometer.measure.distribution import stereotype_sample, weighted_density
 from clinometer.measure.leaning import GroupLean
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics, Leans
@@ -471,7 +471,7 @@ def distribution_figure(cells: CellStatistics, *, groups: Sequence[str] = ()) ->
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:
-            values, weights = cells.distribution.sample(category, group)
+            values, weights = stereotype_sample(run.preferences.grid, category, group)
         except SettingsError:  # a group without any observed cell
             continue
         means.append((name, float(weights @ values)))

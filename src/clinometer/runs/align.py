@@ -10,7 +10,7 @@ import numpy as np
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences, compare
-from clinometer.measure.comparison import OwnContexts, compare_unpaired
+from clinometer.measure.comparison import compare_unpaired
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.population import POPULATIONS
 from clinometer.statistics.arrays import FloatArray
@@ -109,14 +109,7 @@ def compare_preferences(
             )
         each = [p.only(_places(p.groups, groups)) for p in preferences]
         each = [replace(p, group_weights=shared.group_weights) for p in each]
-        units = [p.contexts if clusters is None else p.label(clusters) for p in each]
-        return compare_unpaired(
-            [
-                OwnContexts(name, p.grid, unit, p.samples)
-                for name, p, unit in zip(called, each, units, strict=True)
-            ],
-            **how,
-        )
+        return compare_unpaired(each, names=called, clusters=clusters, **how)
     shared = shared.only(contexts=_places(first.contexts, contexts))
     each = [p.only(_places(p.groups, groups), _places(p.contexts, contexts)) for p in preferences]
     samples = [p.samples for p in each]

@@ -13,7 +13,6 @@ from typing import Any, Concatenate, ParamSpec, Protocol, overload
 from clinometer.errors import RunError, Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
-from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
 from clinometer.models.catalog.spec import APPLICATION
@@ -204,7 +203,7 @@ def _audit_reference(
     its probability as weight, so that the risks are exact, without sampling noise."""
     topic, contexts = audit.topic, audit.contexts
     shape = (len(topic), len(contexts), len(topic.categories))
-    reference = as_reference(topic.reference)
+    reference = topic.reference
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
     labels = dict(contexts.extra)
     if spec.target == "random":

@@ -158,12 +158,13 @@ def placebo_of(
     groups = CellMoments.of(
         replace(preferences, criterion=criterion).grid, preferences.answers, clusters=units
     )
-    edited = CellMoments.of(replace(edits, criterion=criterion).grid, edits.answers).only(seen)
+    known = replace(edits, criterion=criterion).only(contexts=np.flatnonzero(seen).tolist())
+    edited = CellMoments.of(known.grid, known.answers)
     moved, weights = pair_squares(groups)
     squares, share = pair_squares(edited)
-    known = np.bincount(contexts, share, len(moved))
-    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(known > 0, known, 1.0)
-    weights = np.where(known > 0, weights, 0.0)
+    mass = np.bincount(contexts, share, len(moved))
+    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(mass > 0, mass, 1.0)
+    weights = np.where(mass > 0, weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
     pairs = [np.bincount(groups.units, weights * z).astype(float) for z in (moved, squares)]
     top, bottom = (float(z.sum()) for z in pairs)

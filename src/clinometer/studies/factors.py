@@ -83,7 +83,6 @@ def factor_findings(
     options: dict[str, Any] = {
         "weights": values[WEIGHT].to_numpy(dtype=float) if employed else None,
         "y_se": y_se if errors else None,
-        "rows": groups,
     }
     factors = {c: values[c].to_numpy(dtype=float) for c in columns}
     complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)

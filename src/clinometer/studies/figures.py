@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import PreferenceGrid, Preferences, RiskReport
+from clinometer.measure.distribution import distribution_characteristics
 from clinometer.measure.risk import deviation, system_bias
-from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.charts.style import (

@@ -288,10 +288,10 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fre
 
     base = audit_all(Plan("fixes", [planned]), out, fresh=fresh)[0][0][1]
     fit, _ = halves(base, seed)
-    groups = np.argsort(Deviations.of(answers_of(base).only(fit).cells).lean[:, 0], kind="stable")
-    n = min(MOST_GROUPS, len(groups) // 2)
+    n = min(MOST_GROUPS, len(base.preferences.groups) // 2)
     if not n or not fit:
         raise SettingsError("--fix steer: expected at least two groups and two contexts")
+    groups = np.argsort(Deviations.of(answers_of(base, fit).cells).lean[:, 0], kind="stable")
     templates = [planned.contexts.templates[c] for c in fit[: max(1, MOST_PROMPTS // n)]]
     most, least = (
         [
@@ -317,8 +317,9 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fre
 # --- What was found ------------------------------------------------------------------------------
 
 
-def answers_of(run: Run) -> Responses:
-    """What the ledger needs of a run."""
+def answers_of(run: Run, contexts: Sequence[int] | None = None) -> Responses:
+    """What the ledger needs of a run, in some of its contexts or in all."""
+    run = replace(run, preferences=run.preferences.only(contexts=contexts))
     p, clusters = run.preferences, run.record.settings.clusters
     points = bool(p.grid.criterion.points)
     covered = None if run.record.topic.readout is None else p.coverage
@@ -347,14 +348,13 @@ def changed(
     p, q = one.preferences, other.preferences
     if (p.groups, p.categories) != (q.groups, q.categories):
         raise RunError(f"study fixes: {new} was asked about other groups than {old}")
-    a, b = answers_of(one), answers_of(other)
     known = {c: i for i, c in enumerate(q.contexts)}
-    if both := [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]:
-        a, b = a.only([i for i, _ in both]), b.only([j for _, j in both])
-    elif len(p.contexts) != len(q.contexts):  # prompts are part of the contexts, in order
+    both = [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]
+    if not both and len(p.contexts) != len(q.contexts):
         raise RunError(f"study fixes: {new} and {old} have no context in common")
-    if half is not None:
-        a, b = a.only(half), b.only(half)
+    both = both or [(i, i) for i in range(len(p.contexts))]  # prompts are part of them, in order
+    both = both if half is None else [both[i] for i in half]
+    a, b = answers_of(one, [i for i, _ in both]), answers_of(other, [j for _, j in both])
     return changes(a, b, groups=p.groups, level=level)
 
 

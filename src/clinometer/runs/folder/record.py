@@ -27,7 +27,7 @@ from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.population import Sampling
-from clinometer.measure.results import RiskReport
+from clinometer.measure.risk import RiskReport
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
 from clinometer.runs.cost import Cost

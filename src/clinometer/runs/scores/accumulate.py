@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from clinometer.errors import ModelError, RunError
 from clinometer.measure import Preferences, membership, preference
 from clinometer.measure.bounds import preference_bounds
-from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.models.sampled import outcomes
 from clinometer.readouts.protocol import UNREAD
@@ -110,7 +109,7 @@ class PreferenceTable:
             categories=topic.categories,
             context_weights=contexts.weights,
             group_weights=topic.group_weights,
-            reference=as_reference(topic.reference),
+            reference=topic.reference,
             criterion=settings.criterion_for(
                 topic.reference, topic.categories, scale=getattr(topic.readout, "scale", None)
             ),

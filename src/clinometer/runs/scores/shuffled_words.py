@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clinometer.measure import preference, read_preferences
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.group_split import group_split
+from clinometer.measure.inference import group_split
 from clinometer.measure.risk import decompose_grid
 from clinometer.runs.folder.record import FloorRecord
 from clinometer.runs.scores.accumulate import stored_scores, word_counts

@@ -10,13 +10,13 @@ from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
 from clinometer.measure import compare, decompose, reference_risks
-from clinometer.measure.group_mean import group_mean
 from clinometer.measure.inference import estimate_risks
 from clinometer.measure.reference_models import (
     ReferenceName,
     random_outcomes,
     reference_preferences,
 )
+from clinometer.measure.stereotype import group_mean
 
 
 def loops(p: np.ndarray, w: np.ndarray, v: np.ndarray, criterion: str) -> plain_loops.SlowRisks:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
+from clinometer.statistics.arrays import effective_size, normalize_shared, normalize_weights
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_weighting_nothing_is_an_error() -> None:
 
 
 def test_a_row_without_weight_stays_zero() -> None:
-    rows = normalize_rows([[1.0, 3.0], [0.0, 0.0]], name="w")
+    rows = normalize_shared([[1.0, 3.0], [0.0, 0.0]], (2, 2), name="w")
     assert rows.tolist() == [[0.25, 0.75], [0.0, 0.0]]
 
 
