@@ -163,7 +163,7 @@ def test_only_two_methods_import_a_higher_layer() -> None:
 #: The rooms of models, each of which imports only those before it.
 ROOMS_OF_MODELS = (
     *("background", "providers", "options", "client", "protocol", "catalog", "tokens", "scoring"),
-    *("sampled", "local", "server", "application", "open", "replies", "texts"),
+    *("sampled", "local", "server", "application", "open", "replies", "likelihood", "embeddings"),
 )
 
 

@@ -44,9 +44,8 @@ INSIDE = {
         "cli/printing.py",
         "models/catalog/pretrained.py",
         "models/local/seq2seq.py",
-        "models/local/batches.py",
+        "models/local/base.py",
         "models/local/steer.py",
-        "models/scoring/chain_rule.py",
         "storage/untrusted.py",
     },
 }

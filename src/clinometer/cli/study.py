@@ -28,7 +28,7 @@ from clinometer.display.table import Table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
-from clinometer.models.texts.embeddings import SentenceEncoder
+from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.report.figure import Figure

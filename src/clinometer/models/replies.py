@@ -19,8 +19,7 @@ import numpy as np
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.extras import require
-from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.pretrained import hub_reachable, loading, pretrained
 from clinometer.models.catalog.spec import on_this_machine
 from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
@@ -80,7 +79,7 @@ class ReadoutQuery:
             check_names(self.table, load.allowed)
 
 
-class ReplyScorer:
+class ReplyScorer(Scorer):
     """A scorer of words as a scorer of answers to questions; `reader` reads sampled replies."""
 
     def __init__(
@@ -95,7 +94,7 @@ class ReplyScorer:
         self._reader, self._turn = reader, threading.Lock()
 
     @property
-    def info(self) -> ModelInfo:
+    def info(self) -> ModelInfo:  # type: ignore[override]  # it changes with the first replies
         return self.scorer.info
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:

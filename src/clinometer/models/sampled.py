@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ import numpy as np
 from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
-from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
+from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.readouts.protocol import (
     EMPTY,
     OTHER,
@@ -98,7 +98,7 @@ def _recogniser(words: tuple[str, ...], space: bool) -> Recogniser:
     return Recogniser(pattern, number)
 
 
-class SampledScorer(ModelBase, ABC):
+class SampledScorer(Scorer):
     """Scores a model by sampling from it; `notes` say how the prompts are presented to it."""
 
     def __init__(self, info: ModelInfo, options: SampleOptions, *notes: str) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
-from clinometer.models.texts.types import TextScores
+from clinometer.models.protocol import TextScores
 from clinometer.reliability.score import RankAgreement
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.parquet_parts import Parts, digest_of, sound

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
 from clinometer.models import ModelSource, ModelSpec, revision_of
-from clinometer.models.catalog.hub import cached
+from clinometer.models.catalog.pretrained import cached
 from clinometer.models.catalog.spec import asked_name, on_this_machine
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve

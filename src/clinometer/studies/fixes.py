@@ -494,8 +494,8 @@ def _facts_change(
 def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
     """Log-probability per token of each neutral text, by fix; the prompt of a fix stands before the
     text and is not scored. Kept in the study's folder."""
-    from clinometer.models.texts.likelihood import prepare_texts
-    from clinometer.models.texts.types import MarkedText, TextOptions
+    from clinometer.models.likelihood import score_texts  # loads torch
+    from clinometer.models.protocol import MarkedText, TextOptions
 
     file = out / "perplexity.json"
     found: dict[str, list[float]] = read_json(file) if file.is_file() else {}
@@ -507,7 +507,7 @@ def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dic
             load = replace(planned.settings.load, sampled=None, chat=False)
             try:
                 scorer = open_model(planned.model, load=load, words=planned.settings.words)
-                scores = prepare_texts(scorer, TextOptions(), texts).score()
+                scores = score_texts(scorer, texts, TextOptions())
             except ClinometerError:
                 continue  # a model that cannot score texts has no perplexity
             found[planned.label] = (scores.log_prob / scores.tokens).tolist()

@@ -35,6 +35,7 @@ from clinometer.models.catalog.pretrained import (
     adapter_base,
     check_gguf,
     damaged_weights,
+    hub_reachable,
     pretrained,
 )
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
@@ -297,8 +298,6 @@ def _hub_revision(model: str, revision: str | None) -> str | None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError:
         return None
-    from clinometer.models.catalog.hub import hub_reachable
-
     if not isinstance(try_to_load_from_cache(model, "config.json", revision=revision), str):
         return None
     try:

@@ -21,7 +21,7 @@ import numpy as np
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.background import settled
 from clinometer.models.client import Client, Missing, RequestRefused, WrongReply
-from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
+from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.sampled import check_continued
 from clinometer.models.server.routes import checked_texts, choices, log_prob
 from clinometer.statistics.arrays import FloatArray
@@ -414,7 +414,7 @@ def listed_tokens(reply: Any) -> list[tuple[str, float]]:
 # --- The most probable first tokens of a reply: bounds for every word -----------------------------
 
 
-class ChatTokenScorer(ModelBase):
+class ChatTokenScorer(Scorer):
     """Scores words by the first tokens that a chat endpoint lists, one request a prompt."""
 
     blocks_at_once = 8

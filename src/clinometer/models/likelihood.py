@@ -7,26 +7,24 @@ once and predicts each token from those before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.background import prefetch
-from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, fetch, read_log_probs, run, to_device
+from clinometer.models.local.base import Batch, fetch, read_log_probs, to_device
 from clinometer.models.local.causal import CausalScorer
-from clinometer.models.local.masked import MaskedScorer
-from clinometer.models.protocol import Scorer
-from clinometer.models.texts.types import (
+from clinometer.models.local.masked import MaskedScorer, PermutationScorer
+from clinometer.models.protocol import (
     NOTHING_TO_SCORE,
     TOO_LONG,
     MarkedText,
+    Scorer,
     TextOptions,
     TextScores,
 )
@@ -217,62 +215,61 @@ _LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}
 
 def score_texts(scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions) -> TextScores:
     """Sums of token log-probabilities; texts that occur twice are computed once."""
-    return prepare_texts(scorer, options, texts).score()
+    return PreparedTexts(scorer, options, texts).score()
 
 
 def score_chunks(
     scorer: Scorer, chunks: Iterable[Sequence[MarkedText]], options: TextOptions
 ) -> Iterator[TextScores]:
     """Scores of one chunk after another; while one is scored, the next is tokenised."""
-    for prepared in prefetch(partial(prepare_texts, scorer, options), chunks):
+    for prepared in prefetch(partial(PreparedTexts, scorer, options), chunks):
         yield prepared.score()
 
 
-def prepare_texts(
-    scorer: Scorer, options: TextOptions, texts: Sequence[MarkedText]
-) -> PreparedTexts:
-    """Tokenise: needs no model, and may run while the model is busy with other texts."""
-    if not isinstance(scorer, TransformerScorer) or scorer.kind not in {"masked", "causal"}:
-        raise SettingsError(
-            f"model {scorer.info.name!r}: expected a masked or a causal model, "
-            f"found a {scorer.info.kind} one"
-        )
-    if scorer.kind == "causal" and options.targets == "masked":
-        raise SettingsError(
-            f"model {scorer.info.name!r} is causal and cannot read masked target terms: use the "
-            "reading 'equation' or 'released', or a masked model"
-        )
-    return PreparedTexts(scorer, texts, options)
-
-
 class PreparedTexts:
-    """Texts as tokens, each distinct text once, ready to be scored."""
+    """Texts as tokens, each distinct text once, ready to be scored. Making it needs no model, and
+    may run while the model is busy with other texts."""
 
-    def __init__(
-        self, scorer: TransformerScorer, texts: Sequence[MarkedText], options: TextOptions
-    ) -> None:
+    def __init__(self, scorer: Scorer, options: TextOptions, texts: Sequence[MarkedText]) -> None:
+        if not isinstance(scorer, MaskedScorer | CausalScorer) or isinstance(
+            scorer, PermutationScorer
+        ):
+            raise SettingsError(
+                f"model {scorer.info.name!r}: expected a masked or a causal model, "
+                f"found a {scorer.info.kind} one"
+            )
+        causal = isinstance(scorer, CausalScorer)
+        if causal and options.targets == "masked":
+            raise SettingsError(
+                f"model {scorer.info.name!r} is causal and cannot read masked target terms: use "
+                "the reading 'equation' or 'released', or a masked model"
+            )
         self.scorer, self.options = scorer, options
         distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         self.which = np.array([distinct[text] for text in texts], dtype=np.intp)
         self.encoded = encode_texts(scorer.tokenizer, list(distinct), options)
-        lengths = self.encoded.lengths
-        limit = scorer.length_limit
-        if scorer.kind == "causal" and limit is not None:
-            limit -= 1  # for the BOS token
-        fits = np.ones(len(lengths), dtype=np.bool_) if limit is None else lengths <= limit
+        lengths, limit = self.encoded.lengths, scorer.length_limit
+        room = np.inf if limit is None else limit - causal  # for the BOS token
         scored = scored_tokens(self.encoded, options)
-        self.scored = scored[fits[self.encoded.text_of[scored]]]
+        self.scored = scored[(lengths <= room)[self.encoded.text_of[scored]]]
         self.counts = np.bincount(self.encoded.text_of[self.scored], minlength=len(lengths))
         self.problem = tuple(
-            TOO_LONG if not fit else NOTHING_TO_SCORE if not n else ""
-            for fit, n in zip(fits.tolist(), self.counts.tolist(), strict=True)
+            TOO_LONG if length > room else "" if n else NOTHING_TO_SCORE
+            for length, n in zip(lengths.tolist(), self.counts.tolist(), strict=True)
         )
 
     def score(self) -> TextScores:
         """Run the model."""
-        values = self.token_log_probs()
-        text_of = self.encoded.text_of[self.scored]
-        n = len(self.counts)
+        if isinstance(self.scorer, CausalScorer):
+            values = self._causal(self.scorer)[self.scored]
+        else:
+            values = self._masked(self.scorer)[self.scored]
+        if not (np.isfinite(values) & (values < 1.0)).all():
+            raise ModelError(
+                f"{self.scorer.info.name} returned a number that is not a log-probability: try "
+                "--load dtype=float32, or check its weights"
+            )
+        n, text_of = len(self.counts), self.encoded.text_of[self.scored]
         unknown_id = self.scorer.tokenizer.unk_token_id
         unknown = self.encoded.ids[self.scored] == (-1 if unknown_id is None else unknown_id)
         sums = np.bincount(text_of, weights=values, minlength=n)
@@ -284,75 +281,56 @@ class PreparedTexts:
         )
         return distinct.take(self.which)
 
-    def token_log_probs(self) -> FloatArray:
-        """Log-probability of each scored token of the distinct texts."""
-        if not len(self.scored):
-            return np.empty(0)
-        if isinstance(self.scorer, MaskedScorer):
-            values = _masked(self.scorer, self.encoded, self.scored, self.options)
-        else:
-            values = _causal(self.scorer, self.encoded, self.scored)  # type: ignore[arg-type]
-        if not (np.isfinite(values) & (values < 1.0)).all():
-            raise ModelError(
-                f"{self.scorer.info.name} returned a number that is not a log-probability: try "
-                "--load dtype=float32, or check its weights"
-            )
+    def _masked(self, scorer: MaskedScorer) -> FloatArray:
+        """Log-probabilities of the tokens [N], of those that are scored."""
+        values = np.full(len(self.encoded.ids), np.nan)
+        all_copies = masked_copies(self.encoded, self.scored, self.options, scorer.marker.id)
+        pending = [(copies, scorer.ask(copies.batch, scorer.forward)) for copies in all_copies]
+        for copies, found in pending:
+            values[copies.scored] = found()[copies.row, copies.column]
         return values
 
-
-def _masked(
-    scorer: MaskedScorer, texts: EncodedTexts, scored: IntArray, options: TextOptions
-) -> FloatArray:
-    values = np.full(len(texts.ids), np.nan)
-    pending = []
-    for copies in masked_copies(texts, scored, options, scorer.marker.id):
-        answer = partial(run, copies.batch, scorer.forward, scorer.batch_size)
-        pending.append((copies, fetch(scorer.alone(answer))))
-    for copies, found in pending:
-        values[copies.scored] = found()[copies.row, copies.column]
-    return values[scored]
-
-
-def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: IntArray) -> FloatArray:
-    """Each text once, after the BOS token, which the first token of a text needs."""
-    bos = scorer.tokenizer.bos_token_id
-    if bos is None:
-        raise ModelError(
-            f"{scorer.info.name}: its tokenizer has no BOS token, so the first token of a text "
-            "cannot be scored: use a masked model"
-        )
-    values = np.full(len(texts.ids), np.nan)
-    wanted = np.zeros(len(texts.ids), dtype=np.bool_)
-    wanted[scored] = True
-    vocabulary = scorer.model.get_input_embeddings().num_embeddings
-    held = _LOGITS.get(scorer.device.type, _LOGITS["cpu"]) // vocabulary
-    alive = np.unique(texts.text_of[scored])
-    lengths = texts.lengths[alive]
-
-    def score(some: IntArray) -> tuple[IntArray, FloatArray]:
-        """Positions of the tokens that are scored in texts of one length, and their values."""
-        places = texts.starts[some][:, None] + np.arange(texts.lengths[some[0]])
-        tokens = texts.ids[places]
-        if (tokens[:, 0] == bos).all():
-            rows, shift = tokens, -1
-        else:
-            rows, shift = np.insert(tokens, 0, bos, axis=1), 0
-        asked = wanted[places]
-        row, column = np.nonzero(asked)
-
-        def read() -> Tensor:
-            logits, _ = scorer.project(
-                to_device(row, scorer.device),
-                to_device(column + shift, scorer.device),
-                input_ids=to_device(rows, scorer.device),
-                use_cache=False,
+    def _causal(self, scorer: CausalScorer) -> FloatArray:
+        """The same; each text once, after the BOS token, which the first token of a text needs."""
+        texts, bos = self.encoded, scorer.tokenizer.bos_token_id
+        values = np.full(len(texts.ids), np.nan)
+        if bos is None:
+            raise ModelError(
+                f"{scorer.info.name}: its tokenizer has no BOS token, so the first token of a text "
+                "cannot be scored: use a masked model"
             )
-            return read_log_probs(logits, to_device(tokens[asked][:, None], scorer.device))
+        wanted = np.zeros(len(texts.ids), dtype=np.bool_)
+        wanted[self.scored] = True
+        vocabulary = scorer.model.get_input_embeddings().num_embeddings
+        held = _LOGITS.get(scorer.device.type, _LOGITS["cpu"]) // vocabulary
+        alive = np.unique(texts.text_of[self.scored])
+        lengths = texts.lengths[alive]
 
-        return places[asked], fetch(scorer.alone(read))()[:, 0]
+        def score(some: IntArray) -> tuple[IntArray, FloatArray]:
+            """Positions of the tokens that are scored in texts of one length, and their values."""
+            places = texts.starts[some][:, None] + np.arange(texts.lengths[some[0]])
+            tokens = texts.ids[places]
+            if (tokens[:, 0] == bos).all():
+                rows, shift = tokens, -1
+            else:
+                rows, shift = np.insert(tokens, 0, bos, axis=1), 0
+            asked = wanted[places]
+            row, column = np.nonzero(asked)
 
-    for length in np.unique(lengths)[::-1].tolist():
-        members = alive[lengths == length]
-        for _, (places, log_probs) in scorer.batch_size.over(members, length, score, most=held):
-            values[places] = log_probs
-    return values[scored]
+            def read() -> Callable[[], FloatArray]:
+                logits = scorer.project(
+                    to_device(row, scorer.device),
+                    to_device(column + shift, scorer.device),
+                    input_ids=to_device(rows, scorer.device),
+                    use_cache=False,
+                )
+                wants = to_device(tokens[asked][:, None], scorer.device)
+                return fetch(read_log_probs(logits, wants))
+
+            return places[asked], scorer.alone(read)()[:, 0]
+
+        for length in np.unique(lengths)[::-1].tolist():
+            members = alive[lengths == length]
+            for _, (places, log_probs) in scorer.batch_size.over(members, length, score, most=held):
+                values[places] = log_probs
+        return values

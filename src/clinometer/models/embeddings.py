@@ -15,8 +15,7 @@ import numpy as np
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
-from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.pretrained import hub_reachable, loading, pretrained
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.untrusted import read_json
 
@@ -37,8 +36,7 @@ class SentenceEncoder:
         folder = _folder(model)
         self.name = model
         self.device = choose_device(device)
-        self.pooling = _pooling(folder, model)
-        self.limit = _limit(folder, model)
+        self.pooling, self.limit = _settings(folder, model)
         with loading(model, folder, instead=None):
             self.tokenizer: Any = pretrained(transformers.AutoTokenizer, folder)
             loaded = pretrained(transformers.AutoModel, folder)
@@ -52,7 +50,7 @@ class SentenceEncoder:
         """
         import torch
 
-        from clinometer.models.local.batches import BatchSize, light_kernels
+        from clinometer.models.local.base import BatchSize, light_kernels
         from clinometer.models.tokens import encode_all
 
         distinct = list(dict.fromkeys(texts))
@@ -103,29 +101,21 @@ def _folder(model: str) -> str:
         ) from error
 
 
-def _pooling(folder: str, model: str) -> str:
-    """mean or cls, as the folder's pooling module says; mean if there is none."""
-    file = Path(folder) / "1_Pooling" / "config.json"
-    if not file.is_file():
-        return "mean"
-    config = _configuration(file, model)
-    for name, kind in (("pooling_mode_mean_tokens", "mean"), ("pooling_mode_cls_token", "cls")):
-        if config.get(name):
-            return kind
-    raise ModelError(f"sentence model {model!r}: expected mean or cls pooling, found another")
-
-
-def _limit(folder: str, model: str) -> int:
-    """Maximum context length in tokens."""
-    file = Path(folder) / "sentence_bert_config.json"
-    limit = _configuration(file, model).get("max_seq_length") if file.is_file() else None
-    return limit if isinstance(limit, int) and limit > 0 else 512
-
-
-def _configuration(file: Path, model: str) -> dict[str, Any]:
-    try:
-        return dict(read_json(file))
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(
-            f"sentence model {model!r}: {file.name} cannot be read: {error}"
-        ) from error
+def _settings(folder: str, model: str) -> tuple[str, int]:
+    """How the folder pools (mean or cls; mean if it does not say), and how many tokens it reads."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in ("1_Pooling/config.json", "sentence_bert_config.json"):
+        file = Path(folder) / name
+        try:
+            found[name] = dict(read_json(file)) if file.is_file() else {}
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(
+                f"sentence model {model!r}: {file.name} cannot be read: {error}"
+            ) from error
+    pooling, sentences = found.values()
+    kinds = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+    kind = next((kind for name, kind in kinds.items() if pooling.get(name)), None)
+    if kind is None and pooling:
+        raise ModelError(f"sentence model {model!r}: expected mean or cls pooling, found another")
+    limit = sentences.get("max_seq_length")
+    return kind or "mean", limit if isinstance(limit, int) and limit > 0 else 512

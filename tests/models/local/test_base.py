@@ -15,9 +15,9 @@ import torch
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.batches import BatchSize, out_of_memory, overlapped
-from clinometer.models.texts.likelihood import score_texts
-from clinometer.models.texts.types import MarkedText, TextOptions
+from clinometer.models.likelihood import score_texts
+from clinometer.models.local.base import BatchSize, out_of_memory, overlapped
+from clinometer.models.protocol import MarkedText, TextOptions
 from clinometer.topics import Prompt
 
 WORDS = ["he", "her", "queen", "girls"]

@@ -15,15 +15,15 @@ import torch
 
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, ModelSpec, open_model
-from clinometer.models.local.batches import light_kernels
-from clinometer.models.texts.likelihood import (
+from clinometer.models.likelihood import (
     encode_texts,
     masked_copies,
     score_chunks,
     score_texts,
     scored_tokens,
 )
-from clinometer.models.texts.types import MarkedText, Masking, TextOptions
+from clinometer.models.local.base import light_kernels
+from clinometer.models.protocol import MarkedText, Masking, TextOptions
 
 #: On any device: half precision, the default on a GPU, would hide a mistake.
 EXACT = LoadOptions(dtype="float32")
@@ -83,14 +83,27 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_batches_match_one_sequence_at_a_time(bert: Any, sentences: list[str], name: str) -> None:
+@pytest.mark.parametrize(
+    "family", ["pocket", "bert", "roberta", "albert", "deberta-v3", "modernbert"]
+)
+def test_batches_match_one_sequence_at_a_time(
+    family: str, name: str, bert: Any, sentences: list[str], small_model: Any
+) -> None:
+    """Real statements; and tokenizers of every family, which differ in spaces, special tokens and
+    what a word is."""
+    texts = [
+        MarkedText("the nurse said that he was late", ((4, 9),)),
+        MarkedText("she", ()),
+        MarkedText("he said hers was his", ((8, 12), (17, 20))),
+    ]
+    if family == "pocket":
+        texts = [MarkedText(t, ((0, 3),)) for t in sentences[::4]]
+    scorer: Any = bert if family == "pocket" else open_model(str(small_model(family)), load=EXACT)
     options = OPTIONS[name]
-    texts = [MarkedText(t, ((0, 3),)) for t in sentences[::4]]
-    found = score_texts(bert, texts, options)
+    found = score_texts(scorer, texts, options)
     for i, text in enumerate(texts):
-        value, n = slow(bert.model, bert.tokenizer, text.text, options, text.targets)
-        assert found.tokens[i] == n
-        assert found.log_prob[i] == pytest.approx(value, abs=1e-4)
+        value, n = slow(scorer.model, scorer.tokenizer, text.text, options, text.targets)
+        assert (found.tokens[i], found.log_prob[i]) == (n, pytest.approx(value, abs=1e-4))
 
 
 @pytest.mark.parametrize("metric", ["within_word_l2r", "original"])
@@ -153,23 +166,6 @@ def test_equal_copies_are_computed_once(bert: Any) -> None:
     assert len(only.batch.tokens) == 3 * 5 + 1
     rebuilt = only.batch.wants[only.batch.which][only.row, only.column]
     assert rebuilt.tolist() == encoded.ids[scored].tolist()
-
-
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta-v3", "modernbert"])
-@pytest.mark.parametrize("name", ["equation", "figure", "original"])
-def test_every_masked_family_is_scored(small_model: Any, family: str, name: str) -> None:
-    """Tokenizers differ in spaces, special tokens and what a word is."""
-    scorer: Any = open_model(str(small_model(family)), load=EXACT)
-    options = OPTIONS[name]
-    texts = [
-        MarkedText("the nurse said that he was late", ((4, 9),)),
-        MarkedText("she", ()),
-        MarkedText("he said hers was his", ((8, 12), (17, 20))),
-    ]
-    found = score_texts(scorer, texts, options)
-    for i, text in enumerate(texts):
-        value, n = slow(scorer.model, scorer.tokenizer, text.text, options, text.targets)
-        assert (found.tokens[i], found.log_prob[i]) == (n, pytest.approx(value, abs=1e-4))
 
 
 def test_texts_that_cannot_be_scored_are_refused(bert: Any) -> None:

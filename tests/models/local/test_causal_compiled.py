@@ -51,8 +51,8 @@ def test_compiled_layers_change_no_number(family: str) -> None:
     all_words = causal(model, tokenizer).score(PROMPTS, WORDS)
     graphs: list[Any] = []
     packed = causal(model, tokenizer, options=ONE_TOKEN)
-    packed.project.compile_layers(backend=counting(graphs))
-    assert packed.project.compiled
+    packed.compile_layers(backend=counting(graphs))
+    assert packed.compiled
     packed.expect(1)  # few prompts: nothing is compiled for them
     assert_same(packed.score(ENDS, WORDS), expected)
     assert not graphs
@@ -60,11 +60,11 @@ def test_compiled_layers_change_no_number(family: str) -> None:
     assert_same(packed.score(ENDS, WORDS), expected)
     assert packed.packing.mode == "tree"
     assert graphs
-    assert not packed.project.refused
+    assert not packed.refused
     # Words of several tokens keep a cache, texts after the slot as well: nothing is compiled.
     compiled = len(graphs)
     longer = causal(model, tokenizer)
-    longer.project.compiled = True  # the layers are the model's
+    longer.compiled = True  # the layers are the model's
     assert_same(longer.score(PROMPTS, WORDS), all_words)
     assert len(graphs) == compiled
 
@@ -76,10 +76,10 @@ def test_compiled_code_is_kept_in_our_cache(
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     model, tokenizer = family_model("llama")
     packed = causal(model, tokenizer)
-    packed.project.compile_layers(backend=counting([]))
+    packed.compile_layers(backend=counting([]))
     assert os.environ[CODE] == str(tmp_path / "cache" / "compiled")
     monkeypatch.setenv(CODE, str(tmp_path / "chosen"))
-    packed.project.compile_layers(backend=counting([]))
+    packed.compile_layers(backend=counting([]))
     assert os.environ[CODE] == str(tmp_path / "chosen")
 
 
@@ -93,11 +93,11 @@ def test_a_compiler_that_fails_is_asked_once(caplog: pytest.LogCaptureFixture) -
         raise RuntimeError("no C compiler on this machine")
 
     packed = causal(model, tokenizer, options=ONE_TOKEN)
-    packed.project.compile_layers(backend=compiler)
+    packed.compile_layers(backend=compiler)
     for _ in range(2):
         assert_same(packed.score(ENDS, WORDS), expected)
     assert len(asked) == 1
-    assert packed.project.refused
+    assert packed.refused
     assert "layers are not compiled" in caplog.text
     assert "no C compiler" in caplog.text
 
@@ -108,7 +108,7 @@ def test_layers_are_compiled_for_many_prompts_of_a_large_model_on_a_gpu(
     model, tokenizer = family_model("llama")
     packed = causal(model, tokenizer)
     called: list[int] = []
-    monkeypatch.setattr(packed.project, "compile_layers", lambda: called.append(1))
+    monkeypatch.setattr(packed, "compile_layers", lambda: called.append(1))
     many = int(1e15) // model.num_parameters() + 1
     packed.expect(many)
     assert not called  # on a CPU it does not help
