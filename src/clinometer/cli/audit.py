@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer.cli.audit_output import as_json, print_runs, where_next
-from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import CONTEXTS, SHARD, Given, grouped, topic_of, typed_names
+from clinometer.cli.options import CONTEXTS, JSON, SHARD, Given, argument, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import money
@@ -26,6 +25,7 @@ from clinometer.runs.folder.recover import progress as stored
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
+from clinometer.settings import option
 from clinometer.shards import Shard
 from clinometer.storage.untrusted import Allowed, folder_name
 
@@ -33,66 +33,50 @@ from clinometer.storage.untrusted import Allowed, folder_name
 RUNS = Path("runs")
 
 
-@grouped
 def audit_command(
     context: typer.Context,
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MODEL...",
-            help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
-            "file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, "
-            "gemini/NAME, openai:URL#MODEL, or an application: "
-            "app:package.module:function, http:FILE.toml.",
-        ),
-    ] = None,
-    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
-    contexts: CONTEXTS = None,
-    groups: Annotated[
-        str | None,
-        opt(
-            "Only these groups of the topic, separated by commas; or a list of people: people-age, "
-            "-disability, -religion, -nationality or -orientation.",
-            panel="Question",
-            unset="all",
-        ),
-    ] = None,
+    models: list[str] | None = argument(
+        "MODEL...",
+        "smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf file, a "
+        "Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, gemini/NAME, "
+        "openai:URL#MODEL, or an application: app:package.module:function, http:FILE.toml.",
+        None,
+    ),
+    topic: str = option("gender", help="A built-in topic or a .toml file."),
+    contexts: str | None = CONTEXTS,
+    groups: str | None = option(
+        None,
+        help="Only these groups of the topic, separated by commas; or a list of people: "
+        "people-age, -disability, -religion, -nationality or -orientation.",
+        panel="Question",
+        unset="all",
+    ),
     *,
     given: Annotated[Given, AuditSettings],
-    out: Annotated[
-        Path | None,
-        opt(
-            "Run folder; with several models, one subfolder per model.",
-            "--out",
-            "-o",
-            unset="runs/MODEL-TOPIC-CONTEXTS",
-        ),
-    ] = None,
-    yes: Annotated[
-        bool,
-        opt("Pay for a hosted model without asking.", "--yes", "-y", panel="Servers"),
-    ] = False,
-    json_output: JSON = False,
-    protocol: Annotated[
-        Path | None,
-        opt(
-            "Follow a file of clinometer plan --protocol; the run says what was not as planned.",
-            panel="Statistics",
-        ),
-    ] = None,
-    fresh: Annotated[
-        bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
-    ] = False,
-    no_cache: Annotated[
-        bool,
-        opt(
-            "Score every cell, even those cached on this machine.",
-            "--no-cache",
-            panel="Output",
-            advanced=True,
-        ),
-    ] = False,
-    shard: SHARD = None,
+    out: Path | None = option(
+        None,
+        "--out",
+        "-o",
+        help="Run folder; with several models, one subfolder per model.",
+        unset="runs/MODEL-TOPIC-CONTEXTS",
+    ),
+    yes: bool = option(
+        False, "--yes", "-y", help="Pay for a hosted model without asking.", panel="Servers"
+    ),
+    json_output: bool = JSON,
+    protocol: Path | None = option(
+        None,
+        help="Follow a file of clinometer plan --protocol; the run says what was not as planned.",
+        panel="Statistics",
+    ),
+    fresh: bool = option(False, help="Start over instead of resuming the run.", panel="Output"),
+    no_cache: bool = option(
+        False,
+        help="Score every cell, even those cached on this machine.",
+        panel="Output",
+        advanced=True,
+    ),
+    shard: str | None = SHARD,
 ) -> None:
     """Score every group in every context with models, and measure their risks.
 

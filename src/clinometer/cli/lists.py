@@ -7,11 +7,9 @@ import shlex
 import shutil
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import JSON, argument
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.contexts import builtin_contexts, load_contexts
 from clinometer.contexts.load import FEWEST, too_small
@@ -21,20 +19,17 @@ from clinometer.models import packaged_models
 from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
 from clinometer.models.catalog.suites import suite, suites
 from clinometer.samples import SAMPLES, write_samples
+from clinometer.settings import option
 from clinometer.topics import builtin_topics, load_topic
 
 
 def list_command(
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="topics, contexts, models or samples.")
-    ],
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A topic or a context set to show.")
-    ] = None,
-    out: Annotated[
-        Path | None, opt("Of samples: write the files to this folder.", "--out", "-o")
-    ] = None,
-    json_output: JSON = False,
+    what: str = argument("WHAT", "topics, contexts, models or samples."),
+    name: str | None = argument("[NAME]", "A topic or a context set to show.", None),
+    out: Path | None = option(
+        None, "--out", "-o", help="Of samples: write the files to this folder."
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """List what is built in or available here, or show one of it.
 
@@ -195,14 +190,10 @@ def _show(shown: dict[str, Any]) -> None:
 
 
 def doctor_command(
-    clear_cache: Annotated[
-        bool,
-        opt(
-            "Delete what is cached here: scores, compiled layers, converted GGUF models.",
-            "--clear-cache",
-        ),
-    ] = False,
-    json_output: JSON = False,
+    clear_cache: bool = option(
+        False, help="Delete what is cached here: scores, compiled layers, converted GGUF models."
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Show what is installed, what is missing, and the command that installs it.
 

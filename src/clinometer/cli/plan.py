@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
-from clinometer.cli.options import CONTEXTS, GROUPS, TOPIC, keys_of_settings, topic_of
+from clinometer.cli.options import (
+    CONTEXTS,
+    GROUPS,
+    JSON,
+    TOPIC,
+    argument,
+    keys_of_settings,
+    topic_of,
+)
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
@@ -32,7 +38,7 @@ from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
 from clinometer.runs.settings import find_contexts, resolve
-from clinometer.settings import values_from_texts, with_settings
+from clinometer.settings import option, values_from_texts, with_settings
 from clinometer.topics import Topic
 
 #: What --set takes: the settings that a protocol fixes.
@@ -40,83 +46,69 @@ _PLANNED_KEYS = keys_of_settings(AuditSettings, PLANNED)
 
 
 def plan_command(
-    pilots: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[RUN [RUN]]",
-            help="A finished run to learn the spread from, or two in the same contexts for "
-            "--detect.",
-        ),
-    ] = None,
+    pilots: list[Path] | None = argument(
+        "[RUN [RUN]]",
+        "A finished run to learn the spread from, or two in the same contexts for --detect.",
+        None,
+    ),
     *,
-    precision: Annotated[
-        float | None,
-        opt(
-            "Contexts at which the intervals of R, Rᵇ and Rᵛ extend no further than ± this.",
-            allowed=ranges.POSITIVE,
-        ),
-    ] = None,
-    detect: Annotated[
-        float | None,
-        opt("Plan to detect a difference of this size between models.", allowed=ranges.POSITIVE),
-    ] = None,
-    effective: Annotated[
-        int | None,
-        opt("Show what this many effective contexts can tell.", allowed=ranges.COUNT),
-    ] = None,
-    repeated: Annotated[
-        list[Path] | None,
-        opt(
-            "A run with repeated replies: contexts and replies that find a steady lean as large as "
-            "--detect. Two such runs: those that tell the two models apart by as much.",
-            "--from",
-        ),
-    ] = None,
-    requests: Annotated[
-        int | None,
-        opt("With --from: what this many requests in all can find.", allowed=ranges.COUNT),
-    ] = None,
-    topic: TOPIC = "gender",
-    contexts: CONTEXTS = None,
-    groups: GROUPS = None,
-    models: Annotated[
-        list[str] | None,
-        opt(
-            "A model that will be audited: of a hosted one the cost is shown. May be repeated.",
-            "--model",
-        ),
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        opt(
-            "KEY=VALUE: a setting of the audit that is planned, such as level=0.9, "
-            "max_contexts=200 or population=corpus; fail_on=high: what --fail-above compares. "
-            "May be repeated.",
-            "--set",
-            keys=_PLANNED_KEYS,
-        ),
-    ] = None,
-    protocol: Annotated[
-        Path | None,
-        opt(
-            "Write the plan to this file: models, topic and contexts (with sha256), population, "
-            "limits. clinometer audit --protocol FILE follows it."
-        ),
-    ] = None,
-    fail_above: FAIL_ABOVE = None,
-    power: Annotated[
-        float,
-        opt("Share of tests that should find the difference.", allowed=ranges.LEVEL, advanced=True),
-    ] = POWER,
-    price: Annotated[
-        float | None,
-        opt(
-            "Price of a million tokens, if the pilot used a server or a model is hosted.",
-            allowed=ranges.POSITIVE,
-            advanced=True,
-        ),
-    ] = None,
-    json_output: JSON = False,
+    precision: float | None = option(
+        None,
+        help="Contexts at which the intervals of R, Rᵇ and Rᵛ extend no further than ± this.",
+        allowed=ranges.POSITIVE,
+    ),
+    detect: float | None = option(
+        None,
+        help="Plan to detect a difference of this size between models.",
+        allowed=ranges.POSITIVE,
+    ),
+    effective: int | None = option(
+        None, help="Show what this many effective contexts can tell.", allowed=ranges.COUNT
+    ),
+    repeated: list[Path] | None = option(
+        None,
+        "--from",
+        help="A run with repeated replies: contexts and replies that find a steady lean as large "
+        "as --detect. Two such runs: those that tell the two models apart by as much.",
+    ),
+    requests: int | None = option(
+        None, help="With --from: what this many requests in all can find.", allowed=ranges.COUNT
+    ),
+    topic: str = TOPIC,
+    contexts: str | None = CONTEXTS,
+    groups: str | None = GROUPS,
+    models: list[str] | None = option(
+        None,
+        "--model",
+        help="A model that will be audited: of a hosted one the cost is shown. May be repeated.",
+    ),
+    changes: list[str] | None = option(
+        None,
+        "--set",
+        help="KEY=VALUE: a setting of the audit that is planned, such as level=0.9, "
+        "max_contexts=200 or population=corpus; fail_on=high: what --fail-above compares. May be "
+        "repeated.",
+        keys=_PLANNED_KEYS,
+    ),
+    protocol: Path | None = option(
+        None,
+        help="Write the plan to this file: models, topic and contexts (with sha256), population, "
+        "limits. clinometer audit --protocol FILE follows it.",
+    ),
+    fail_above: list[str] | None = FAIL_ABOVE,
+    power: float = option(
+        POWER,
+        help="Share of tests that should find the difference.",
+        allowed=ranges.LEVEL,
+        advanced=True,
+    ),
+    price: float | None = option(
+        None,
+        help="Price of a million tokens, if the pilot used a server or a model is hosted.",
+        allowed=ranges.POSITIVE,
+        advanced=True,
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Plan an audit: contexts needed for a precision, or to detect a difference; time and cost.
 

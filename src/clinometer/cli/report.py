@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from clinometer.cli.help import PORT, opt
+from clinometer.cli.options import argument, port_option
 from clinometer.cli.printing import say, sentence
 from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
+from clinometer.settings import option
 
 if TYPE_CHECKING:
     from clinometer.report import Extra, Figure
@@ -18,25 +17,19 @@ if TYPE_CHECKING:
 
 
 def report_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
-    out: Annotated[
-        Path | None,
-        opt(
-            "File to write; its ending says what: .html one page; .md, .tex, .json its tables in "
-            "one file; .csv one file per table and .svg, .png one per chart, named after it "
-            "(x.csv: x-groups.csv and others).",
-            "--out",
-            "-o",
-            unset="report.html",
-        ),
-    ] = None,
-    interactive: Annotated[
-        bool,
-        opt(
-            "Put the viewer's page of the run, with every answer, into the HTML file.",
-            "--interactive",
-        ),
-    ] = False,
+    runs: list[Path] = argument("RUN...", "Run folders."),
+    out: Path | None = option(
+        None,
+        "--out",
+        "-o",
+        help="File to write; its ending says what: .html one page; .md, .tex, .json its tables in "
+        "one file; .csv one file per table and .svg, .png one per chart, named after it (x.csv: "
+        "x-groups.csv and others).",
+        unset="report.html",
+    ),
+    interactive: bool = option(
+        False, help="Put the viewer's page of the run, with every answer, into the HTML file."
+    ),
 ) -> None:
     """Write one HTML page about one or several runs, or its tables and charts as files.
 
@@ -142,12 +135,10 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
 
 
 def view_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that contains run folders.")
-    ] = Path("runs"),
-    port: PORT = 8765,
-    host: Annotated[str, opt("Address to listen on.")] = "127.0.0.1",
-    browser: Annotated[bool, opt("Open the page in a browser.", "--browser/--no-browser")] = True,
+    folder: Path = argument("DIR", "A folder that contains run folders.", Path("runs")),
+    port: int = port_option(8765),
+    host: str = option("127.0.0.1", help="Address to listen on."),
+    browser: bool = option(True, "--browser/--no-browser", help="Open the page in a browser."),
 ) -> None:
     """Explore runs in a browser, down to single words, even while they are being written.
 
