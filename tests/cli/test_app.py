@@ -1,22 +1,26 @@
-"""Every command: help, JSON, errors of one line, lazy imports; and how failures end the program."""
+"""Every command: help that fits a screen, errors of one line, lazy imports; and how failures end
+the program."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.command import Clinometer, every_command
+from tests.command import Clinometer, every_command, refused
 from torch import OutOfMemoryError
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperOption
 
 from clinometer.cli import app as failure
+from clinometer.cli.app import COMMANDS
 
-EVERY = list(every_command())
+EVERY = dict(every_command())
+GROUPS = [(), *((name,) for name, (place, _) in COMMANDS.items() if not isinstance(place, str))]
 M2 = """group,context,attribute,p
 x,c1,a,0.5
 x,c1,b,0.5
@@ -34,17 +38,65 @@ def m2(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
-def test_every_command_and_option_has_help(
-    clinometer: Clinometer, path: tuple[str, ...], command: TyperCommand
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def lines(text: str) -> list[str]:
+    """What is printed, without the empty lines at both ends."""
+    return text.strip().splitlines()
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_every_command_has_help_that_fits_a_screen_and_so_has_every_option(
+    clinometer: Clinometer, path: tuple[str, ...]
 ) -> None:
+    shown = lines(clinometer(*path, "--help").out)
+    assert len(shown) <= 50
+    assert max(map(len, shown)) <= 80
     result = clinometer(*path, "--help-all")
     assert result.status == 0
     assert "Usage" in result.out
-    for parameter in command.params:
+    for parameter in EVERY[path].params:
         assert isinstance(parameter, TyperArgument | TyperOption)
         assert parameter.help, f"{path} {parameter.name} has no help"
         assert isinstance(parameter, TyperArgument) or parameter.opts[0] in result.out
+
+
+def test_the_commands_are_these_in_the_order_of_use() -> None:
+    used = "audit report view compare gate plan import export mine reliability study"
+    assert list(COMMANDS) == [*used.split(), "list", "doctor"]
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(path) or "clinometer")
+def test_a_list_of_commands_fits_a_screen(clinometer: Clinometer, path: tuple[str, ...]) -> None:
+    shown = lines(clinometer(*path, "--help").out)
+    assert len(shown) <= 40
+    assert max(map(len, shown)) <= 80
+    commands = COMMANDS
+    for name in path:
+        inner = commands[name][0]
+        assert not isinstance(inner, str)
+        commands = inner
+    for name, (_, line) in commands.items():
+        row = rf"│ {re.escape(name)} +{re.escape(line)} +│"
+        assert any(re.fullmatch(row, text) for text in shown), f"{name}: more than one line"
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_few_people_need_is_listed_by_help_all(clinometer: Clinometer) -> None:
+    short, whole = (clinometer("audit", option).out for option in ("--help", "--help-all"))
+    hidden = {p.opts[0] for p in EVERY["audit",].params if getattr(p, "hidden", False)}
+    assert hidden
+    assert f"--help-all shows {len(hidden)} more options" in short
+    assert "--help-all" not in whole
+    for option in hidden:
+        assert f"{option} " not in short
+        assert f"{option} " in whole
+    assert "Servers" in whole
 
 
 def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> None:
@@ -90,9 +142,8 @@ def test_wrong_input_is_one_line_and_status_2(
     clinometer: Clinometer, m2: Path, arguments: tuple[str, ...]
 ) -> None:
     result = clinometer(*(m2 if a == "M2" else a for a in arguments))
-    assert result.status == 2
+    refused(result)
     assert result.err.startswith("clinometer: ")
-    assert result.err.count("\n") == 1
     assert result.out == ""
 
 
@@ -233,9 +284,7 @@ def test_writing_to_a_folder_is_one_line(
     assert clinometer("audit", "reference:random", *few).status == 0
     monkeypatch.chdir(tmp_path)
     result = clinometer("report", "run", "--out", ".")
-    assert result.status == 2
-    said = "clinometer: .: expected a file to write, found a folder; name a file in it\n"
-    assert result.err == said
+    refused(result, "clinometer: .: expected a file to write, found a folder; name a file in it")
 
 
 def modules_after(*arguments: str) -> set[str]:
@@ -255,7 +304,7 @@ def test_the_list_of_commands_imports_none_of_them(arguments: list[str]) -> None
     modules = modules_after(*arguments)
     assert not {"numpy", "clinometer.runs", "clinometer.measure"} & modules
     ours = {name for name in modules if name.startswith("clinometer.cli.")}
-    assert ours <= {"clinometer.cli.app", "clinometer.cli.help", "clinometer.cli.printing"}
+    assert ours <= {"clinometer.cli.app", "clinometer.cli.printing"}
 
 
 def test_the_list_of_models_loads_no_library_of_models() -> None:

@@ -145,10 +145,7 @@ CommandTable = Mapping[str, tuple["str | CommandTable", str]]
 
 COMMANDS: CommandTable = {
     "audit": ("audit:audit_command", "Score models in every context, and measure their risks"),
-    "report": (
-        "report:report_command",
-        "Write a page about runs, its tables or its charts",
-    ),
+    "report": ("report:report_command", "Write a page about runs, its tables or its charts"),
     "view": ("report:view_command", "Explore runs in a browser, down to single words"),
     "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
     "gate": ("gate:gate_command", "Decide whether a run passes its limits and baseline"),
@@ -182,10 +179,7 @@ COMMANDS: CommandTable = {
                 "reliability:annotate_command",
                 "Let people judge statements in a browser",
             ),
-            "validate": (
-                "reliability:validate_command",
-                "Do people agree, and a score with them?",
-            ),
+            "validate": ("reliability:validate_command", "Do people agree, and a score with them?"),
         },
         "How reliable are the statements of a bias benchmark? (COBIAS)",
     ),

@@ -9,12 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from clinometer.cli.audit_output import as_json, print_runs, where_next
-from clinometer.cli.options import CONTEXTS, JSON, SHARD, Given, argument, topic_of, typed_names
-from clinometer.cli.printing import print_json, say
+from clinometer.cli.audit_output import show_runs
+from clinometer.cli.options import (
+    CONTEXTS,
+    JSON,
+    SHARD,
+    TOPIC,
+    Given,
+    argument,
+    topic_of,
+    typed_names,
+)
+from clinometer.cli.printing import say
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import money
-from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.models import ModelSpec
 from clinometer.models.providers import is_paid
@@ -42,7 +50,7 @@ def audit_command(
         "openai:URL#MODEL, or an application: app:package.module:function, http:FILE.toml.",
         None,
     ),
-    topic: str = option("gender", help="A built-in topic or a .toml file."),
+    topic: str = TOPIC,
     contexts: str | None = CONTEXTS,
     groups: str | None = option(
         None,
@@ -152,15 +160,7 @@ def audit_command(
             if len(audits) == 1 and not isinstance(error, Unmeasurable):
                 raise
             failed.append((model, error))
-    if json_output:
-        print_json(as_json(runs, failed))
-    elif runs:
-        print_runs(runs)
-    for _, reason in failed:
-        say(reason)
-    if runs:
-        stream = sys.stderr if json_output else sys.stdout
-        stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
+    show_runs(runs, failed, json_output=json_output)
     if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
 

@@ -1,14 +1,17 @@
-"""The output of clinometer audit: a table with notes, or one JSON object."""
+"""The output of clinometer audit and import: a table with notes, or one JSON object."""
 
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.cli.printing import print_risks, sentence
+from clinometer.cli.printing import print_json, print_risks, say, sentence
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
+from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.findings import HEADLINES, cautions
@@ -25,11 +28,29 @@ _MOST_FINDINGS = 3
 _ALWAYS = (*HEADLINES, "judge", "factors", "placebo")
 
 
+def show_runs(
+    runs: list[Run], failed: Sequence[tuple[str, ClinometerError]] = (), *, json_output: bool
+) -> None:
+    """The runs, what failed on stderr, and what to do next."""
+    if json_output:
+        print_json(as_json(runs, failed))
+    elif runs:
+        print_runs(runs)
+    for _, reason in failed:
+        say(reason)
+    if runs:
+        stream = sys.stderr if json_output else sys.stdout
+        stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
+
+
 def print_runs(runs: list[Run]) -> None:
     """What was found, the risks of all runs in one table, and notes on each."""
     topic = runs[0].record.topic
     named = f"{topic.title or topic.name}: {topic.groups} groups"
-    title = f"{named}, contexts {runs[0].record.contexts.name}; {_population(runs)}"
+    # Reference models have no intervals.
+    known = next((run for run in runs if run.risks.R.level is not None), runs[0])
+    population = in_words(known.risks.R, known.record.settings.population)
+    title = f"{named}, contexts {runs[0].record.contexts.name}; {population}"
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     floors = {label(run.model): run.record.floor for run in runs}
@@ -43,12 +64,6 @@ def print_runs(runs: list[Run]) -> None:
             sentence(label(run.model), style="bold")
         for line in lines:
             sentence(line, indent="  " if len(runs) > 1 else "")
-
-
-def _population(runs: list[Run]) -> str:
-    """What the intervals of the table speak of; reference models have none."""
-    shown = [run for run in runs if run.risks.R.level is not None] or runs
-    return in_words(shown[0].risks.R, shown[0].record.settings.population)
 
 
 def notes(run: Run) -> list[str]:
@@ -93,7 +108,9 @@ def _server_notes(run: Run) -> list[str]:
             f"{n[key]:,} {what}" for name, what in kinds.items() if n.get(key := f"replies_{name}")
         ]
         if rest:
-            words = f"{n['replies_words']:,} {_read(run)}"
+            listed = record.topic.readout is None
+            read = "began with a listed word" if listed else "were one of the categories"
+            words = f"{n['replies_words']:,} {read}"
             lines.append(f"Of {n['replies']:,} replies {', '.join([words, *rest])}.")
     if usage := record.usage:
         again = usage.get("retried")
@@ -116,12 +133,6 @@ def _import_notes(run: Run) -> list[str]:
     what, by = ("replies", "") if used == "replies" else ("samples", f" ({used})")
     lines = [f"{source.samples:,} {what} of {source.task or source.file}{by}."]
     return [*lines, *(f"Left out: {n} {why}." for why, n in source.left_out.items())]
-
-
-def _read(run: Run) -> str:
-    if run.record.topic.readout is None:
-        return "began with a listed word"
-    return "were one of the categories"
 
 
 def _size_note(run: Run) -> list[str]:
@@ -152,7 +163,7 @@ def where_next(folders: list[Path]) -> str:
     return f"Kept in {place}. Next: {page}, or {view}"
 
 
-def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[str, Any]:
+def as_json(runs: list[Run], failed: Sequence[tuple[str, ClinometerError]]) -> dict[str, Any]:
     """One object, always of the same shape: the runs and the failures."""
     return {
         "runs": [_one_json(run) for run in runs],
@@ -172,19 +183,8 @@ def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[
 def _one_json(run: Run) -> dict[str, Any]:
     content = run.record.to_dict()
     stated = (
-        "summary",
-        "criterion",
-        "floor",
-        "factors",
-        "calibration",
-        "other",
-        "protocol",
-        "imported",
-        "corrected",
-        "counts",
-        "bounds",
-        "replies",
-        "usage",
+        *("summary", "criterion", "floor", "factors", "calibration", "other", "protocol"),
+        *("imported", "corrected", "counts", "bounds", "replies", "usage"),
     )
     return {
         "model": run.model,

@@ -9,13 +9,13 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from clinometer import settings as ranges
-from clinometer.cli.options import CLUSTERS, JSON, LEVEL, POPULATION, SEED, argument
+from clinometer.cli.options import JSON, argument, derived
 from clinometer.cli.printing import print_json, print_rows, print_table, sentence
 from clinometer.display.numbers import show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.population import POPULATIONS
-from clinometer.runs import Run
+from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
 from clinometer.runs.compare import compared
 from clinometer.runs.people import Shift, unit_of
@@ -34,10 +34,10 @@ def compare_command(
         "groups: pair the groups only, each run in its own contexts.",
         unset="same, or groups if only the contexts differ",
     ),
-    level: float = LEVEL,
-    seed: int = SEED,
-    clusters: str | None = CLUSTERS,
-    population: str = POPULATION,
+    level: float = derived(AuditSettings, "level"),
+    seed: int = derived(AuditSettings, "seed"),
+    clusters: str | None = derived(AuditSettings, "clusters"),
+    population: str = derived(AuditSettings, "population"),
     top: int = option(
         10,
         help="Number of groups to show, smallest p-values first, then largest differences.",

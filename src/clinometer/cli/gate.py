@@ -15,12 +15,12 @@ from clinometer.cli.limits import (
     parse_limits,
     run_failures,
 )
-from clinometer.cli.options import CLUSTERS, JSON, argument
+from clinometer.cli.options import JSON, argument, derived
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
-from clinometer.runs import Run
+from clinometer.runs import AuditSettings, Run
 from clinometer.settings import option
 
 
@@ -57,7 +57,7 @@ def gate_command(
         "same",
         help="same: require the same topic and contexts; common: compare what the runs share.",
     ),
-    clusters: str | None = CLUSTERS,
+    clusters: str | None = derived(AuditSettings, "clusters"),
     markdown: Path | None = option(None, help="Also write the decision to this file, as Markdown."),
     json_output: bool = JSON,
 ) -> None:

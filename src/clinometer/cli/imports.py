@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from clinometer import settings as ranges
-from clinometer.cli.audit_output import as_json, print_runs, where_next
+from clinometer.cli.audit_output import show_runs
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import ALLOW, JSON, LEVEL, SEED, argument
+from clinometer.cli.options import ALLOW, JSON, argument, derived
 from clinometer.cli.printing import (
     number,
     print_json,
@@ -21,7 +21,6 @@ from clinometer.cli.printing import (
     sentence,
 )
 from clinometer.display.numbers import p_value
-from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table
 from clinometer.runs.findings import facts_of_table, statements
@@ -71,34 +70,23 @@ def table_command(
         report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
-    leans = preferences.leans(
-        level=settings.level,
-        clusters=settings.clusters,
-        known=preferences.exact(settings.population),
-    )
-    findings = statements(
-        facts_of_table(
-            table.stem,
-            preferences,
-            report,
-            leans,
-            clusters=settings.clusters,
-            population=settings.population,
-        )
-    )
+    population, clusters = settings.population, settings.clusters
+    known = preferences.exact(population)
+    leans = preferences.leans(level=settings.level, clusters=clusters, known=known)
+    about: dict[str, Any] = {"clusters": clusters, "population": population}
+    findings = statements(facts_of_table(table.stem, preferences, report, leans, **about))
     if json_output:
-        said = {"population": settings.population, "findings": [f.to_dict() for f in findings]}
+        said = {"population": population, "findings": [f.to_dict() for f in findings]}
         print_json({**report.to_dict(), **said})
     else:
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
-            f"{in_words(report.R, settings.population)}"
+            f"{in_words(report.R, population)}"
         )
         sentence(findings[0].text)
         print_risks([(table.stem, report)], title=title)
-        groups = pd.DataFrame(report.groups_table())
         shown = ["group", "r", "r_bias", "r_volatility", "leaning"]
-        print_table(Table("groups", "", groups[shown]))
+        print_table(Table("groups", "", pd.DataFrame(report.groups_table())[shown]))
         for one in findings[1:]:
             sentence(one.text)
         if report.missing_cells:
@@ -122,14 +110,9 @@ def lm_eval_command(
     from clinometer.bridges.lm_eval import import_lm_eval
 
     run = import_lm_eval(
-        samples,
-        mapping=mapping,
-        model=model,
-        out=out,
-        settings=settings,
-        fresh=fresh,
+        samples, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh
     )
-    _show(run, json_output=json_output)
+    show_runs([run], json_output=json_output)
 
 
 def inspect_command(
@@ -151,7 +134,7 @@ def inspect_command(
     from clinometer.bridges.inspect import import_inspect
 
     run = import_inspect(log, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh)
-    _show(run, json_output=json_output)
+    show_runs([run], json_output=json_output)
 
 
 def replies_command(
@@ -191,16 +174,9 @@ def replies_command(
         if not key or "=" not in given:
             raise SettingsError(f"--set: expected KEY=TEXT, found {given!r}")
         changed[key] = float(text) if key == "step" else text
-    runs = import_replies(
-        table,
-        load_mapping(mapping, changed),
-        settings,
-        out=out,
-        only=only or (),
-        model=model,
-        fresh=fresh,
-    )
-    _show(*runs, json_output=json_output)
+    read = load_mapping(mapping, changed)
+    runs = import_replies(table, read, settings, out=out, only=only or (), model=model, fresh=fresh)
+    show_runs(runs, json_output=json_output)
 
 
 def decisions_command(
@@ -213,7 +189,7 @@ def decisions_command(
         None, help="The column of a score instead of a decision.", unset="--selected"
     ),
     test_data: str = option("", help="If the people were made up, why: the tables say so."),
-    level: float = LEVEL,
+    level: float = derived(AuditSettings, "level"),
     out: Path | None = option(
         None, "--out", "-o", help="File for the tables: .md, .tex, .json or .csv.", unset="none"
     ),
@@ -243,15 +219,6 @@ def decisions_command(
         written = write_as(out, page=str, tables=made.tables, figures=list)
         stream = sys.stderr if json_output else sys.stdout
         stream.write(f"Wrote {', '.join(map(str, written))}\n")
-
-
-def _show(*runs: Run, json_output: bool) -> None:
-    if json_output:
-        print_json(as_json(list(runs), []))
-    else:
-        print_runs(list(runs))
-    stream = sys.stderr if json_output else sys.stdout
-    stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
 
 
 def labels_command(
@@ -331,13 +298,14 @@ def hugging_face_command(
     """
     from clinometer.exports import write_hugging_face
 
-    _written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
+    written = write_hugging_face(Run.load(run), out, dataset=dataset)
+    sentence(f"Wrote {', '.join(map(str, written))}. Next: look at it, commit and push")
 
 
 def export_labels_command(
     run: Path = RUN,
     n: int = option(200, "-n", help="Replies to write, chosen at random.", allowed=ranges.COUNT),
-    seed: int = SEED,
+    seed: int = derived(AuditSettings, "seed"),
     out: Path = option(Path("replies.csv"), "--out", "-o", help="File to write."),
     topic: str | None = option(
         None,
@@ -359,10 +327,5 @@ def export_labels_command(
     allowed = Allowed.parse(allow or ())
     write_replies(out, sample_replies(judged, n, seed=seed, topic=given, allowed=allowed))
     names = shlex.quote(",".join(judged.preferences.categories))
-    sheet = shlex.quote(str(out))
-    _written([out], f"clinometer reliability annotate {sheet} --mode category --categories {names}")
-
-
-def _written(files: list[Path], then: str) -> None:
-    """Where the result is, and what comes next."""
-    sentence(f"Wrote {', '.join(map(str, files))}. Next: {then}")
+    annotate = f"clinometer reliability annotate {shlex.quote(str(out))}"
+    sentence(f"Wrote {out}. Next: {annotate} --mode category --categories {names}")

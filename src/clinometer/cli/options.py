@@ -16,7 +16,6 @@ from clinometer import settings as ranges
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.models.options import LOAD_KEYS
-from clinometer.runs import AuditSettings
 from clinometer.settings import (
     dataclass_in,
     option,
@@ -37,7 +36,6 @@ Value = TypeVar("Value", float, list[float], None)
 #: What several machines share; see docs/howto/more-than-one-machine.md.
 SHARD = option(
     None,
-    "--shard",
     help="Do part I of N, counted from 0 (0/8); the others do theirs at the same time.",
 )
 
@@ -162,16 +160,8 @@ def _typed_settings(kind: Any, only: tuple[str, ...], values: dict[str, Any]) ->
         about = option_of(setting)
         if about is not None and about.parse is not None and setting.name in offered:
             given[setting.name] = about.parse(values[setting.name])
-    return given | (load_values(values[LOAD]) if LOAD in offered else {})
-
-
-#: The parameter that takes the keys of `LoadOptions`.
-LOAD = "load"
-
-
-def load_values(texts: Sequence[str] | None) -> dict[str, Any]:
-    """What --load says, by the names of settings."""
-    return values_from_texts(LoadOptions, texts or (), list(LOAD_KEYS), where="--load")
+    texts = values[LOAD] or () if LOAD in offered else ()
+    return given | values_from_texts(LoadOptions, texts, list(LOAD_KEYS), where="--load")
 
 
 def set_option(kind: type, *names: str) -> Any:
@@ -202,7 +192,8 @@ def set_settings(settings: T, texts: Sequence[str] | None, names: Sequence[str])
     return with_settings(changed, nested)
 
 
-#: --load KEY=VALUE; --help-all lists the keys under it.
+#: The parameter that takes the keys of `LoadOptions`; --help-all lists them under it.
+LOAD = "load"
 LOADED = option(
     None,
     help="KEY=VALUE: how models are loaded and asked; may be repeated. For one model alone: "
@@ -234,10 +225,6 @@ CONTEXTS = option(
 )
 GROUPS = option(None, help="Only these groups of the topic, separated by commas.", unset="all")
 ALLOW = derived(LoadOptions, "allow")
-SEED = derived(AuditSettings, "seed")
-LEVEL = derived(AuditSettings, "level")
-POPULATION = derived(AuditSettings, "population")
-CLUSTERS = derived(AuditSettings, "clusters")
 
 
 def typed_names(context: Any) -> set[str]:

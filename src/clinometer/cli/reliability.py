@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clinometer.measure import Estimate
     from clinometer.reliability import ReliabilityRun, Statement
     from clinometer.reliability.audit import BenchmarkAudit
-    from clinometer.reliability.people import Agreement, Ratings, Rule, Validation
+    from clinometer.reliability.people import Agreement, Ratings, StatementScores, Validation
     from clinometer.web.annotation import Store
 
 
@@ -112,7 +112,9 @@ def audit_command(
     from clinometer.report.reliability import write_reliability_report
 
     settings = set_settings(BenchmarkSettings(), values, KEYS)
-    points = replace(settings.points, model=writer, examples=_examples(examples))
+    shown = () if examples is None else load_statements(examples)
+    pairs = tuple((s.text, s.points) for s in shown if s.points)
+    points = replace(settings.points, model=writer, examples=pairs)
     versions = replace(settings.variants, model=writer, n=n)
     if points.as_in_paper:
         if writer is None or (versions.filler, versions.temperature) != _UNSET:
@@ -125,11 +127,13 @@ def audit_command(
     scoring = replace(settings.scoring, versions=n)
     settings = replace(settings, points=points, variants=versions, scoring=scoring)
     statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
+    named = models or ["pocket:bert"]
+    scoring_models = (m for name in named for m in (LARGE if name == "paper" else [name]))
     with progress("audit", unit="statements", start="reading", kept=out) as watch:
         audit = audit_benchmark(
             statements,
             out,
-            models=_scoring_models(models),
+            models=list(dict.fromkeys(scoring_models)),
             variants=None if variants is None else read_variants(variants),
             until=until,
             settings=settings,
@@ -146,7 +150,17 @@ def audit_command(
         write_frame(frame, out / f"{name}.csv")
     write_reliability_report(audit.run, out / "report.html")
     if json_output:
-        print_json(_run_json(audit.run) | {"steps": audit.counts, "changes": plain(audit.changes)})
+        record = audit.run.record.to_dict()
+        names = ("models", "summary", "length", "agreement", "counts", "sureness")
+        print_json(
+            {name: record[name] for name in names}
+            | {
+                "findings": [f.to_dict() for f in audit.run.findings],
+                "statements": plain_records(audit.run.statements),
+                "steps": audit.counts,
+                "changes": plain(audit.changes),
+            }
+        )
     else:
         _print_changes(audit.changes)
         _print_run(audit.run)
@@ -155,7 +169,14 @@ def audit_command(
             f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}. "
             f"Next: open {out / 'report.html'}; {edit}"
         )
-    _check_cobias(audit.run, fail_below)
+    cobias = audit.run.summary["cobias"]
+    if cobias is None:
+        raise SettingsError(
+            "COBIAS: expected at least one statement with a score, found none; see the counts, "
+            "and compare the ids of statements and versions"
+        )
+    if fail_below is not None:
+        fail(below("COBIAS", cobias, fail_below))
 
 
 def read_statements(
@@ -180,27 +201,6 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
             beside.write_text(csv_text(frame), encoding="utf-8")
         else:
             frame.to_parquet(beside, index=False)
-
-
-def _scoring_models(names: list[str] | None) -> list[str]:
-    """The scoring models that were named, or the default."""
-    asked = (m for name in names or ["pocket:bert"] for m in (LARGE if name == "paper" else [name]))
-    return list(dict.fromkeys(asked))
-
-
-def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
-    """Statements with their blanks, to show to the writer."""
-    shown = () if path is None else load_statements(path)
-    return tuple((s.text, s.points) for s in shown if s.points)
-
-
-def _run_json(run: ReliabilityRun) -> dict[str, Any]:
-    names = ("models", "summary", "length", "agreement", "counts", "sureness")
-    record = run.record.to_dict()
-    return {name: record[name] for name in names} | {
-        "findings": [f.to_dict() for f in run.findings],
-        "statements": plain_records(run.statements),
-    }
 
 
 def _print_run(run: ReliabilityRun) -> None:
@@ -253,17 +253,6 @@ def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def _check_cobias(run: ReliabilityRun, fail_below: float | None) -> None:
-    cobias = run.summary["cobias"]
-    if cobias is None:
-        raise SettingsError(
-            "COBIAS: expected at least one statement with a score, found none; see the counts, "
-            "and compare the ids of statements and versions"
-        )
-    if fail_below is not None:
-        fail(below("COBIAS", cobias, fail_below))
-
-
 def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
     """The last step that was made."""
     step = audit.versions or audit.points
@@ -276,11 +265,7 @@ def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
         return
     title = counted(len(audit.statements), "statement")
     if audit.versions is not None:
-        made = [
-            (row["id"], version)
-            for row in audit.versions.rows[:3]
-            for version in row["variants"][:3]
-        ]
+        made = [(row["id"], v) for row in audit.versions.rows[:3] for v in row["variants"][:3]]
         print_rows(title, ["id", "version"], made, words=("id", "version"))
     elif audit.points is not None:
         headings = ["id", "by", "points", "ask"]
@@ -392,73 +377,61 @@ def validate_command(
     words), and the paper's regression. Read the first sentence. One column of consensus labels
     will do. Empty cells, "skip" and "na" are not judgements.
     """
-    from clinometer.reliability.people import Rule, StatementScores, read_ratings, validate
+    from clinometer.reliability.people import (
+        Rule,
+        StatementScores,
+        agreement,
+        read_ratings,
+        validate,
+    )
+    from clinometer.reliability.people import accepted as accepted_items
     from clinometer.reliability.people.agreement import parse_share
 
     judged = read_ratings(ratings, columns=annotators)
     settings = set_settings(ValidateSettings(), values, VALIDATE_KEYS)
-    statistics: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
+    how: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
     if scores and (accepted or stratified or out):
         raise SettingsError("--accepted, --stratified, --out: expected without SCORES")
-    if not scores:
-        categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
-        rule = Rule(categories, parse_share(settings.share), settings.judgements)
-        always = settings.accept is not None or accepted is not None
-        sample = judged.stratified(seed=settings.seed) if stratified else judged
-        result = _agreement(
-            judged, sample, rule, accepted, dataset, always, json_output, statistics
-        )
-        if out is not None:
-            _draw_disagreements(result, out)
-    elif any(path.is_dir() for path in scores):
-        _truth(judged, scores, random, json_output, high=high, **statistics)
-    elif len(scores) > 1:
-        raise SettingsError("SCORES: expected one table, or folders of runs")
-    else:
-        by_id, texts = _read_scores(scores[0], column, dataset)
-        table = StatementScores.of_table(by_id, {**texts, **judged.texts}, name=column)
-        compared = validate(judged, table, high=high, **statistics)
+    if scores:
+        if any(path.is_dir() for path in scores):
+            held = _scores_of_runs(scores, random=random, seed=settings.seed)
+        elif len(scores) > 1:
+            raise SettingsError("SCORES: expected one table, or folders of runs")
+        else:
+            by_id, texts = _read_scores(scores[0], column, dataset)
+            held = StatementScores.of_table(by_id, {**texts, **judged.texts}, name=column)
+        compared = validate(judged, held, high=high, **how)
         if json_output:
             print_json({"summary": compared.to_dict()})
         else:
             _print_validation(compared)
-
-
-def _agreement(
-    ratings: Ratings,
-    sample: Ratings,
-    rule: Rule,
-    out: Path | None,
-    dataset: Path | None,
-    always: bool,
-    json_output: bool,
-    statistics: dict[str, Any],
-) -> Agreement:
-    """Print the agreement on the sample; all items that are accepted are counted where `always`,
-    or where a judgement can accept one."""
-    from clinometer.reliability.people import accepted, agreement
-
-    result = agreement(sample, **statistics)
+        return
+    result = agreement(judged.stratified(seed=settings.seed) if stratified else judged, **how)
+    categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
+    rule = Rule(categories, parse_share(settings.share), settings.judgements)
     ids = None
-    if always or set(rule.categories) & set(ratings.categories):
-        ids = accepted(ratings, rule)
-    if out is not None and ids is not None:
-        _write_accepted(ratings, ids, out=out, dataset=dataset)
+    # Counted where it was asked for, or where a judgement can accept an item.
+    asked = settings.accept is not None or accepted is not None
+    if asked or set(rule.categories) & set(judged.categories):
+        ids = accepted_items(judged, rule)
+    if accepted is not None and ids is not None:
+        _write_accepted(judged, ids, out=accepted, dataset=dataset)
     elif dataset is not None:
         raise SettingsError("--dataset: expected --accepted with it")
     if json_output:
         content = result.to_dict()
         content["summary"]["accepted"] = None if ids is None else len(ids)
         print_json(content)
-        return result
-    _print_agreement(result)
-    if ids is not None:
-        where = "" if out is None else f", written to {out}"
-        sentence(
-            f"{len(ids)} of {len(ratings.items)} items accepted ({', '.join(rule.categories)} by "
-            f"at least {rule.share}){where}"
-        )
-    return result
+    else:
+        _print_agreement(result)
+        if ids is not None:
+            where = "" if accepted is None else f", written to {accepted}"
+            sentence(
+                f"{len(ids)} of {len(judged.items)} items accepted ({', '.join(rule.categories)} "
+                f"by at least {rule.share}){where}"
+            )
+    if out is not None:
+        _draw_disagreements(result, out)
 
 
 def _draw_disagreements(result: Agreement, out: Path) -> None:
@@ -471,11 +444,9 @@ def _draw_disagreements(result: Agreement, out: Path) -> None:
     from clinometer.report.figure import chart
 
     frame = pd.DataFrame(
-        [
-            {"annotator": row.annotator, "majority": category, "disagreements": n}
-            for row in result.annotators
-            for category, n in row.against.items()
-        ]
+        {"annotator": row.annotator, "majority": category, "disagreements": n}
+        for row in result.annotators
+        for category, n in row.against.items()
     )
     figure = chart(
         "disagreements",
@@ -521,18 +492,17 @@ def _print_agreement(result: Agreement) -> None:
         rows.append((category, *(at.get(s, 0) for s in steps), sum(at.values())))
     title = f"Agreement of {len(result.annotators)} annotators on {result.items} items"
     print_rows(title, ["majority", *(f"{float(s):.2%}" for s in steps), "items"], rows)
-    beyond = {
-        "agreement observed": _numbers(result.observed),
-        "agreement by chance": (f"{result.by_chance:.3f}", ""),
-        "Fleiss' kappa": _numbers(result.fleiss),
-        "Krippendorff's alpha": _numbers(result.alpha),
-        **{
-            f"Cohen's kappa, {pair.a} and {pair.b}": _numbers(pair.kappa)
+    beyond = [
+        ("agreement observed", *_numbers(result.observed)),
+        ("agreement by chance", f"{result.by_chance:.3f}", ""),
+        ("Fleiss' kappa", *_numbers(result.fleiss)),
+        ("Krippendorff's alpha", *_numbers(result.alpha)),
+        *(
+            (f"Cohen's kappa, {pair.a} and {pair.b}", *_numbers(pair.kappa))
             for pair in result.cohen[:10]
-        },
-    }
-    headings = ["statistic", "value", "interval"]
-    print_rows("Beyond chance", headings, [(name, *ends) for name, ends in beyond.items()])
+        ),
+    ]
+    print_rows("Beyond chance", ["statistic", "value", "interval"], beyond)
     if len(result.cohen) > 10:
         sentence(f"{len(result.cohen) - 10} more pairs of annotators: --json has them")
     categories = list(result.prevalence)
@@ -558,32 +528,18 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
     return risk(estimate.value), between(estimate.low, estimate.high)
 
 
-def _truth(
-    ratings: Ratings,
-    folders: Sequence[Path],
-    random: bool,
-    json_output: bool,
-    **options: Any,
-) -> None:
-    """Compare the runs in the folders with the ratings, and print the table."""
+def _scores_of_runs(folders: Sequence[Path], *, random: bool, seed: int) -> StatementScores:
+    """The scores of runs; with `random` those of random words for context, too."""
     from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.people.validation import (
-        StatementScores,
-        random_control,
-        validate,
-    )
+    from clinometer.reliability.people.validation import StatementScores, random_control
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
     controls = {}
     if random:
         with progress("random words", unit="texts", start="loading models") as watch:
             for name, run in runs.items():
-                controls[name] = random_control(run, seed=options["seed"], progress=watch)
-    result = validate(ratings, StatementScores.of_runs(runs, controls), **options)
-    if json_output:
-        print_json({"summary": result.to_dict()})
-    else:
-        _print_validation(result)
+                controls[name] = random_control(run, seed=seed, progress=watch)
+    return StatementScores.of_runs(runs, controls)
 
 
 def _print_validation(result: Validation) -> None:

@@ -51,13 +51,10 @@ from clinometer.studies.framework import (
     plan_of,
     study_contexts,
 )
-from clinometer.studies.knowledge import (
-    builtin_facts,
-    knowledge_findings,
-    read_facts,
-)
+from clinometer.studies.knowledge import builtin_facts, knowledge_findings, read_facts
 from clinometer.studies.several_models import (
-    PARTS,
+    printed,
+    printed_beside,
     size_findings,
     source_sets,
     sources_findings,
@@ -169,16 +166,13 @@ def carry_out(
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
     not_scored = [(planned.label, str(error)) for planned, error in failed]
-    if output.shard is not None:
-        for label, why in not_scored:
-            say(f"{label}: not scored: {why}")
-        return
     try:
-        finish(replace(findings(results), not_scored=not_scored), output)
+        if output.shard is None:
+            finish(replace(findings(results), not_scored=not_scored), output)
     finally:  # also where what is left is too little for the study
         for label, why in not_scored:
             say(f"{label}: not scored: {why}")
-    if failed:
+    if failed and output.shard is None:
         raise typer.Exit(max(error.exit_status for _, error in failed))
 
 
@@ -202,13 +196,12 @@ def finish(findings: Findings, output: Study) -> None:
 
 def plan_text(plan: dict[str, Any]) -> str:
     """The total, then one line per audit."""
-    lines = [f"study {plan['study']}: {plan['prompts']:,} prompts to score"]
+    text = f"study {plan['study']}: {plan['prompts']:,} prompts to score\n"
     for a in plan["audits"]:
         state = f": {a['absent']}" if a["absent"] else ": done" if a["done"] else ""
-        lines.append(
-            f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}){state}"
-        )
-    return "\n".join(lines) + "\n"
+        about_it = f"{a['prompts']:,} prompts ({a['topic']}, {a['contexts']}){state}"
+        text += f"  {a['label']}: {about_it}\n"
+    return text
 
 
 def factors_command(
@@ -255,14 +248,15 @@ def table_command(
     Table 5 is gender in Chinese. Table 4 compares sources of contexts: study sources.
     """
     name = f"table{number}"
-    if name not in PARTS:
-        numbers = ", ".join(key.removeprefix("table") for key in PARTS)
+    tables = {key: load_topic(table.topic) for key, table in printed_beside(name).items()}
+    if not tables:
+        studies = dict.fromkeys(table.study for table in printed().values() if table.study)
+        numbers = ", ".join(study.removeprefix("table") for study in studies)
         raise SettingsError(
             f"study table: expected one of {numbers}, found {number} (Table 4: study sources)"
         )
     asked = study.models(models, name)
-    topics = [(key, load_topic(part.topic)) for key, part in PARTS[name].items()]
-    parts = [(key, asked, topic, study_contexts(topic, study.contexts)) for key, topic in topics]
+    parts = [(key, asked, t, study_contexts(t, study.contexts)) for key, t in tables.items()]
     plan = plan_of(name, parts, study.settings)
     carry_out(plan, partial(table_findings, study=name), study)
 
@@ -366,28 +360,24 @@ def fixes_command(
     Each fix and its control are asked what the base is asked. One verdict each, by rules with an
     error rate.
     """
-    fixes, folder, settings = (
-        [read_fix(text) for text in fix],
-        study.folder("fixes"),
-        study.settings,
-    )
+    fixes = [read_fix(text) for text in fix]
+    folder, settings = study.folder("fixes"), study.settings
     topic, facts = load_topic(study.topic), () if no_facts else builtin_facts()
     others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
-    asked: dict[str, Any] = {
-        "topic": topic,
-        "contexts": study_contexts(topic, study.contexts),
-        "also": [(one, study_contexts(one, None)) for one in others],
-    }
-    plan = fixes_plan(model, fixes, folder, settings=settings, facts=facts, **asked)
-    found: dict[str, Any] = {
-        "model": model,
-        "facts": facts,
-        "margin": margin,
-        "seed": settings.seed,
-    }
-    findings = partial(fixes_findings, fixes=fixes, out=folder, **found)
+    plan = fixes_plan(
+        model,
+        fixes,
+        folder,
+        topic=topic,
+        contexts=study_contexts(topic, study.contexts),
+        settings=settings,
+        also=[(one, study_contexts(one, None)) for one in others],
+        facts=facts,
+    )
+    decide = partial(fixes_findings, model=model, facts=facts, margin=margin, seed=settings.seed)
+    findings = partial(decide, fixes=fixes, out=folder)
     if not plan.audits:  # finished runs alone
-        finish(fixes_findings([], fixes, folder, **found), study)
+        finish(findings([]), study)
         return
     ready = partial(prepare, plan, fixes, folder, seed=settings.seed, fresh=study.fresh)
     carry_out(plan, findings, study, before=ready)

@@ -54,25 +54,22 @@ class Choice:
 def sensitivity(run: Run, *, seed: int = 0) -> Findings:
     """R, R^b, R^v of a run under each choice, one changed at a time; the first row is the run as it
     was measured. The sentence gives the range over the choices on the scale of the run."""
-    p = run.preferences
+    p, sampled = run.preferences, run.preferences.sampling.set_noise > 0
     rows = [
-        _row("as measured", _weights_name(run), p),
+        _row("as measured", f"contexts {'sampled by weight' if sampled else 'by count'}", p),
         *_weights(p),
         *_words(run, seed=seed),
         *_criteria(p),
         *_coverage(p),
-        _corrected(p),
+        Choice("estimator", "middle of the bracket, as shown", *_values(p.estimate())),
     ]
     table = pd.DataFrame([asdict(row) for row in rows]).astype(dict.fromkeys(MEASURES, float))
     on_scale = table[table["comparable"]]
     ends = [f"{SYMBOLS[m]} {on_scale[m].min():.3f} to {on_scale[m].max():.3f}" for m in MEASURES]
     title = f"{run.model}: the same answers under other choices"
-    return Findings(
-        "sensitivity",
-        [Table("sensitivity", title, table, hidden=("comparable",))],
-        runs=[run],
-        measured=[f"Range on this scale: {', '.join(ends)}."],
-    )
+    tables = [Table("sensitivity", title, table, hidden=("comparable",))]
+    said = [f"Range on this scale: {', '.join(ends)}."]
+    return Findings("sensitivity", tables, runs=[run], measured=said)
 
 
 def _row(
@@ -83,11 +80,6 @@ def _row(
 
 def _values(report: RiskReport) -> tuple[float, float, float]:
     return report.R.value, report.R_bias.value, report.R_volatility.value
-
-
-def _weights_name(run: Run) -> str:
-    sampled = run.preferences.sampling.set_noise > 0
-    return "contexts sampled by weight" if sampled else "contexts by count"
 
 
 def _weights(p: Preferences) -> Iterator[Choice]:
@@ -237,9 +229,3 @@ def _coverage(p: Preferences) -> Iterator[Choice]:
         lost = int((~kept.observed.any(axis=1)).sum())
         note += f", {lost} groups have none" if lost else ""
         yield _row("coverage", option, kept, note=note)
-
-
-def _corrected(p: Preferences) -> Choice:
-    shown = p.estimate()
-    values = (shown.R.value, shown.R_bias.value, shown.R_volatility.value)
-    return Choice("estimator", "middle of the bracket, as shown", *values)

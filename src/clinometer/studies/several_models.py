@@ -1,4 +1,10 @@
-"""Tables 1 to 3 and 5: risks of models next to the printed ones, and why they differ."""
+"""Several models in the same contexts: beside the paper's tables, by size, and by source.
+
+Tables 1 to 3 and 5 set the risks next to the printed ones and say why they differ; Figure 7 is
+their trend with the size of a family; Table 4 asks whether rankings of models agree across contexts
+from several sources. Trends and rankings rest on replicates in which all models have seen the same
+contexts.
+"""
 
 from __future__ import annotations
 
@@ -33,49 +39,13 @@ from clinometer.statistics.estimate import central_interval
 from clinometer.studies.framework import Findings, Results, about, only, risks, risks_table, verdict
 from clinometer.topics import Topic
 
-
-class _Part(NamedTuple):
-    """A printed table: its topic, its title, and whether the reference models are in it."""
-
-    topic: str
-    title: str
-    references: bool = False
+#: Of the intervals of trends and rankings.
+_LEVEL = 0.95
 
 
-#: study -> the printed tables it is compared with
-PARTS = {
-    "table1": {"table1": _Part("gender", "Table 1: gender", references=True)},
-    "table2": {"table2": _Part("race", "Table 2: race", references=True)},
-    "table3": {
-        "table3-religion": _Part("religion", "Table 3: religion"),
-        "table3-disability": _Part("disability", "Table 3: disability"),
-    },
-    "table5": {"table5": _Part("gender-zh", "Table 5: gender in Chinese")},
-}
-
-#: Why our figures differ from the printed ones, even for the same model.
-DIFFERENCES = (
-    "Words: the released code drops words of several tokens, and looks words up without the "
-    "leading space; here every word counts, by the chain rule. `--single-token` drops them here "
-    "too.",
-    "Position: the released code reads the last position of right-padded batches, which for the "
-    "shorter prompts of a batch is padding; here the slot is read.",
-    "Contexts: the paper uses thousands of mined contexts; it prints ten of them, which are "
-    "the default here (paper-gender, paper-race); `--contexts wikipedia` has mined ones.",
-    "Criterion: the equations take the largest positive part of s. The released code takes the sum "
-    "of them over 5 for race: `--criterion released`, which is the scale of Table 3 (religion, "
-    "disability) but not of Table 2. For gender it counts only the side of the mean, which halves "
-    "the volatility risk.",
-    "Scale: with K categories J reaches K - 1; the tables put the stereotyped model at 1 for K = 5 "
-    "as well, so risks are divided by that maximum here.",
-)
-
-
-@dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """One row of a table: R, R^b and R^v as printed."""
 
-    table: str
     model: str
     R: float
     R_bias: float
@@ -87,18 +57,39 @@ class Printed:
         return abs(self.R - self.R_bias - self.R_volatility) <= 1.51e-4
 
 
-@cache
-def printed() -> dict[str, tuple[Printed, ...]]:
-    """The rows of each printed table, in its order.
+class PrintedTable(NamedTuple):
+    """A table of the paper: what it asks, and R, R^b and R^v of its models, in its order.
 
-    >>> list(printed())[:2], printed()["table1"][0].model, printed()["table1"][0].R
+    study       the study that has ours beside it, if there is one
+    references  whether the reference models are in it
+    """
+
+    topic: str
+    contexts: str
+    models: dict[str, list[float]]
+    study: str = ""
+    title: str = ""
+    references: bool = False
+
+    @property
+    def rows(self) -> list[Printed]:
+        return [Printed(model, *values) for model, values in self.models.items()]
+
+
+@cache
+def printed() -> dict[str, PrintedTable]:
+    """The printed tables.
+
+    >>> list(printed())[:2], printed()["table1"].rows[0].model, printed()["table1"].rows[0].R
     (['table1', 'table2'], 'T5', 0.8703)
     """
     text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
-    return {
-        table: tuple(Printed(table, model, *values) for model, values in about["models"].items())
-        for table, about in tomllib.loads(text).items()
-    }
+    return {key: PrintedTable(**table) for key, table in tomllib.loads(text).items()}
+
+
+def printed_beside(study: str) -> dict[str, PrintedTable]:
+    """The printed tables that a study is compared with."""
+    return {key: table for key, table in printed().items() if table.study == study}
 
 
 def table_findings(results: Results, *, study: str) -> Findings:
@@ -107,17 +98,17 @@ def table_findings(results: Results, *, study: str) -> Findings:
     figures: list[Figure] = []
     columns = [*MEASURES, *(f"printed_{m}" for m in MEASURES)]
     ends = [f"{m}_{end}" for m in MEASURES[1:] for end in ("low", "high")]
-    for key, part in PARTS[study].items():
+    for key, table in printed_beside(study).items():
         named = only(results, key)
         if not named:
             continue
-        both = _beside(study, key, named)
-        odd = [row.model for row in printed()[key] if not row.adds_up]
+        both = _beside(table, named)
+        odd = [row.model for row in table.rows if not row.adds_up]
         note = f" As printed, R is not the sum of its parts for {', '.join(odd)}." if odd else ""
         tables.append(
             Table(
                 key,
-                f"{part.title}, measured here and as printed",
+                f"{table.title}, measured here and as printed",
                 both.drop(columns=["muted"]),
                 f"Worst: bold; best: underlined italic. Under R its interval; the csv file has "
                 f"those of Rᵇ and Rᵛ.{note}",
@@ -125,25 +116,24 @@ def table_findings(results: Results, *, study: str) -> Findings:
                 as_printed=tuple(columns),
             )
         )
-        figures.append(_figure(key, part.title, both, basis(named[0][1])))
-    why = ["Why a figure here is not the printed one:", *DIFFERENCES]
-    return Findings(study, tables, figures, [run for _, run in results], why)
+        figures.append(_figure(key, table.title, both, basis(named[0][1])))
+    return Findings(study, tables, figures, [run for _, run in results], about("tables").notes)
 
 
-def _beside(study: str, key: str, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
+def _beside(printed: PrintedTable, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """The reference models, then the rows of the printed table in its order, then further models;
     a model of the table goes by its name there or by its id."""
-    theirs = pd.DataFrame(list(printed()[key])).rename(columns={"model": "name"})
+    theirs = pd.DataFrame(printed.rows).rename(columns={"model": "name"})
     for measure in MEASURES:
         theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
     numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
     theirs = theirs[["name", *numbers]].rename(columns={c: f"printed_{c}" for c in numbers})
-    ids = {entry.id: entry.name for entry in suite(about(study).suite)}
+    ids = {entry.id: entry.name for entry in suite(about(printed.study).suite)}
     ours = risks([(ids.get(name, name), run) for name, run in named])
     both = theirs.merge(ours, on="name", how="left")
     others = ours[~ours["name"].isin(theirs["name"])].iloc[::-1]
     references = pd.DataFrame(reference_rows(named[0][1]))
-    if PARTS[study][key].references:
+    if printed.references:
         columns = [f"printed_{m}" for m in MEASURES]
         as_printed = pd.DataFrame([[0.0, 0, 0], [1, 1, 0], [1, 0, 1]], columns=columns)
         references = references.join(as_printed)
@@ -185,11 +175,9 @@ class Joint:
     draws: FloatArray
     n_eff: float
 
-    def interval(
-        self, value: float, draws: FloatArray, *, level: float = 0.95
-    ) -> tuple[float, float]:
+    def interval(self, value: float, draws: FloatArray) -> tuple[float, float]:
         """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
-        tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + level) / 2))
+        tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + _LEVEL) / 2))
         reach = tail * float(np.std(draws))
         return value - reach, value + reach
 
@@ -255,12 +243,12 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
     return np.asarray((_order(x, i, j) * _order(y, i, j)).mean(axis=-1))
 
 
-def kendall_interval(a: FloatArray, b: FloatArray, *, level: float = 0.95) -> tuple[float, float]:
+def kendall_interval(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     """Quantiles of tau over replicates [B,M] of both rankings, drawn independently of each other.
 
     With few models tau has few values (M = 4: seven), and so have the ends.
     """
-    low, high = central_interval(kendall(a, b), level).tolist()
+    low, high = central_interval(kendall(a, b), _LEVEL).tolist()
     return low, high
 
 
@@ -269,24 +257,17 @@ def _order(values: FloatArray, i: FloatArray, j: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.abs(gap) <= ROUNDING, 0.0, np.sign(gap)))
 
 
-_LEVEL = 0.95
-
-
 def size_findings(results: Results, *, seed: int = 0) -> Findings:
     """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
     rows: list[dict[str, Any]] = []
     slopes: list[dict[str, Any]] = []
     for family in dict.fromkeys(planned.role for planned, _ in results):
         members = _by_size(only(results, family))
-        rows += [
-            {"series": family, "name": name, "x": size, "measure": measure}
-            | {
-                part: getattr(getattr(run.risks, measure), part)
-                for part in ("value", "low", "high")
-            }
-            for name, run, size in members
-            for measure in MEASURES
-        ]
+        for name, run, size in members:
+            for measure in MEASURES:
+                shown = getattr(run.risks, measure)
+                ends = {"value": shown.value, "low": shown.low, "high": shown.high}
+                rows.append({"series": family, "name": name, "x": size, "measure": measure, **ends})
         slopes += _slopes(family, members, seed=seed)
     table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
     named = [(planned.label, run) for planned, run in results]
@@ -330,13 +311,13 @@ def slope(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(y @ centred / (centred @ centred))
 
 
-def over_models(x: FloatArray, y: FloatArray, *, level: float) -> tuple[float, float] | None:
+def over_models(x: FloatArray, y: FloatArray) -> tuple[float, float] | tuple[None, None]:
     """The usual interval of a slope, from the scatter of the models around the line."""
     freedom = len(x) - 2
     if freedom < 1:
-        return None
+        return None, None
     line = linregress(x, y)
-    reach = float(stdtrit(freedom, (1 + level) / 2)) * line.stderr
+    reach = float(stdtrit(freedom, (1 + _LEVEL) / 2)) * line.stderr
     return float(line.slope - reach), float(line.slope + reach)
 
 
@@ -361,25 +342,14 @@ def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> l
     rows = []
     for i, measure in enumerate(MEASURES):
         value = float(slope(x, risks.values[:, i]))
-        low, high = risks.interval(value, slope(x, risks.draws[:, :, i]), level=_LEVEL)
-        wide = over_models(x, risks.values[:, i], level=_LEVEL)
+        low, high = risks.interval(value, slope(x, risks.draws[:, :, i]))
+        ends = dict(zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True))
         rows.append(
-            {
-                "family": family,
-                "measure": measure,
-                "value": value,
-                "low": low,
-                "high": high,
-                "over_models_low": wide[0] if wide else None,
-                "over_models_high": wide[1] if wide else None,
-                "models": len(members),
-                "n_eff": risks.n_eff,
-            }
+            {"family": family, "measure": measure, "value": value, "low": low, "high": high}
+            | {f"over_models_{end}": number for end, number in ends.items()}
+            | {"models": len(members), "n_eff": risks.n_eff}
         )
     return rows
-
-
-_PRINTED = {"wikipedia": "table1", **{s: f"table4-{s}" for s in SOURCES[1:]}}
 
 
 def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[str, ContextSet]]:
@@ -410,12 +380,10 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
         name: joint([run for _, run in named], seed=seed + i)
         for i, (name, named) in enumerate(by_source.items())
     }
-    members = sorted(
-        ((label, name, run) for name, named in by_source.items() for label, run in named),
-        key=lambda member: member[0],
-    )
-    runs, labels = [run for *_, run in members], [f"{model}, {name}" for model, name, _ in members]
-    table = pd.DataFrame(risk_rows(runs, labels))
+    members = [(label, name, run) for name, named in by_source.items() for label, run in named]
+    members.sort(key=lambda member: member[0])
+    labels = [f"{model}, {name}" for model, name, _ in members]
+    table = pd.DataFrame(risk_rows([run for *_, run in members], labels))
     return Findings(
         "sources",
         [
@@ -455,21 +423,18 @@ def _agreement(risks: dict[str, Joint]) -> pd.DataFrame:
         for m, measure in enumerate(MEASURES):
             low, high = kendall_interval(first.draws[:, :, m], second.draws[:, :, m])
             tau = float(kendall(first.values[:, m], second.values[:, m]))
-            rows.append(
-                {
-                    "pair": f"{a}, {b}",
-                    "measure": measure,
-                    "tau": tau,
-                    "tau_low": min(low, tau),
-                    "tau_high": max(high, tau),
-                }
-            )
+            ends = {"tau": tau, "tau_low": min(low, tau), "tau_high": max(high, tau)}
+            rows.append({"pair": f"{a}, {b}", "measure": measure, **ends})
     return pd.DataFrame(rows)
 
 
 def _published() -> pd.DataFrame:
     """Kendall's tau of the printed R: the paper calls the rankings consistent."""
-    R = {s: {row.model: row.R for row in printed()[table]} for s, table in _PRINTED.items()}
+    R = {
+        table.contexts: {row.model: row.R for row in table.rows}
+        for table in printed().values()
+        if table.topic == "gender"
+    }
     models = list(R["book"])
     return pd.DataFrame(
         {"pair": f"{a}, {b}", "tau": float(kendall(*([R[s][m] for m in models] for s in (a, b))))}
