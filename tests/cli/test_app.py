@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import Clinometer, every_command, refused
+from tests.command import Clinometer, Result, every_command, refused
+from tests.processes import python
 from torch import OutOfMemoryError
 from typer.core import TyperArgument, TyperOption
 
@@ -184,13 +185,14 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "errors"
 
 
-def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let `clinometer list topics` fail."""
+def broken(clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Result:
+    """What `clinometer list topics` gives if it fails."""
 
     def fail() -> None:
         raise error
 
     monkeypatch.setattr("clinometer.cli.lists.builtin_topics", fail)
+    return clinometer("list", "topics")
 
 
 @pytest.mark.parametrize(
@@ -206,8 +208,7 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    break_topics(monkeypatch, error)
-    result = clinometer("list", "topics")
+    result = broken(clinometer, monkeypatch, error)
     (log,) = logs.iterdir()
     assert result.status == 70
     assert result.out == ""
@@ -229,12 +230,10 @@ def test_memory_that_ran_out_is_no_bug(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """numpy's error is one of Python's; a GPU's is torch's."""
-    break_topics(monkeypatch, error)
-    result = clinometer("list", "topics")
+    result = broken(clinometer, monkeypatch, error)
     assert result.status == 3
-    assert result.err == (
-        "clinometer: memory ran out; free some and rerun the same command to resume\n"
-    )
+    said = "clinometer: memory ran out; free some and rerun the same command to resume\n"
+    assert result.err == said
     assert not logs.exists()
 
 
@@ -245,8 +244,7 @@ def test_only_the_newest_logs_are_kept(
     logs.mkdir()
     for year in (2001, 2002, 2003):
         (logs / f"{year}0101T000000-abcd.log").touch()
-    break_topics(monkeypatch, RuntimeError())
-    assert clinometer("list", "topics").status == 70
+    assert broken(clinometer, monkeypatch, RuntimeError()).status == 70
     old, new = sorted(logs.iterdir())
     assert old.name.startswith("2003")
     assert new.stat().st_size > 0
@@ -256,8 +254,7 @@ def test_without_a_log_folder_the_line_suggests_debug(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.touch()  # a file where the folder should be
-    break_topics(monkeypatch, RuntimeError())
-    result = clinometer("list", "topics")
+    result = broken(clinometer, monkeypatch, RuntimeError())
     assert result.status == 70
     assert result.err.endswith("rerun with --debug for a traceback\n")
 
@@ -293,9 +290,8 @@ def modules_after(*arguments: str) -> set[str]:
         "try: main(sys.argv[1:])\nexcept SystemExit as end: status = end.code\n"
         "print('modules', *sys.modules); sys.exit(status)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
-    )
+    done = python(code, *arguments)
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.rpartition("modules ")[2].split())
 
 

@@ -14,7 +14,6 @@ import pytest
 from tests.preferences import labelled, pair
 from tests.studies.conftest import CONTEXTS
 
-from clinometer.cli.study import plan_text
 from clinometer.errors import ModelNotFound, RunError, SettingsError, TableError
 from clinometer.models.catalog.suites import members, suite
 from clinometer.models.local import load
@@ -53,13 +52,6 @@ SETTINGS = AuditSettings()
 
 def plan(*models: str) -> Plan:
     return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
-
-
-def test_a_plan_says_what_will_be_scored_and_scores_nothing(tmp_path: Path) -> None:
-    said = plan("pocket:gpt2-s", "nobody/knows").to_dict(tmp_path)
-    assert said["prompts"] == 2 * 3 * 6
-    assert "36 prompts to score" in plan_text(said)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_same_model_twice_is_refused() -> None:
@@ -111,14 +103,11 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     found.write(tmp_path)
     plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
     rows = plain["tables"]["table1"]
-    assert [r["name"] for r in rows][:4] == [
-        *("Ideally unbiased", "Stereotyped", "Randomly stereotyped", "T5")
-    ]
+    references = ["Ideally unbiased", "Stereotyped", "Randomly stereotyped"]
+    assert [r["name"] for r in rows][:4] == [*references, "T5"]
     assert [r["printed_R"] for r in rows][1:5] == [1, 1, 0.8703, 0.7343]
-    assert {r["name"]: r["R_rank"] for r in rows[15:]} == {
-        "reference:random": 2,
-        "pocket:gpt2-s": 1,
-    }
+    ranks = {r["name"]: r["R_rank"] for r in rows[15:]}
+    assert ranks == {"reference:random": 2, "pocket:gpt2-s": 1}
     assert (tmp_path / "charts" / "table1.png").read_bytes().startswith(b"\x89PNG")
     assert "published" in (tmp_path / "charts" / "table1.svg").read_text(encoding="utf-8")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -158,15 +147,12 @@ def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
 
 def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
     inside = replace(SETTINGS, load=replace(SETTINGS.load, chat=True))
-    audits = alignment_plan(
-        [["smollm2"]], topic=TOPIC, contexts="paper-gender", settings=inside
-    ).audits
-    assert [(a.label, a.settings.load.chat) for a in audits] == [
-        ("smollm2", False),
-        ("smollm2 (chat)", True),
-    ]
+    asked: dict[str, Any] = {"topic": TOPIC, "contexts": "paper-gender"}
+    audits = alignment_plan([["smollm2"]], settings=inside, **asked).audits
+    labels = [(a.label, a.settings.load.chat) for a in audits]
+    assert labels == [("smollm2", False), ("smollm2 (chat)", True)]
     with pytest.raises(SettingsError, match="or one model and --chat"):
-        alignment_plan([["smollm2"]], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
+        alignment_plan([["smollm2"]], settings=SETTINGS, **asked)
 
 
 def test_folder_names_omit_the_path(tmp_path: Path) -> None:
@@ -211,9 +197,9 @@ def test_a_table_has_the_layout_of_the_paper() -> None:
     rows = {row[0].text: row for row in table.rows()}
     order = [r.model for r in printed()["table1"].rows]
     assert list(rows)[3:] == [*order, "mine"]
-    assert [c.heading for c in table.combined()] == [
-        *("model", "R", "Rᵇ", "Rᵛ", "R\nprinted", "Rᵇ\nprinted", "Rᵛ\nprinted")
-    ]
+    shown = ["R", "Rᵇ", "Rᵛ"]
+    headings = [c.heading for c in table.combined()]
+    assert headings == ["model", *shown, *(f"{one}\nprinted" for one in shown)]
     assert [c.text for c in rows["Stereotyped"][1:]] == ["1.0000", "1.0000", "0"] * 2
     assert [c.text for c in rows["XLNet"][1:]] == ["–"] * 3 + ["0.7343", "0.7177", "0.0166"]
     assert [c.mark for c in rows["T5"][1:]] == ["worst", "worst", "best", "worst", "worst", "best"]
@@ -224,11 +210,8 @@ def test_a_table_has_the_layout_of_the_paper() -> None:
 
 def test_rows_that_do_not_add_up_are_listed() -> None:
     odd = {(key, r.model) for key, t in printed().items() for r in t.rows if not r.adds_up}
-    assert odd == {
-        ("table1", "Baichuan"),
-        ("table4-book", "LLaMA2"),
-        ("table4-textbook", "LLaMA2"),
-    }
+    llama = {(f"table4-{source}", "LLaMA2") for source in ("book", "textbook")}
+    assert odd == {("table1", "Baichuan"), *llama}
 
 
 GENDER = load_topic("gender")
@@ -288,11 +271,8 @@ def test_size_finds_a_trend_only_where_there_is_one() -> None:
     assert rows["R_volatility"]["low"] <= 0 <= rows["R_volatility"]["high"]
     assert [line.split(": ")[-1] for line in found.measured][1:] == ["rises.", "no clear trend."]
     assert found.figures[0].svg().startswith("<svg")
-
-
-def test_size_needs_two_sizes() -> None:
     with pytest.raises(RunError, match="two different sizes"):
-        size_findings([(planned("a"), made("a", lean(0.6, 0.1)))])
+        size_findings(results[:1])
 
 
 def test_alignment_names_groups_that_changed_sides() -> None:

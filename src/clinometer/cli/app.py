@@ -60,7 +60,8 @@ _SOURCE = Path(__file__).resolve().parent.parent
 def report_failure(error: BaseException, *, debug: bool) -> int:
     """Print the error on stderr; returns the exit status."""
     if debug:
-        sys.stderr.write(visible(_told(error)))
+        told = without_keys("".join(traceback.format_exception(error)))
+        sys.stderr.write(visible(told))
     if isinstance(error, BrokenPipeError):
         # Discard the rest of stdout: Python would otherwise complain on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -79,10 +80,6 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = _unexpected(error), UNEXPECTED
     say(line)
     return status
-
-
-def _told(error: BaseException) -> str:
-    return without_keys("".join(traceback.format_exception(error)))
 
 
 def _steps(error: BaseException) -> str:

@@ -14,7 +14,8 @@ from scipy.special import ndtri
 
 from clinometer.display.numbers import counted
 from clinometer.errors import ClinometerError, TableError
-from clinometer.report import Figure, Table
+from clinometer.report import Extra, Figure, LoadedRun, Table
+from clinometer.report.cell_statistics import CellStatistics, lean_errors
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
 from clinometer.statistics.regression import regress, regress_each
@@ -166,6 +167,50 @@ def factor_figures(
             else:
                 figures.append(figure)
     return figures, notes
+
+
+#: A line through points is drawn up to this p; above it, its slope is a line of text.
+SHOWN = 0.05
+
+
+def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra]:
+    """The lean of the groups against the built-in social factors, for runs whose groups have them.
+
+    With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat
+    through a lean that follows a factor from one side to the other. `risks` adds it, as the paper
+    has it.
+    """
+    table = builtin_factors()
+    shown = SHOWN if len(opened) == 1 else 0.0  # of several models the slopes only
+    extras = []
+    for one in opened:
+        if one.run is None or one.state != "finished":
+            continue
+        run, report = one.run, one.run.risks
+        signed = len(report.categories) == 2
+        known = table.reindex(list(report.groups))
+        if known.isna().all(axis=None):
+            continue
+        figures: list[Figure] = []
+        notes: list[str] = []
+        if signed:
+            lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
+            figures, notes = factor_figures(
+                run, lean, errors, measure=f"lean to {report.categories[1]}", largest_p=shown
+            )
+        if risks or not signed:
+            errors = standard_errors(run, "r")
+            more, notes = factor_figures(run, report.r, errors, measure="r", largest_p=shown)
+            figures += more
+        without = int(known.isna().any(axis=1).sum())
+        text = (
+            f"Weighted by employment. {without} of {len(report.groups)} groups lack at least one "
+            f"figure and are left out where it is needed. {sources_in_words()}"
+        )
+        title = "Lean and social factors" if signed else "Risk and social factors"
+        title += f": {one.name}" if len(opened) > 1 else ""
+        extras.append(Extra(title, (text, *notes), tuple(figures)))
+    return extras
 
 
 def sources_in_words(factors: Sequence[str] = FACTORS) -> str:
