@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from tests.command import Clinometer, refused
 from tests.models.server.http import JsonHandler, Server
+from tests.report.made import made_run
 
+from clinometer.cli.audit import notes
 from clinometer.runs import Run
 from clinometer.storage.rows import read_rows
 
@@ -295,3 +297,16 @@ def test_shards_are_together_the_audit_of_several_models(
         name.replace(":", "-") for name in names
     }
     refused(clinometer("audit", *names, "--shard", "2/2"), "such as 0/8")
+
+
+@pytest.mark.parametrize(("contexts", "small"), [(12, True), (40, False)])
+def test_contexts_that_are_too_few_to_measure_with_are_named(
+    tmp_path: Path, contexts: int, small: bool
+) -> None:
+    run = made_run(tmp_path / "run", groups=4, contexts=contexts, model="m", orders=2)
+    assert (run.risks.n_eff < 30) == small
+    said = [line for line in notes(run) if "too small to measure with" in line]
+    assert len(said) == small
+    if small:
+        assert "such as --contexts wikipedia" in said[0]
+        assert f"worth {run.risks.n_eff:.0f} even ones" in said[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from clinometer import settings as ranges
-from clinometer.cli.audit_output import show_runs
+from clinometer.cli.audit import show_runs
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import ALLOW, JSON, argument, derived
 from clinometer.cli.printing import (

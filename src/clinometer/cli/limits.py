@@ -122,12 +122,11 @@ def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[s
         return []
     poor = counts.get("cells_low_coverage", 0) + counts.get("cells_missing", 0)
     share = 1 - poor / counts["cells"]
-    if share >= least:
-        return []
-    return [
+    line = (
         f"{label}: {show(share, 'share')} of the cells rest on enough probability, expected at "
         f"least {show(least, 'share')} (--min-coverage)"
-    ]
+    )
+    return [line] if share < least else []
 
 
 def run_failures(

@@ -45,15 +45,15 @@ def list_command(
         raise SettingsError("--out: expected with list samples")
     if what in ("models", "samples") and name is not None:
         raise SettingsError(f"list {what}: expected no name, found {name!r}")
-    if what == "samples":
-        _samples(out, json_output)
+    if out is not None:
+        _write_samples(out, json_output)
         return
     if name is not None:
         shown = _topic(name) if what == "topics" else _context_set(name)
         print_json(shown) if json_output else _show(shown)
         return
-    rows = {"topics": _topics, "contexts": _contexts, "models": _models}[what]()
-    _list(what, rows, json_output)
+    made = {"topics": _topics, "contexts": _contexts, "models": _models, "samples": _samples}
+    _list(what, made[what](), json_output)
     if what == "contexts" and not json_output:
         sentence(
             f"n_eff: how many even contexts a set is worth. Too small: fewer than {FEWEST}, good "
@@ -148,11 +148,11 @@ NEXT = (
 )
 
 
-def _samples(out: Path | None, json_output: bool) -> None:
-    """List the samples, or write them."""
-    if out is None:
-        _list("samples", [{"name": n, "what": w} for n, w in SAMPLES.items()], json_output)
-        return
+def _samples() -> list[dict[str, Any]]:
+    return [{"name": name, "what": what} for name, what in SAMPLES.items()]
+
+
+def _write_samples(out: Path, json_output: bool) -> None:
     files = write_samples(out)
     commands = [
         shlex.join(["clinometer", *(str(out / w) if w in SAMPLES else w for w in words)])
@@ -219,17 +219,12 @@ def doctor_command(
                 sentence(finding.command, indent="      ", style="dim")
     sentence("cache", style="bold")
     limit = _size(cached["limit_bytes"])
-    for line in (
-        cached["folder"],
-        f"scores {_size(cached['scores_bytes'])} of at most {limit}",
-        f"converted models {_size(cached['models_bytes'])}",
-        *(
-            f"{row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
-            f"{row['words']} words, last used {row['used']}"
-            for row in cached["scopes"]
-        ),
-    ):
-        sentence(line, indent="  ")
+    sentence(cached["folder"], indent="  ")
+    sentence(f"scores {_size(cached['scores_bytes'])} of at most {limit}", indent="  ")
+    sentence(f"converted models {_size(cached['models_bytes'])}", indent="  ")
+    for row in cached["scopes"]:
+        asked = f"{row['rows']} prompts × {row['words']} words, last used {row['used']}"
+        sentence(f"{row['model']} ({row['dtype']}, {row['revision']}): {asked}", indent="  ")
 
 
 def _cached(*, clear: bool) -> dict[str, Any]:
@@ -256,12 +251,10 @@ def _cached(*, clear: bool) -> dict[str, Any]:
                 "dtype": scope["dtype"],
                 "words": len(scope["words"]),
                 "rows": entry["rows"],
-                "used": datetime.fromtimestamp(entry["used"])
-                .astimezone()
-                .isoformat(timespec="minutes"),
+                "used": used.astimezone().isoformat(timespec="minutes"),
             }
             for entry in cache.scopes()
-            for scope in [entry["scope"]]
+            for scope, used in [(entry["scope"], datetime.fromtimestamp(entry["used"]))]
         ],
     }
 
