@@ -114,13 +114,12 @@ def audit_command(
     asked_models = [*Shard.parse(shard).part(asked_models)] if shard else asked_models
     chosen_topic = topic_of(topic, groups)
     ways: list[tuple[str, dict[str, Any]]] = [("", given)]
-    planned_chat = plan is not None and bool(plan.settings.get("chat"))
-    if given.get("chat", planned_chat) and chosen_topic.readout is None:
+    planned = None if plan is None else plan.settings
+    if given.get("chat", (planned or {}).get("chat")) and chosen_topic.readout is None:
         ways = [("", {**given, "chat": False}), ("-chat", {**given, "chat": True})]
 
     def folder_of(model: str, suffix: str, way: dict[str, Any]) -> Path:
         if out is None:
-            planned = None if plan is None else plan.settings
             return default_folder(RUNS, model, chosen_topic, contexts, planned=planned, **way)
         return out if alone and len(ways) == 1 else out / (folder_name(model) + suffix)
 
@@ -130,13 +129,7 @@ def audit_command(
     costs = []
     for model, suffix, way in audits:
         try:
-            resolved = resolve(
-                way,
-                chosen_topic,
-                contexts,
-                model=model,
-                planned=None if plan is None else plan.settings,
-            )
+            resolved = resolve(way, chosen_topic, contexts, model=model, planned=planned)
         except ClinometerError:
             continue  # the audit below says why
         cost = resolved.cost(model)
