@@ -187,5 +187,17 @@ def clinometer(capsys: pytest.CaptureFixture[str]) -> Clinometer:
 
 
 @pytest.fixture
+def few(tmp_path: Path) -> list[object]:
+    """Options that make any study small: three groups in six contexts."""
+    topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
+    words = '[attributes]\nmale = ["he", "man"]\nfemale = ["she", "woman"]\n'
+    topic.write_text(f'name = "few"\ngroups = ["nurse", "engineer", "teacher"]\n{words}', "utf-8")
+    verbs = enumerate(("said", "felt", "wrote", "knew", "hoped", "added"), 2)
+    rows = "".join(f"The [X] {verb} that [Y],{n}\n" for n, verb in verbs)
+    contexts.write_text(f"template,count\n{rows}", encoding="utf-8")
+    return ["--topic", topic, "--contexts", contexts]
+
+
+@pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240607)

@@ -117,6 +117,7 @@ class Option:
     unset      describes a default of None
     advanced   listed by --help-all only
     key        given as --load KEY=VALUE, or in the name of a model
+    keys       those of KEY=VALUE, each with its help and default, which --help-all lists too
     """
 
     help: str
@@ -129,6 +130,7 @@ class Option:
     unset: str = ""
     advanced: bool = False
     key: bool = False
+    keys: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def expected(self) -> str:
@@ -147,9 +149,11 @@ class Option:
             raise SettingsError(f"{name}: expected {self.expected}; found {value!r}")
 
 
-def option(default: Any = MISSING, *flags: str, **about: Any) -> Any:
-    """A field of a dataclass that is also an option on the command line; `about` as in `Option`."""
-    return field(default=default, metadata={"option": Option(flags=flags, **about)})
+def option(default: Any = ..., *flags: str, **about: Any) -> Any:
+    """A field of a dataclass that is also an option on the command line, or a parameter of a
+    command; required without a default. `about` as in `Option`."""
+    given = MISSING if default is ... else default
+    return field(default=given, metadata={"option": Option(flags=flags, **about)})
 
 
 def option_of(setting: Field[Any]) -> Option | None:

@@ -16,7 +16,7 @@ from tests.present import present
 from tests.processes import kill
 
 import clinometer as cm
-from clinometer.cli.audit_output import notes
+from clinometer.cli.audit import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.placebo import EditedQuestions
