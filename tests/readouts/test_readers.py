@@ -9,9 +9,16 @@ import pytest
 
 from clinometer.errors import TopicError
 from clinometer.models.replies import open_reader, read_replies
-from clinometer.readouts.choice import read_choice
-from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
-from clinometer.readouts.readers import FunctionReader, ScoreReader, WordCountReader
+from clinometer.readouts.readers import (
+    EMPTY,
+    OTHER,
+    REFUSAL,
+    FunctionReader,
+    ScoreReader,
+    ShownQuestion,
+    WordCountReader,
+    read_choice,
+)
 from clinometer.readouts.tables import RatingTable, ScoreTable, parse_readout
 from clinometer.storage import untrusted
 from clinometer.storage.untrusted import NOTHING

@@ -26,18 +26,24 @@ from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.sampled import shares
-from clinometer.readouts.choice import OPTIONS, ChoiceReader, lay_out, option_orders, with_order
-from clinometer.readouts.protocol import (
+from clinometer.readouts.readers import (
+    OPTIONS,
     OTHER,
     UNREAD,
+    ChoiceReader,
+    FunctionReader,
     Readout,
+    ScoreReader,
     ShownQuestion,
+    WordCountReader,
+    lay_out,
+    option_orders,
     refuses,
     spoken,
     unread,
+    with_order,
     without_opening,
 )
-from clinometer.readouts.readers import FunctionReader, ScoreReader, WordCountReader
 from clinometer.readouts.tables import (
     ChoiceTable,
     RatingTable,

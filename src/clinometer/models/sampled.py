@@ -26,7 +26,7 @@ from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
-from clinometer.readouts.protocol import (
+from clinometer.readouts.readers import (
     EMPTY,
     OTHER,
     REFUSAL,

@@ -16,7 +16,7 @@ from clinometer.measure.bounds import preference_bounds
 from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.models.sampled import outcomes
-from clinometer.readouts.protocol import UNREAD
+from clinometer.readouts.readers import UNREAD
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord

@@ -14,7 +14,7 @@ from clinometer.readouts import (
     option_orders,
     read_choice,
 )
-from clinometer.readouts.choice import lay_out, with_order
+from clinometer.readouts.readers import lay_out, with_order
 
 PEOPLE = ("The grandfather", "The grandson", "Can't be determined")
 

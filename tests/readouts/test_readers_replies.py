@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from clinometer.readouts import EMPTY, OTHER, REFUSAL, spoken
-from clinometer.readouts.protocol import unread
+from clinometer.readouts.readers import unread
 
 
 @pytest.mark.parametrize(
