@@ -72,9 +72,9 @@ MUTATIONS = (
     Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
     Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", LIMITS, "lines_have"),
     # formulas
-    Mutation("spreadsheet", "storage/spreadsheet.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
-    Mutation("spreadsheet", "storage/spreadsheet.py", "[=+", "[+", PEOPLE, "formula"),
-    Mutation("spreadsheet", "storage/spreadsheet.py", "@\\t", "\\t", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", "@\\t", "\\t", PEOPLE, "formula"),
     # terminal and pages
     Mutation("visible", "display/text.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
     Mutation("visible", "display/text.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
@@ -120,8 +120,8 @@ MUTATIONS = (
     Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
     # work that is resumed
     Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
-    Mutation("resumed", "storage/jsonl.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_jsonl.py"),
-    Mutation("resumed", "storage/jsonl.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_jsonl.py"),
+    Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable_lines.py"),
+    Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable_lines.py"),
     # files on the disk
     Mutation("atomic", "storage/atomic.py", "        _to_disk(beside)\n", "", ATOMIC),
     Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", ATOMIC),

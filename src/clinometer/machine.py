@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tests.report.made import made_run
 from clinometer.errors import InputError
 from clinometer.report.page import write_report
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import csv_text, is_number
+from clinometer.storage.rows import csv_text, is_number
 
 #: Options that name a file to write; every command writes through the same two functions.
 WRITERS: dict[str, tuple[str, ...]] = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clinometer.errors import RunError
-from clinometer.storage.record import FolderRecord, ModelRecord
+from clinometer.storage.resumable import FolderRecord, ModelRecord
 
 
 def test_a_record_must_say_what_identifies_it() -> None:

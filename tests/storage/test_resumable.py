@@ -16,8 +16,7 @@ from clinometer.errors import ContextError, InputError, RunError
 from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.runs import RunFolder
 from clinometer.storage import resumable
-from clinometer.storage.jsonl import Lines
-from clinometer.storage.resumable import Resumable, part_of, store_as_they_come
+from clinometer.storage.resumable import Lines, Resumable, part_of, store_as_they_come
 
 #: Every kind of work that can be resumed, as made by a process that knows the same path.
 KINDS: dict[str, Callable[[Path], Resumable]] = {

@@ -26,7 +26,7 @@ from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import csv_text
+from clinometer.storage.rows import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,8 +34,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clinometer.errors import InputError, SettingsError
-from clinometer.storage.atomic import replacing
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder, replacing
 from clinometer.storage.parquet_parts import Parts
 from clinometer.storage.untrusted import open_binary
 

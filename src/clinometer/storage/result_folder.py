@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.parquet_parts import digest_of, write_table
-from clinometer.storage.record import SCHEMA_VERSION, FolderRecord
-from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.resumable import SCHEMA_VERSION, FolderRecord, Identity, Resumable
 from clinometer.storage.untrusted import (
     MOST_RECORD,
     MOST_TABLE,

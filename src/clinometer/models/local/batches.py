@@ -32,7 +32,7 @@ from clinometer.models.background import prefetch
 from clinometer.models.scoring.chain_rule import WordQuery
 from clinometer.models.tokens import END_OF_WORD, Tokens, Trie
 from clinometer.statistics.arrays import FloatArray, IntArray
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clinometer.errors import RunError
-from clinometer.storage.jsonl import Lines
+from clinometer.storage.resumable import Lines
 
 
 def take(path: Path | None, ids: list[str]) -> list[str]:
