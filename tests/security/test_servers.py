@@ -186,7 +186,7 @@ def test_a_model_list_with_wrong_types_is_usable(server: HostileServer, entry: A
 
 
 def test_absurd_pauses() -> None:
-    assert retry_after("9" * 400) == float("inf")
+    assert retry_after("9" * 400) is None
     assert retry_after("nan") == 0.0
     assert retry_after("-5") == 0.0
     assert retry_after("Fri, 31 Dec 99999 23:59:59 GMT") is None

@@ -199,5 +199,6 @@ def test_a_pause_of_years_is_a_mistake(
 
     server = until_the_end(Server(Paused))
     client = Client(Address.parse(f"{server.url}#m"), ServerOptions())
-    assert client.run(client.get(f"{server.url}/v1/models", lambda reply: reply)) == {"data": []}
+    work = client.send("GET", f"{server.url}/v1/models", None, lambda reply: reply)
+    assert client.run(work) == {"data": []}
     client.close()
