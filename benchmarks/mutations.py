@@ -54,10 +54,10 @@ FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py
 PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
-SCORER = "models/server/scorer.py"
-LIMITS, PAGE = "tests/security/test_limits.py", "tests/report/test_page.py"
+ROUTES = "models/server/routes.py"
+PAGE = "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
-TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
+TASK, BUDGET = "tests/web/annotation/test_task.py", "tests/models/server/test_chat_budget.py"
 
 NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
 IDENTITY, PLANS = "tests/models/catalog/test_weights_revision.py", "tests/runs/test_protocol.py"
@@ -68,9 +68,9 @@ PLAN, VERDICT, LOG = "runs/protocol.py", "gate/decision.py", "bridges/lm_eval.py
 
 MUTATIONS = (
     # files from strangers
-    Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", LIMITS, "nesting"),
+    Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", FILES, "nesting"),
     Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
-    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", LIMITS, "lines_have"),
+    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", FILES, "lines_have"),
     # formulas
     Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
     Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", PEOPLE, "formula"),
@@ -104,24 +104,24 @@ MUTATIONS = (
     Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
     Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
-    Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "together"),
-    Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
-    Mutation("possible", "models/server/routes.py", "or number > 1e-3", "", SERVERS, "single_probability"),
+    Mutation("possible", ROUTES, "if most > 1 + _SLACK:", "if False:", SERVERS, "lies"),
+    Mutation("possible", ROUTES, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
+    Mutation("possible", ROUTES, "or number > 1e-3", "", SERVERS, "lies"),
     # servers that flood
     Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
-    Mutation("keys", "models/client.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
+    Mutation("keys", "models/client.py", 'return "Key(…)"', "return str(self._secrets)", NAMES, "key_goes"),
     Mutation("keys", "models/client.py", "for one in PROVIDERS.values() if one.owns(host))", "for one in PROVIDERS.values())", NAMES, "key_goes"),
-    Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
+    Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", BUDGET, "address_that_is_none"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
     Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
     # work that is resumed
     Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
-    Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable_lines.py"),
-    Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable_lines.py"),
+    Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable.py", "row"),
+    Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable.py", "row"),
     # files on the disk
     Mutation("atomic", "storage/atomic.py", "        _to_disk(beside)\n", "", ATOMIC),
     Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", ATOMIC),
@@ -156,7 +156,7 @@ MUTATIONS = (
     # what has no end, and what is paid for
     Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
     Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
-    Mutation("endless", "models/server/routes.py", "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
+    Mutation("endless", ROUTES, "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
     Mutation("paid", CLIENT, "isinstance(v, int) and 0 <= v", "isinstance(v, int) and v", INPUTS, "count_of_tokens"),
     Mutation("paid", "storage/reply_log.py", "self.used[name] = max(n, self.used.get(name, 0))", "pass", "tests/storage/test_reply_log.py"),
