@@ -159,7 +159,7 @@ MUTATIONS = (
     Mutation("endless", ROUTES, "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
     Mutation("paid", CLIENT, "isinstance(v, int) and 0 <= v", "isinstance(v, int) and v", INPUTS, "count_of_tokens"),
-    Mutation("paid", "storage/reply_log.py", "self.used[name] = max(n, self.used.get(name, 0))", "pass", "tests/storage/test_reply_log.py"),
+    Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
     # what is written over
     Mutation("outputs", "storage/atomic.py", "if target.is_file() and _is_of_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
     Mutation("outputs", "storage/atomic.py", "target.stat().st_size and _kind(target) != _kind(beside):", "False:", OUTPUTS, "did_not_write"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from clinometer.storage import resumable
 from clinometer.storage.resumable import (
     Lines,
     ModelRecord,
+    ReplyLog,
     Resumable,
     part_of,
     store_as_they_come,
@@ -238,3 +240,22 @@ def test_a_damaged_row_is_named_by_its_line(tmp_path: Path) -> None:
         file.write(b"{}\n")
     with pytest.raises(RunError, match=r"line 2 .*--fresh"):
         taken(out, ["1"])
+
+
+# --- replies --------------------------------------------------------------------------------------
+
+
+def test_what_was_used_is_known_after_a_kill(tmp_path: Path) -> None:
+    used = {"tokens": 0}
+    log = ReplyLog(tmp_path / "replies.jsonl", lambda: used)
+    for number in range(3):
+        used["tokens"] += 5
+        log.put("Is water wet?", number, "Yes.")  # no close: a kill comes
+    with log.file.open("a", encoding="utf-8") as stream:
+        for odd in ({"tokens": True}, {"tokens": 10**31}, {"tokens": -1}, {"tokens": "9"}, 5):
+            stream.write(json.dumps(["key", 0, "x", odd]) + "\n")
+        stream.write('["key", 1, "cut o')
+    again = ReplyLog(log.file)
+    assert again.used == {"tokens": 15}
+    assert again.get("Is water wet?", 2) == "Yes."
+    log.close()

@@ -26,7 +26,7 @@ from clinometer.runs.folder.recover import progress as stored
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.settings import resolve
-from clinometer.shards import Shard
+from clinometer.settings import Shard
 from clinometer.storage.untrusted import Allowed, folder_name
 
 #: Where runs are stored without --out, and what `clinometer view` shows.

@@ -18,7 +18,7 @@ from clinometer.contexts.mining.run import mine_shard
 from clinometer.contexts.mining.settings import KEYS
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
-from clinometer.shards import Shard
+from clinometer.settings import Shard
 
 
 @grouped

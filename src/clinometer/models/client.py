@@ -801,15 +801,13 @@ def retry_after(value: str | None) -> float | None:
 
 def served_model(client: Client, name: str) -> dict[str, Any]:
     """The server's description of the model requested, or of its only one."""
-
-    def read(reply: Any) -> list[dict[str, Any]]:
-        return [_entry(entry) for entry in reply["data"]]
-
     wanted = client.address.model
     if client.address.provider is not None and wanted:
         return {"id": wanted}  # a provider's list lacks its short names
     try:
-        served = client.run(client.send("GET", f"{client.address.base}/models", None, read))
+        url = f"{client.address.base}/models"
+        read = client.send("GET", url, None, lambda reply: [*map(_entry, reply["data"])])
+        served = client.run(read)
     except RequestRefused as error:
         if error.status not in (404, 405, 501) or wanted is None:
             raise

@@ -16,7 +16,7 @@ from tests.models.server.http import JsonHandler, Server
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
 from clinometer.models.client import Address, Client, Key
-from clinometer.storage.reply_log import ReplyLog
+from clinometer.storage.resumable import ReplyLog
 from clinometer.topics import Prompt
 
 #: Of a token, and what is paid at most: 2,000 tokens.

@@ -58,9 +58,6 @@ class Listed:
     by_id: dict[int, float]
     by_text: dict[str, float]
 
-    def get(self, token: int, text: str | None) -> float | None:
-        return self.by_id.get(token) if text is None else self.by_text.get(text)
-
     def values(self) -> list[float]:
         """All of them, the most probable first."""
         return sorted((self.by_text or self.by_id).values(), reverse=True)
@@ -228,15 +225,12 @@ class Names:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.needed = False
-        self._texts: dict[int, str] = {}
+        self.texts: dict[int, str] = {}
         self._numbers: dict[str, int | None] = {}
 
     async def load(self, tokens: Sequence[int]) -> None:
-        new = [t for t in tokens if t not in self._texts] if self.needed else []
-        self._texts.update(zip(new, await together([self._text(t) for t in new]), strict=True))
-
-    def text(self, token: int) -> str | None:
-        return self._texts.get(token)
+        new = [t for t in tokens if t not in self.texts] if self.needed else []
+        self.texts.update(zip(new, await together([self._text(t) for t in new]), strict=True))
 
     async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
         """The ids of those texts that are single tokens."""
@@ -313,7 +307,9 @@ class Endpoint:
         return await self.ask(path, read, **body)
 
     def look_up(self, listed: Listed, token: int) -> float | None:
-        return listed.get(token, self.names.text(token) if listed.by_text else None)
+        if not listed.by_text:
+            return listed.by_id.get(token)
+        return listed.by_text.get(self.names.texts.get(token, ""))
 
     async def top(self, path: Tokens, k: int) -> Listed:
         """The k most probable tokens. Decoding is greedy, so that no rare token joins the list."""
