@@ -201,17 +201,14 @@ class ChoiceReader:
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply."""
-        return [self._one(reply, question) for reply, question in zip(replies, shown, strict=True)]
-
-    def _one(self, reply: str, shown: ShownQuestion) -> int:
-        number = read_choice(
-            reply,
-            shown.options,
-            labels=shown.labels,
-            question=shown.text,
-            spellings=[self.spellings[y] for y in shown.order] if self.spellings else (),
-        )
-        return shown.order[number] if number >= 0 else number
+        found = []
+        for reply, asked in zip(replies, shown, strict=True):
+            spellings = [self.spellings[y] for y in asked.order] if self.spellings else ()
+            number = read_choice(
+                reply, asked.options, labels=asked.labels, question=asked.text, spellings=spellings
+            )
+            found.append(asked.order[number] if number >= 0 else number)
+        return found
 
 
 @dataclass(frozen=True)
@@ -395,15 +392,14 @@ class WordCountReader:
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
         """The category of each reply."""
-        return [self._one(r, s) for r, s in zip(replies, shown, strict=True)]
-
-    def _one(self, reply: str, shown: ShownQuestion) -> int:
-        said = answer(reply, shown.text)
-        counts = [len(pattern.findall(said)) for pattern in self._patterns]
-        most = max(counts)
-        if most and counts.count(most) == 1:
-            return counts.index(most)
-        return OTHER if most else unread(said)
+        found = []
+        for reply, asked in zip(replies, shown, strict=True):
+            said = answer(reply, asked.text)
+            counts = [len(pattern.findall(said)) for pattern in self._patterns]
+            most = max(counts)
+            several = OTHER if most else unread(said)
+            found.append(counts.index(most) if most and counts.count(most) == 1 else several)
+        return found
 
 
 @dataclass(frozen=True)
