@@ -54,17 +54,16 @@ def test_a_refused_process_leaves_the_lock_of_the_first(kind: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["audit", "reliability"])
-def test_a_run_that_never_began_leaves_no_folder(kind: str, tmp_path: Path) -> None:
-    with KINDS[kind](tmp_path).opened({}):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    with RunFolder(tmp_path / "run").opened({}):
-        pass
-    assert list(tmp_path.iterdir()) == [tmp_path / "run"]
+def test_a_run_that_never_began_leaves_a_folder_only_where_one_was(
+    kind: str, tmp_path: Path
+) -> None:
+    run = KINDS[kind](tmp_path)
+    for before in ([], [tmp_path / "run"]):
+        for folder in before:
+            folder.mkdir()
+        with run.opened({}):
+            pass
+        assert list(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("kind", AT_ONCE)
