@@ -156,7 +156,10 @@ class ChatEndpoint:
         n = parameters.get("n", 1)
 
         def read(reply: Any) -> list[Reply]:
-            replies = of_anthropic(reply) if self.wire == "anthropic" else of_openai(reply, n)
+            if self.wire == "anthropic":
+                replies = of_anthropic(reply)
+            else:
+                replies = [_reply(choice) for choice in choices(reply, n)]
             checked_texts([reply.text for reply in replies], self._room(length))
             return replies
 
@@ -382,11 +385,6 @@ def of_anthropic(reply: Any) -> list[Reply]:
         raise WrongReply("not a message")
     text = "".join(part["text"] for part in parts if part.get("type") == "text")
     return [Reply(text, not text and reply.get("stop_reason") == "max_tokens")]
-
-
-def of_openai(reply: Any, most: int) -> list[Reply]:
-    """What the choices of a chat completion say."""
-    return [_reply(choice) for choice in choices(reply, most)]
 
 
 def _reply(choice: Any) -> Reply:

@@ -312,12 +312,11 @@ class Endpoint:
         return listed.by_text.get(self.names.texts.get(token, ""))
 
     async def top(self, path: Tokens, k: int) -> Listed:
-        """The k most probable tokens. Decoding is greedy, so that no rare token joins the list."""
+        """The k most probable tokens, with ids where the text of one is a single token. Decoding is
+        greedy, so that no rare token joins the list."""
         listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
-        return await self.with_ids(listed) if listed.by_text else listed
-
-    async def with_ids(self, listed: Listed) -> Listed:
-        """A list by text with the ids of those texts that are single tokens."""
+        if not listed.by_text:
+            return listed
         self.names.needed = True
         numbers = await self.names.numbers(list(listed.by_text))
         return replace(listed, by_id={n: listed.by_text[t] for t, n in numbers.items()})
@@ -577,23 +576,19 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
             continue
         finally:
             endpoint.client.probing = False
-        _check_list(endpoint, top.values())
-        return replace(endpoint, top_k=min(k, len(top.values()))), top
+        values = top.values()
+        total = sum(map(math.exp, values))
+        if total > 1 + _SLACK or (len(values) > 2 and len(set(values)) == 1):
+            raise ModelError(
+                f"{endpoint.client.place}: expected log-probabilities, found "
+                f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
+                f"{values[0]:.3g}: --replies N samples answers instead"
+            )
+        return replace(endpoint, top_k=min(k, len(values))), top
     raise Unsupported(
         f"{endpoint.client.place}: returns no log-probabilities for a prompt of "
         f"token ids; --replies N samples answers instead ({reason})"
     )
-
-
-def _check_list(endpoint: Endpoint, values: list[float]) -> None:
-    """Refuse a list of most probable tokens that cannot be one."""
-    total = sum(math.exp(v) for v in values)
-    if total > 1 + _SLACK or (len(values) > 2 and len(set(values)) == 1):
-        raise ModelError(
-            f"{endpoint.client.place}: expected log-probabilities, found "
-            f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
-            f"{values[0]:.3g}: --replies N samples answers instead"
-        )
 
 
 async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
@@ -668,17 +663,13 @@ def open_by_words(
 
 def find_opening(tokenizer: Any, load: LoadOptions, client: Client, model: str) -> str | None:
     """The text before the assistant's turn, in the template of the tokenizer or of the server; None
-    if neither has one."""
-    messages = [{"role": "user", "content": load.chat_request}]
-    written = in_template(tokenizer, messages)
-    return server_template(client, model, messages) if written is None else written
-
-
-def server_template(client: Client, model: str, messages: list[dict[str, str]]) -> str | None:
-    """The messages inside the server's chat template; None if the server does not apply it.
+    if neither has one.
 
     llama.cpp returns the text on request; vLLM returns its tokens, and the text of tokens.
     """
+    messages = [{"role": "user", "content": load.chat_request}]
+    if (written := in_template(tokenizer, messages)) is not None:
+        return written
     body = {
         "model": model,
         "messages": messages,
@@ -686,15 +677,11 @@ def server_template(client: Client, model: str, messages: list[dict[str, str]]) 
         "chat_template_kwargs": {"enable_thinking": False},
     }
     root = client.address.root
-    written = _asked(client, f"{root}/apply-template", body, "prompt")
-    if written is None:
-        tokens = _asked(client, f"{root}/tokenize", body, "tokens")
-        if tokens is not None:
-            back = {"model": model, "tokens": tokens}
-            written = _asked(client, f"{root}/detokenize", back, "prompt")
+    told = _asked(client, f"{root}/apply-template", body, "prompt")
+    if told is None and (tokens := _asked(client, f"{root}/tokenize", body, "tokens")) is not None:
+        told = _asked(client, f"{root}/detokenize", {"model": model, "tokens": tokens}, "prompt")
     # A server without chat support may ignore the messages.
-    whole = isinstance(written, str) and all(m["content"] in written for m in messages)
-    return str(written) if whole else None
+    return told if isinstance(told, str) and load.chat_request in told else None
 
 
 def _asked(client: Client, url: str, body: dict[str, Any], name: str) -> Any:
