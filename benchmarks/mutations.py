@@ -131,10 +131,10 @@ MUTATIONS = (
     Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
     Mutation("weights", "models/catalog/pretrained.py", "if 8 + length + max(ends, default=0) != size:", "if False:", FOLDERS, "cut_short"),
     # what files name: code, and addresses
-    Mutation("code", UNTRUSTED, "if name != self.code:", "if False:", NAMES, "project_only or no_flag"),
+    Mutation("code", UNTRUSTED, "if name not in self.code:", "if False:", NAMES, "project_only or no_flag"),
     Mutation("code", UNTRUSTED, "        _check_own(module, where=where)\n", "", NAMES, "project_only"),
     Mutation("code", UNTRUSTED, 'getattr(function, "__module__", None) != module', "False", NAMES, "project_only"),
-    Mutation("addresses", UNTRUSTED, "if name != self.model and not here:", "if False:", NAMES, "others_asked"),
+    Mutation("addresses", UNTRUSTED, "if name not in self.models and not here:", "if False:", NAMES, "others_asked"),
     Mutation("addresses", CLIENT, 'if scheme != "https" and not is_loopback(host):', "if False:", NAMES, "key_goes"),
     Mutation("addresses", CLIENT, "if value and not (value.isascii() and value.isprintable()):", "if False:", NAMES, "other_characters"),
     # which weights they are
@@ -156,9 +156,9 @@ MUTATIONS = (
     # what has no end, and what is paid for
     Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
     Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
-    Mutation("endless", ROUTES, "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
+    Mutation("endless", ROUTES, "if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
-    Mutation("paid", CLIENT, "isinstance(v, int) and 0 <= v", "isinstance(v, int) and v", INPUTS, "count_of_tokens"),
+    Mutation("paid", CLIENT, "type(v) is int and 0 <= v", "type(v) is int and v", INPUTS, "count_of_tokens"),
     Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
     # what is written over
     Mutation("outputs", "storage/atomic.py", "if target.is_file() and _is_of_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
