@@ -355,7 +355,7 @@ def test_a_query_is_answered_in_plain_text_and_a_changed_file_is_refused(
 def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_message(
     raised: str, how: str, ask: Callable[..., Result]
 ) -> None:
-    module = f"own_exit_{raised[:2]}_{how[0]}".lower()
+    module = f"own_exit_{len(raised)}_{how[0]}"
     code = f"import asyncio\nKey = KeyError\n{how} score(m):\n    raise {raised}\n"
     ended = ask(module, code)
     assert ended.status == 3
