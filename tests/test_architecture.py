@@ -20,7 +20,6 @@ LAYERS = {
     "errors": 0,
     "extras": 1,
     "settings": 1,
-    "shards": 1,
     "storage": 2,
     "display": 2,
     "statistics": 2,

@@ -20,7 +20,7 @@ from clinometer.models import ModelSpec
 from clinometer.models.open import loaded_once
 from clinometer.runs import audit
 from clinometer.runs.folder.find import default_folder
-from clinometer.shards import Shard
+from clinometer.settings import Shard
 from clinometer.topics import load_topic
 
 

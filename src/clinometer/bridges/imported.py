@@ -39,7 +39,7 @@ from clinometer.runs.folder.record import (
 from clinometer.runs.placebo import placebo_of
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
+from clinometer.storage.resumable import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_binary
 

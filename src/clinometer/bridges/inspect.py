@@ -159,7 +159,7 @@ class ReplyReader:
         if self._readout is not None and prompt.shown is not None:
             (number,) = self._readout.read([reply], [prompt.shown])
         else:
-            number = Recogniser.of(words, space=prompt.space).read(reply, prompt.before)
+            number = Recogniser.of(tuple(words), space=prompt.space).read(reply, prompt.before)
         if number < 0:
             return None, UNREAD.get(number, UNREAD[OTHER])
         if self._readout is not None:

@@ -114,8 +114,7 @@ def _write_log(error: BaseException) -> Path | None:
     """Write the steps that led to an error to a file that only its owner can read; None if that
     fails. Without the errors' texts: they quote replies and prompts, and logs are sent to others.
     """
-    from clinometer.storage.atomic import replacing
-    from clinometer.storage.cache_folder import cache_folder
+    from clinometer.storage.atomic import cache_folder, replacing
 
     now = datetime.now(UTC)
     folder = cache_folder() / "errors"

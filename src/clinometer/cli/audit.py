@@ -41,8 +41,7 @@ from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile, protocol_sentences
 from clinometer.runs.sentences import factor_notes, in_words
 from clinometer.runs.settings import resolve
-from clinometer.settings import option
-from clinometer.shards import Shard
+from clinometer.settings import Shard, option
 from clinometer.storage.untrusted import Allowed, folder_name
 
 #: Where runs are stored without --out, and what `clinometer view` shows.

@@ -229,8 +229,8 @@ def doctor_command(
 
 def _cached(*, clear: bool) -> dict[str, Any]:
     """What is cached on this machine, after it was cleared if that is asked."""
+    from clinometer.storage.atomic import cache_folder
     from clinometer.storage.cache import Cache, cache_limit
-    from clinometer.storage.cache_folder import cache_folder
 
     limit = cache_limit()
     cache = Cache(limit=limit or 1)  # a cache that is turned off can still be inspected

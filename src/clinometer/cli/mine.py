@@ -15,8 +15,7 @@ from clinometer.contexts.mining.run import mine_shard
 from clinometer.contexts.mining.settings import KEYS
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
-from clinometer.settings import option
-from clinometer.shards import Shard
+from clinometer.settings import Shard, option
 
 
 def mine_command(

@@ -21,7 +21,6 @@ from clinometer.settings import (
     option,
     option_of,
     option_settings,
-    set_by_name,
     values_from_texts,
     with_settings,
 )
@@ -80,7 +79,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             if kind is not None:
                 given = _typed_settings(kind, _chosen(hints[name]), values)
                 whole = Given not in get_args(hints[name])
-                arguments[name] = set_by_name(kind, given) if whole else Given(given)
+                arguments[name] = with_settings(kind, given) if whole else Given(given)
         command(**arguments)
 
     # What typer reads.

@@ -25,7 +25,7 @@ from clinometer.reliability.variants import VariantSettings
 from clinometer.reliability.variants.make import NO_FILLER
 from clinometer.settings import option
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import csv_text
+from clinometer.storage.rows import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,8 +33,7 @@ from clinometer.reliability.variants import VariantSettings
 from clinometer.report.figure import Figure
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.read_preferences import read_table
-from clinometer.settings import option, values_from_texts
-from clinometer.shards import Shard
+from clinometer.settings import Shard, option, values_from_texts
 from clinometer.studies import sensitivity
 from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
 from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study

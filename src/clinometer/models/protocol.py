@@ -19,7 +19,7 @@ from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
     from clinometer.models.client import Client
-    from clinometer.storage.reply_log import ReplyLog
+    from clinometer.storage.resumable import ReplyLog
 
 
 @dataclass(frozen=True)

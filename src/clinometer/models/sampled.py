@@ -26,7 +26,7 @@ from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
-from clinometer.readouts.protocol import (
+from clinometer.readouts.readers import (
     EMPTY,
     OTHER,
     REFUSAL,
@@ -77,25 +77,21 @@ class Recogniser:
     number: dict[str, int]
 
     @classmethod
-    def of(cls, words: Sequence[str], *, space: bool = True) -> Recogniser:
-        return _recogniser(tuple(words), space)
+    @lru_cache(maxsize=64)
+    def of(cls, words: tuple[str, ...], *, space: bool = True) -> Recogniser:
+        number: dict[str, int] = {}
+        for i, word in enumerate(words):
+            number.setdefault(word.casefold(), i)
+        longest_first = sorted(number, key=len, reverse=True)
+        end = r"(?!\w)" if space else ""
+        pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
+        return cls(pattern, number)
 
     def read(self, text: str, before: str) -> int:
         """The index of the word, or OTHER, REFUSAL or EMPTY."""
         rest = without_opening(without_question(text, before))
         word = self.pattern.match(rest)
         return self.number[word[0].casefold()] if word else unread(rest)
-
-
-@lru_cache(maxsize=64)
-def _recogniser(words: tuple[str, ...], space: bool) -> Recogniser:
-    number: dict[str, int] = {}
-    for i, word in enumerate(words):
-        number.setdefault(word.casefold(), i)
-    longest_first = sorted(number, key=len, reverse=True)
-    end = r"(?!\w)" if space else ""
-    pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
-    return Recogniser(pattern, number)
 
 
 class SampledScorer(Scorer):
@@ -162,7 +158,7 @@ def _read(
 ) -> Iterator[list[int]]:
     """What the samples of each prompt start with, as `Recogniser.read` has it."""
     for prompt, texts in zip(prompts, draws, strict=True):
-        rules = Recogniser.of(words, space=prompt.space)
+        rules = Recogniser.of(tuple(words), space=prompt.space)
         yield [rules.read(text, prompt.before) for text in texts]
 
 

@@ -12,7 +12,7 @@ from clinometer.display.table import Cell, Table
 from clinometer.display.text import plain_records, visible
 from clinometer.errors import RunError, SettingsError
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import csv_text
+from clinometer.storage.rows import csv_text
 
 if TYPE_CHECKING:
     from clinometer.report.figure import Figure

@@ -40,9 +40,7 @@ from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import AuditedModel, ModelQuery, ScoreCache, Scoring
 from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, resolve
-from clinometer.storage.record import ModelRecord
-from clinometer.storage.reply_log import ReplyLog
-from clinometer.storage.resumable import Progress
+from clinometer.storage.resumable import ModelRecord, Progress, ReplyLog
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic
 

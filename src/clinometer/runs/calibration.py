@@ -15,7 +15,7 @@ from clinometer.errors import RunError, SettingsError
 from clinometer.measure import RiskReport
 from clinometer.measure.judge import Confusion, calibrated_risks, unlike
 from clinometer.models.replies import open_reader
-from clinometer.readouts.protocol import ShownQuestion
+from clinometer.readouts.readers import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
@@ -25,7 +25,7 @@ from clinometer.runs.scores.accumulate import stored_cells
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.proportion import share
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.rows import no_formula
 from clinometer.storage.untrusted import NOTHING, Allowed
 from clinometer.topics import Topic
 from clinometer.topics.prompt import Prompt

@@ -21,7 +21,7 @@ from clinometer.contexts.mining import MineSettings, corpora, mine, run
 from clinometer.contexts.mining.run import mine_shard, sampled
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, SettingsError
-from clinometer.shards import Shard
+from clinometer.settings import Shard
 from clinometer.topics import load_topic
 
 Write = Callable[..., Path]

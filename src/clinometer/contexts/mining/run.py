@@ -38,7 +38,7 @@ from clinometer.contexts.mining.work_folder import (
     WorkFolder,
 )
 from clinometer.errors import ContextError, InputError
-from clinometer.shards import WHOLE, Shard
+from clinometer.settings import WHOLE, Shard
 from clinometer.storage.atomic import output_file
 
 #: Called with the stage, what is done, and the total if it is known.

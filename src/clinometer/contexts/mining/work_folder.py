@@ -21,10 +21,9 @@ from pydantic import TypeAdapter
 
 from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.errors import ContextError
-from clinometer.shards import Shard
+from clinometer.settings import Shard
 from clinometer.storage.atomic import only_writer, replacing
-from clinometer.storage.record import RecordPart
-from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.resumable import Identity, RecordPart, Resumable
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json
 
 

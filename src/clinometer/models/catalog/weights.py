@@ -40,7 +40,7 @@ from clinometer.models.catalog.pretrained import (
 )
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.options import LoadOptions
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 from clinometer.storage.untrusted import read_bytes, read_json
 
 #: Part of the cache key: raise it when the conversion changes.

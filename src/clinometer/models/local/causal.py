@@ -40,7 +40,7 @@ from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.causal_job import AskedContinuations, Heads, Job, Rows
 from clinometer.models.tokens import NO_CHILD, ROOT, Tokens, WordList, head_tokens
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 from clinometer.topics import Prompt
 
 

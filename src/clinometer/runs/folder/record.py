@@ -34,7 +34,7 @@ from clinometer.runs.cost import Cost
 from clinometer.runs.placebo import Placebo
 from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate
-from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
+from clinometer.storage.resumable import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
 from clinometer.topics import Topic, builtin_topics, load_topic
 
 UNMEASURABLE = "unmeasurable"

@@ -15,7 +15,7 @@ from clinometer.measure import Preferences, membership, preference
 from clinometer.measure.bounds import preference_bounds
 from clinometer.models import WordScores
 from clinometer.models.sampled import outcomes
-from clinometer.readouts.protocol import UNREAD
+from clinometer.readouts.readers import UNREAD
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord

@@ -40,9 +40,13 @@ from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.storage.cache import Cache
-from clinometer.storage.record import ModelRecord
-from clinometer.storage.reply_log import ReplyLog
-from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
+from clinometer.storage.resumable import (
+    FLUSH_S,
+    ModelRecord,
+    Progress,
+    ReplyLog,
+    store_as_they_come,
+)
 from clinometer.topics import Prompt
 
 #: Cells that are looked up in the cache at a time.

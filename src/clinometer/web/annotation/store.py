@@ -21,7 +21,7 @@ from pathlib import Path
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability.people.ratings import HIGH
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.rows import no_formula
 from clinometer.web.annotation.task import SKIP, Item, Task
 from clinometer.web.app import new_token
 

@@ -16,9 +16,8 @@ from tests.present import present
 from tests.processes import PATIENCE_S
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import ModelError, ModelNotFound
+from clinometer.errors import ModelError
 from clinometer.measure import membership, preference
-from clinometer.measure.bounds import preference_bounds
 from clinometer.models import (
     LoadOptions,
     SampleOptions,
@@ -28,13 +27,12 @@ from clinometer.models import (
     open_model,
 )
 from clinometer.models.client import BudgetReached
-from clinometer.models.server.scorer import ServerScorer
+from clinometer.models.server.routes import ServerScorer
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer"])
 CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
-ROUGH = WordOptions(tolerance=0.02)
 PROMPTS = [
     Prompt("The nurse said that", "", space=True),
     Prompt("The engineer was proud because", "", space=True),
@@ -51,9 +49,9 @@ def cli(clinometer: Clinometer) -> Clinometer:
     return lambda *command: clinometer(*command, "--load", f"timeout={PATIENCE_S}")
 
 
-def settings(route: str | None = None, words: WordOptions = ROUGH, **server: Any) -> AuditSettings:
-    options = ServerOptions(route=route, **server)
-    return AuditSettings(words=words, load=LoadOptions(server=options))
+def settings(**server: Any) -> AuditSettings:
+    options = ServerOptions(**server)
+    return AuditSettings(words=WordOptions(tolerance=0.02), load=LoadOptions(server=options))
 
 
 def test_the_exact_route_agrees_with_the_local_model(llama: str, smollm2: Scorer) -> None:
@@ -69,10 +67,8 @@ def test_the_exact_route_agrees_with_the_local_model(llama: str, smollm2: Scorer
     p = [preference(s.log_probs, COUNTS).p for s in (ours, theirs)]
     np.testing.assert_allclose(p[0], p[1], atol=0.01)
     assert theirs.log_upper is None
-    assert (
-        server.word_report(WORDS, space=True).counts()
-        == local.word_report(WORDS, space=True).counts()
-    )
+    reports = [one.word_report(WORDS, space=True).counts() for one in (server, local)]
+    assert reports[0] == reports[1]
 
 
 def test_a_local_tokenizer_gives_the_same_tokens(llama: str) -> None:
@@ -87,22 +83,6 @@ def test_a_local_tokenizer_gives_the_same_tokens(llama: str) -> None:
     texts = ["The nurse said that", "Ängste, “quoted”", ""]
     heads = [s.head_tokens(texts) for s in (own, named)]
     assert heads[0][:2] == heads[1][:2]
-
-
-@pytest.mark.parametrize("k", [5, 100])
-def test_the_top_k_interval_contains_the_exact_value(llama: str, k: int) -> None:
-    words = TOPIC.words
-    counts = membership(words, TOPIC.attributes, shared=TOPIC.shared)
-    exact = open_model(f"openai:{llama}", words=WordOptions(tolerance=1e-3))
-    load = LoadOptions(server=ServerOptions(route="top-k", top_k=k))
-    bounded = open_model(f"openai:{llama}", load=load, words=WordOptions(tolerance=1e-3))
-    truth, found = exact.score(PROMPTS, words), bounded.score(PROMPTS, words)
-    assert found.log_upper is not None
-    p = preference(truth.log_probs, counts).p
-    low, high = preference_bounds(found.log_probs, found.log_upper, counts)
-    assert (low <= p + 1e-3).all()
-    assert (p <= high + 1e-3).all()
-    assert (high - low).max() > 0.01
 
 
 def test_top_k_is_recorded_in_run_and_table(llama: str, tmp_path: Path, cli: Clinometer) -> None:
@@ -126,15 +106,9 @@ def test_top_k_is_recorded_in_run_and_table(llama: str, tmp_path: Path, cli: Cli
 def test_faults_change_no_number_and_are_counted(
     llama: str, proxy: Callable[..., Proxy], tmp_path: Path
 ) -> None:
-    plain = audit(f"openai:{llama}#smol", topic=TOPIC, contexts=CONTEXTS, settings=settings())
-    bad = proxy(each=0.1)
-    run = audit(
-        f"openai:{bad.url}#smol",
-        topic=TOPIC,
-        contexts=CONTEXTS,
-        settings=settings(),
-        out=tmp_path / "run",
-    )
+    how: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "settings": settings()}
+    plain, bad = audit(f"openai:{llama}#smol", **how), proxy(each=0.1)
+    run = audit(f"openai:{bad.url}#smol", **how, out=tmp_path / "run")
     np.testing.assert_allclose(run.preferences.values, plain.preferences.values, atol=1e-3)
     usage = run.record.usage
     assert set(bad.faults) == {"429", "500", "half", "nothing", "wrong"}
@@ -177,7 +151,7 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
         f"openai:{llama}#smol",
         topic=load_topic("gender").select(FIVE),
         contexts=ContextSet("few", templates, [1] * len(VERBS)),
-        settings=settings("top-k"),
+        settings=settings(route="top-k"),
     )
     assert result["summary"]["R"]["value"] == pytest.approx(whole.risks.R.value, abs=1e-3)
 
@@ -196,16 +170,16 @@ def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) 
     asked: dict[str, Any] = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
     name = f"openai:{llama}#smol"
     with pytest.raises(BudgetReached, match="budget of 280 requests"):
-        audit(name, settings=settings("top-k", max_requests=280), **asked)
+        audit(name, settings=settings(route="top-k", max_requests=280), **asked)
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["status"] == "running"
     assert record["usage"]["requests"] == 280
     assert list((tmp_path / "run" / "scores").glob("part-*.parquet"))
     with pytest.raises(BudgetReached, match="budget of 1 tokens"):
-        audit(name, settings=settings("top-k", max_tokens=1), **asked)
-    run = audit(name, settings=settings("top-k"), **asked)
+        audit(name, settings=settings(route="top-k", max_tokens=1), **asked)
+    run = audit(name, settings=settings(route="top-k"), **asked)
     assert run.record.status == "finished"
-    whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings("top-k"))
+    whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings(route="top-k"))
     np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
     assert run.record.usage["requests"] > 280
 
@@ -249,26 +223,6 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     assert all(key not in str(entry) for entry in refused.traceback)
 
 
-@pytest.mark.parametrize(
-    "name", ["openai:ftp://x", "openai:nonsense", "openai:http://me:secret@host/v1#m"]
-)
-def test_invalid_addresses_are_refused(name: str) -> None:
-    with pytest.raises(ModelNotFound) as error:
-        open_model(name)
-    assert "secret" not in str(error.value)
-
-
-def test_the_openai_key_is_sent_only_to_openai(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clinometer.models.client import Address
-
-    monkeypatch.delenv("CLINOMETER_API_KEY", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    assert Address.parse("http://127.0.0.1:8080").key is None
-    known = Address.parse("https://api.openai.com/v1")
-    assert known.key is not None
-    assert "sk-x" not in f"{known!r} {known.key} {vars(known)}"
-
-
 def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:
     load = LoadOptions(chat=True)
     words = WordOptions(tolerance=5e-3)
@@ -285,13 +239,8 @@ def test_server_samples_are_stored_and_not_resampled(
     llama: str, tmp_path: Path, chat: bool
 ) -> None:
     load = LoadOptions(sampled=SampleOptions(replies=16, reply_tokens=4), chat=chat)
-    how = AuditSettings(load=load)
-    asked: dict[str, Any] = {
-        "topic": TOPIC,
-        "contexts": CONTEXTS,
-        "settings": how,
-        "out": tmp_path / "run",
-    }
+    asked: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
+    asked["settings"] = AuditSettings(load=load)
     run = audit(f"openai:{llama}#smol", **asked)
     assert run.model.endswith("(chat, 16 replies)" if chat else "(16 replies)")
     draws = run.record.replies

@@ -11,8 +11,7 @@ from tests.models.server.standin import Standin
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions
 from clinometer.models.client import Address, Client
 from clinometer.models.open import open_writer
-from clinometer.models.server.chat import ChatEndpoint
-from clinometer.models.server.scorer import ServerSampler
+from clinometer.models.server.chat import ChatEndpoint, ServerSampler
 from clinometer.reliability import Statement
 from clinometer.reliability.blanks import ATTEMPTS, PointSettings, propose_points
 
