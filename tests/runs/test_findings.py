@@ -19,11 +19,11 @@ from tests.preferences import labelled, pair
 from clinometer.measure import compare, preference
 from clinometer.measure.factors import FactorShare, FactorShares
 from clinometer.measure.population import Sampling
+from clinometer.runs.compare import comparison_findings
 from clinometer.runs.findings import (
     HEADLINES,
     Facts,
     Nouns,
-    comparison_findings,
     factors,
     facts_of_table,
     statements,

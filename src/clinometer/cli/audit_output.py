@@ -11,10 +11,9 @@ from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.runs.answers import answered_groups
-from clinometer.runs.findings import HEADLINES, cautions
+from clinometer.runs.findings import HEADLINES, cautions, factor_notes, in_words
 from clinometer.runs.nouns import label
 from clinometer.runs.protocol import protocol_sentences
-from clinometer.runs.sentences import factor_notes, in_words
 
 if TYPE_CHECKING:
     from clinometer.runs import Run

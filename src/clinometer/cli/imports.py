@@ -25,8 +25,7 @@ from clinometer.display.numbers import p_value
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.findings import facts_of_table, statements
-from clinometer.runs.sentences import in_words
+from clinometer.runs.findings import facts_of_table, in_words, statements
 from clinometer.runs.settings import INFERENCE
 
 OUT = Annotated[Path, opt("Run folder to write.", "--out", "-o")]

@@ -11,15 +11,22 @@ from typing import Any, Literal
 import numpy as np
 
 from clinometer.display.numbers import COMPARED, HEADINGS, counted, percent, show
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.gate import WATCHERS
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run
-from clinometer.runs.align import Align, resampling_note, run_names
-from clinometer.runs.compare import Compared, compared
-from clinometer.runs.findings import DECISIVE
+from clinometer.runs.compare import (
+    DECISIVE,
+    Align,
+    Compared,
+    compared,
+    resampling_note,
+    run_names,
+    with_interval,
+)
+from clinometer.runs.findings import Finding, minus
 from clinometer.runs.people import Shift, unit_of
-from clinometer.runs.sentences import Finding
 from clinometer.settings import POSITIVE
 from clinometer.statistics.estimate import Estimate
 
@@ -63,7 +70,7 @@ class Margins:
 
 
 @dataclass(frozen=True)
-class GatedRow:
+class GatedRow(Plain):
     """One number of both runs, in the cells that both have, and what its change says.
 
     what     a risk, or the lean of the group or the kind of people that has moved away most
@@ -83,15 +90,21 @@ class GatedRow:
     because: Literal["", "silence"] = ""
 
     @property
-    def finding(self) -> Finding:
-        """The change as `sentences.py` says it."""
+    def sentence(self) -> str:
+        """How far it has changed, and where that is beside the margin."""
+
+        def amount(value: float) -> str:
+            return minus(f"{value:+.2f}") if self.unit else show(value, "signed")
+
+        rise, unit = self.rise or Estimate(0.0), f" {self.unit}" if self.unit else ""
         name = HEADINGS.get(self.what, self.what)
-        return Finding(
-            "gated",
-            "cannot tell" if self.verdict == "cannot tell" else "clear",
-            numbers={"rise": self.rise or Estimate(0.0), "margin": Estimate(self.margin)},
-            words={"what": name, "unit": self.unit, "verdict": self.verdict},
-        )
+        changed = f"{name} has changed by {amount(rise.value)}{unit}"
+        if rise.low is None or rise.high is None:
+            return f"{changed}; these contexts give no interval."
+        where = {"worse": "all of it above", "cannot tell": "on both sides of"}
+        place = where.get(self.verdict, "all of it below")
+        interval = f"{amount(rise.low)} to {amount(rise.high)}"
+        return f"{changed} ({interval}), {place} {self.margin:g}{unit}."
 
     def cells(self) -> tuple[str, ...]:
         """As a row: its name, the run, the baseline, the rise, its interval, the verdict."""
@@ -106,7 +119,7 @@ class GatedRow:
 
 
 @dataclass(frozen=True)
-class GateDecision:
+class GateDecision(Plain):
     """What `decide` returns.
 
     verdict   "worse": a number is higher by more than its margin; "not worse": every number is
@@ -140,14 +153,7 @@ class GateDecision:
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as plain values for JSON."""
-        rows = [{**vars(row), "rise": row.rise and row.rise.to_dict()} for row in self.rows]
-        return {
-            **vars(self),
-            "rows": rows,
-            "findings": [one.to_dict() for one in self.findings],
-            "notes": list(self.notes),
-            "exit_status": self.exit_status,
-        }
+        return {**super().to_dict(), "exit_status": self.exit_status}
 
 
 def decide(
@@ -230,9 +236,7 @@ def _rows(
     risks = {}
     for d in found.overall:
         of = [values[model, d.measure] for model in ("the run", "the baseline")]
-        rise = None if d.value is None else Estimate(d.value)
-        if d.value is not None and d.low is not None and d.high is not None:
-            rise = Estimate(d.value, d.low, d.high, found.level, "paired")
+        rise = with_interval(d, found.level)
         verdict = verdict_of(d.low, d.high, margins.risk)
         risks[d.measure] = GatedRow(d.measure, "", of[0], of[1], rise, margins.risk, verdict)
     if missing := [name for name in wanted or () if name not in risks]:
@@ -377,7 +381,7 @@ def _reason(
     if silence.groups:
         return f"{silence.sentence()}: groups without an answer count against it."
     deciding = [row for row in rows if row.verdict == verdict] or list(rows)
-    said = " ".join(row.finding.text for row in deciding)
+    said = " ".join(row.sentence for row in deciding)
     if verdict != "cannot tell":
         return said
     if share < LEAST_SHARED and _verdict(rows) == "not worse":

@@ -19,7 +19,7 @@ from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.answers import answered_groups, other_record
-from clinometer.runs.findings import run_findings
+from clinometer.runs.findings import Finding, run_findings
 from clinometer.runs.folder.folder import (
     LABEL,
     RunFolder,
@@ -35,7 +35,6 @@ from clinometer.runs.folder.record import (
 )
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
-from clinometer.runs.sentences import Finding
 from clinometer.runs.settings import AuditSettings
 from clinometer.storage.atomic import replacing
 

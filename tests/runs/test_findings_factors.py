@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from clinometer.measure import Estimate
 from clinometer.measure.factors import FactorShare, FactorShares
-from clinometer.runs.sentences import factor_notes, resampled
+from clinometer.runs.findings import factor_notes, resampled
 
 
 def test_one_factor_and_none() -> None:

@@ -14,12 +14,7 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Preferences
 from clinometer.runs import Run, audit
-from clinometer.runs.align import (
-    compare_preferences,
-    compare_runs,
-    only_contexts_differ,
-    resampling_note,
-)
+from clinometer.runs.compare import compare, only_contexts_differ, resampling_note
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])
@@ -40,7 +35,7 @@ def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "pa
 
 def test_differences_match_the_reports() -> None:
     a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
-    found = compare_runs([a, b])
+    found = compare(a, b)
     r = next(d for d in found.overall if d.measure == "R")
     assert r.value == pytest.approx(a.risks.R.value - b.risks.R.value, abs=1e-12)
     assert r.low is not None
@@ -56,8 +51,8 @@ def test_different_contexts_are_refused_unless_aligned() -> None:
         noisy("b", lean=0.1, seed=2, contexts=load_contexts("paper-gender").top(6)),
     )
     with pytest.raises(RunError, match="another contexts"):
-        compare_runs([a, b])
-    found = compare_runs([a, b], align="common")
+        compare(a, b)
+    found = compare(a, b, align="common")
     assert found.n_contexts == 6
 
 
@@ -68,19 +63,19 @@ def test_runs_in_different_contexts_are_compared_by_group() -> None:
         for name in ("wikipedia-gender", "book-gender")
     )
     assert only_contexts_differ([a, b])
-    found = compare_runs([a, b], align="groups")
+    found = compare(a, b, align="groups")
     assert found.models == ("m (wikipedia-gender)", "m (book-gender)")
     assert [one.contexts for one in found.own_contexts] == [40, 40]
     assert found.overall[0].value == pytest.approx(a.risks.R.value - b.risks.R.value)
     few = noisy("m", lean=0.0, seed=3).preferences
     nurse = replace(few, values=few.values[:1], groups=("nurse",), group_weights=np.ones(1))
-    with_nurse = compare_preferences([a.preferences, nurse], align="groups")
+    with_nurse = compare(a.preferences, nurse, align="groups")
     assert with_nurse.groups == ("nurse",)
     assert present(with_nurse.overall[0].value) > 0.2
     with pytest.raises(SettingsError, match="expected similar"):
-        compare_runs([a, b], align="groups", population="corpus")
+        compare(a, b, align="groups", population="corpus")
     with pytest.raises(RunError, match=r"--align groups\) compares each in its own contexts"):
-        compare_runs([a, b])
+        compare(a, b)
 
 
 def test_preferences_are_cut_to_groups_and_contexts() -> None:
@@ -110,7 +105,7 @@ def test_different_categories_are_refused() -> None:
     a = noisy("a", lean=0.3, seed=1)
     race = audit("reference:random", topic="race", contexts="paper-race")
     with pytest.raises(RunError, match="nothing to compare"):
-        compare_runs([a, race], align="common")
+        compare(a, race, align="common")
 
 
 def test_few_replies_make_no_model_look_worse_than_its_twin_with_many() -> None:
@@ -125,12 +120,12 @@ def test_few_replies_make_no_model_look_worse_than_its_twin_with_many() -> None:
         two, forty = replies(2, 2 * seed), replies(40, 2 * seed + 1)
         assert two.decompose().R.value > 3 * forty.decompose().R.value
         for both in ([two, forty], [forty, two]):
-            R = next(d for d in compare_preferences(both).overall if d.measure == "R")
+            R = next(d for d in compare(*both).overall if d.measure == "R")
             assert R.clear_sign(0.95) == 0
 
 
 def test_two_runs_of_one_model_stay_separate() -> None:
-    found = compare_runs([noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2)])
+    found = compare(noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2))
     assert len(set(found.models)) == 2
 
 
@@ -153,7 +148,7 @@ def test_scores_are_compared_on_one_scale_whoever_got_the_ends() -> None:
     five = labelled(whole, categories=("1", "2", "3", "4", "5"), **scale)
     full = labelled(part, categories=("1", "2", "3", "4", "5"), **scale)
     three = labelled(part[..., 1:4], categories=("2", "3", "4"), **scale)
-    found, expected = (compare_preferences([five, one]).overall for one in (three, full))
+    found, expected = (compare(five, one).overall for one in (three, full))
     assert [d.value for d in found] == pytest.approx([d.value for d in expected], abs=1e-12)
     with pytest.raises(RunError, match="categories"):
-        compare_preferences([five, labelled(whole, **{"reference": "group-mean"})])
+        compare(five, labelled(whole, **{"reference": "group-mean"}))
