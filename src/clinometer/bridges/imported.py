@@ -11,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +24,18 @@ from clinometer.measure.frame import check_size
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import Scored
 from clinometer.runs.folder.record import (
     ContextsRecord,
     ImportRecord,
     RunRecord,
     TopicRecord,
-    git_revision,
     new_record,
-    versions,
     word_record,
 )
 from clinometer.runs.placebo import placebo_of
-from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
+from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_binary
 
@@ -71,11 +66,8 @@ def measured_import(
     source = source.model_copy(update={**by, "left_out": dict(cells.left_out)})
     weights = preferences.context_weights
     weighted = sorted(zip(preferences.contexts, weights.tolist(), strict=True))
-    record = RunRecord(
-        schema_version=SCHEMA_VERSION,
-        status="running",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        model=ModelRecord(**info.to_dict()),
+    record = RunRecord.begun(
+        info,
         topic=TopicRecord(
             name=mapping.name,
             title=title or mapping.title,
@@ -96,10 +88,10 @@ def measured_import(
         ),
         scoring={"imported.sha256": source.sha256, "imported.mapping": source.mapping_sha256},
         settings=settings,
-        versions=versions() | ({source.tool: source.version} if source.version else {}),
-        git_revision=git_revision(),
         imported=source,
     )
+    if source.version:
+        record.versions = record.versions | {source.tool: source.version}
     if placebo is not None:
         record.placebo = placebo_of(
             preferences,

@@ -20,12 +20,11 @@ from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.models import ModelSpec
 from clinometer.models.providers import is_paid
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
-from clinometer.runs.cost import Cost
-from clinometer.runs.folder.find import default_folder
+from clinometer.runs.audit import default_folder
 from clinometer.runs.folder.recover import progress as stored
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
-from clinometer.runs.settings import resolve
+from clinometer.runs.settings import Cost, resolve
 from clinometer.shards import Shard
 from clinometer.storage.untrusted import Allowed, folder_name
 

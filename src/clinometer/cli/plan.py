@@ -29,9 +29,8 @@ from clinometer.measure.planning import (
 )
 from clinometer.models.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
-from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
-from clinometer.runs.settings import find_contexts, resolve
+from clinometer.runs.settings import estimate_cost, find_contexts, resolve
 from clinometer.settings import values_from_texts, with_settings
 from clinometer.topics import Topic
 
