@@ -1,4 +1,5 @@
-"""Pairs of runs through compare, gate, report and JSON: all say the same, and what is planted."""
+"""Runs side by side: paired by group and context or refused by name, and what is planted is said
+alike by compare, gate, report and JSON."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
-from clinometer.models.catalog.spec import APPLICATION, asked_name
+from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.folder.folder import RunFolder
@@ -216,8 +216,7 @@ def default_folder(
         resolve, options, topic, source, settings=settings, model=model, planned=planned
     )
     audit = resolved()
-    reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
-    name = model if reference else asked_name(model, audit.settings.load)
+    name = ModelSpec.parse(model).asked_with(audit.settings.load).name
     limit = audit.settings.max_contexts
     size = [] if limit is None else [str(limit)]
     stem = "-".join(folder_name(part) for part in (name, topic.name, audit.contexts.name, *size))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -299,6 +299,7 @@ def resampling_clusters(settings: AuditSettings, topic: Topic, contexts: Context
 
 # --- What it will cost ----------------------------------------------------------------------------
 
+_COUNTS = ("cells", "replies", "read", "written")
 _BYTES, _AROUND = 3.6, 8
 #: Cells whose prompts are measured.
 _MEASURED = 200
@@ -329,20 +330,11 @@ class Cost:
         return None if self.price is None else self.price.of(self.read, self.written)
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.cells + other.cells,
-            self.replies + other.replies,
-            self.read + other.read,
-            self.written + other.written,
-            self.price,
-        )
+        return replace(self, **{n: getattr(self, n) + getattr(other, n) for n in _COUNTS})
 
     def part(self, share: float) -> Cost:
         """The cost of a share of the cells."""
-        cells, replies = round(self.cells * share), round(self.replies * share)
-        return Cost(
-            cells, replies, round(self.read * share), round(self.written * share), self.price
-        )
+        return replace(self, **{n: round(getattr(self, n) * share) for n in _COUNTS})
 
     def sentence(self) -> str:
         """
