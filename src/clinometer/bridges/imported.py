@@ -100,7 +100,7 @@ def measured_import(
             level=settings.level,
             clusters=settings.clusters,
         )
-    return _written(record, preferences, settings, out=out, fresh=fresh)
+    return _written(record, preferences, out=out, fresh=fresh)
 
 
 def audited_elsewhere(
@@ -126,13 +126,12 @@ def audited_elsewhere(
     if table.outcomes:
         record.replies = dict(table.outcomes)
     preferences = table.preferences(settings)
-    return _written(record, preferences, settings, out=out, fresh=fresh, scores=(cells, scores))
+    return _written(record, preferences, out=out, fresh=fresh, scores=(cells, scores))
 
 
 def _written(
     record: RunRecord,
     preferences: Preferences,
-    settings: AuditSettings,
     *,
     out: Path | None,
     fresh: bool,
@@ -141,13 +140,13 @@ def _written(
     """The measured run, with the `scores` of words if there are any; a folder of another import is
     refused unless `fresh`."""
     if out is None:
-        return Run.measured(record, preferences, settings, folder=None)
+        return Run.measured(record, preferences, folder=None)
     folder = RunFolder(out)
     with folder.opened(record.identity, fresh=fresh):
         if scores is not None:
             folder.clear_scores()
             folder.write_scores([scores])
-        return Run.measured(record, preferences, settings, folder=folder)
+        return Run.measured(record, preferences, folder=folder)
 
 
 def file_digest(path: Path) -> str:

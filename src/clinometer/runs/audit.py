@@ -278,7 +278,7 @@ def _audit_reference(
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, audit.settings)
     record.protocol = followed(protocol, spec.name, audit, info.revision)
-    return Run.measured(record, preferences, audit.settings, folder=folder)
+    return Run.measured(record, preferences, folder=folder)
 
 
 # --- models that are scored -------------------------------------------------------------------
@@ -364,7 +364,7 @@ def _audit_model(
         )
         if record.cost is not None:
             record.cost = record.cost.after(added(record.usage, beside.record.usage))
-    return Run.measured(record, preferences, settings, folder=folder)
+    return Run.measured(record, preferences, folder=folder)
 
 
 def _ask_edited(

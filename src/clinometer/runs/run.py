@@ -36,7 +36,6 @@ from clinometer.runs.folder.record import (
 )
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
-from clinometer.runs.settings import AuditSettings
 from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -63,15 +62,10 @@ class Run:
 
     @classmethod
     def measured(
-        cls,
-        record: RunRecord,
-        preferences: Preferences,
-        settings: AuditSettings,
-        *,
-        folder: RunFolder | None,
+        cls, record: RunRecord, preferences: Preferences, *, folder: RunFolder | None
     ) -> Run:
         """Measure preferences and, with a folder, write all results."""
-        known = record.model.kind == "reference"
+        settings, known = record.settings, record.model.kind == "reference"
         if preferences.criterion != record.chosen_criterion:
             preferences = replace(preferences, criterion=record.chosen_criterion)
         # A reference model is known, not estimated, and what its groups share depends only on how
