@@ -15,7 +15,6 @@ from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.answers import (
-    answer_columns,
     answered_groups,
     impact_ratios,
     other_record,
@@ -137,13 +136,12 @@ def test_rates_and_impact_ratios_of_known_models() -> None:
 
 def test_ratings_have_a_mean() -> None:
     run = audit("reference:unbiased", topic="traits", max_contexts=4)
-    assert answer_columns(run)["rating"] == pytest.approx([3.0] * 24)
+    assert [row["rating"] for row in answered_groups(run)] == pytest.approx([3.0] * 24)
     assert run.findings[0].kind == "alike"
 
 
 def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
-    assert answer_columns(small) == {}
-    assert "other" not in answered_groups(small)[0]
+    assert answered_groups(small) == small.risks.groups_table()
 
 
 def test_impact_ratios() -> None:

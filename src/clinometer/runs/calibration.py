@@ -208,4 +208,4 @@ def write_replies(path: Path, rows: Sequence[dict[str, str]]) -> None:
     import pandas as pd  # loads slowly
 
     with output_file(path) as new:
-        new.write_text(csv_text(pd.DataFrame(rows, columns=COLUMNS)), encoding="utf-8")
+        new.write_text(csv_text(pd.DataFrame(list(rows), columns=list(COLUMNS))), encoding="utf-8")

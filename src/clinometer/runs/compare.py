@@ -385,7 +385,7 @@ def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
     clear = [d for d in pairs if d.clear_sign(comparison.level)]
     span = f"R {risk(values[lowest])} to {risk(values[highest])}"
     sure: Sure = "clear" if clear else "unclear"
-    words = {}
+    words: dict[str, str] = {}
     if clear:
         named = "which has the lowest R is not clear"
         if any({d.a, d.b} == {lowest, highest} for d in clear):
@@ -529,7 +529,8 @@ def leaning_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
         verb = "scores" if n == 1 else "score"
         said = listed(brief(name, 40) for name in which)
         text = f"{n} of {total} models clearly {verb} {many} {over}: {said}."
-    tally, sure = {"leaning": n, UNDECIDED: total - n}, "clear" if which else "unclear"
+    tally = {"leaning": n, UNDECIDED: total - n}
+    sure: Sure = "clear" if which else "unclear"
     return Finding("leaning models", text, sure, tuple(which), tally=tally)
 
 

@@ -910,8 +910,9 @@ def factors(record: RunRecord) -> Finding | None:
     groups = {**dict(named), rest: shares.rest}
     parts = []
     for name, one in groups.items():
-        known = one.low is not None and one.high is not None
-        inside = f" ({share_range(one.low, one.high)})" if known else ""
+        inside = ""
+        if one.low is not None and one.high is not None:
+            inside = f" ({share_range(one.low, one.high)})"
         parts.append(f"{percent(one.value)}{inside}{'' if parts else ' goes'} with {name}")
     return Finding("factors", f"Of the swing between contexts {', '.join(parts)}.", groups=groups)
 

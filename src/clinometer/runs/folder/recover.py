@@ -73,24 +73,17 @@ def run_folders(root: Path) -> list[Path]:
     Links are not followed and runs are not looked into; a folder that may not be read, or whose
     name is not text, is passed over.
     """
-    runs, waiting = [], [(root, 0)]
-    while waiting:
-        folder, depth = waiting.pop()
-        try:
-            inside = [e for e in os.scandir(folder) if _is_text(e.name)]
-        except OSError:
-            continue
-        if any(e.name == "run.json" and e.is_file(follow_symlinks=False) for e in inside):
+    runs = []
+    for place, inside, files in os.walk(root):
+        folder = Path(place)
+        record = folder / "run.json"
+        found = record.name in files and record.is_file() and not record.is_symlink()
+        if found:
             runs.append(folder)
-            if folder != root:
-                continue
-            inside = [e for e in inside if e.name != PLACEBO]
-        if depth < _DEPTH:
-            waiting += [
-                (Path(e.path), depth + 1)
-                for e in inside
-                if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")
-            ]
+        if (found and folder != root) or len(folder.relative_to(root).parts) == _DEPTH:
+            inside.clear()
+        closed = {PLACEBO} if found else set()
+        inside[:] = [n for n in inside if n not in closed and n[:1] != "." and _is_text(n)]
     return sorted(runs)
 
 
