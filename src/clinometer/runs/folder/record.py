@@ -22,6 +22,7 @@ from pydantic import Field, PlainSerializer
 from clinometer.contexts import ContextSet
 from clinometer.contexts.context_set import DrawRecord
 from clinometer.display.numbers import money
+from clinometer.display.text import to_plain
 from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
@@ -417,11 +418,7 @@ def word_record(report: WordReport, topic: Topic) -> WordsRecord:
     """How the model tokenises the words, and what happened to those it cannot score."""
     return WordsRecord(
         words=list(topic.words),
-        tokens={w: list(t) for w, t in report.tokens.items()},
-        unwritable=list(report.unwritable),
-        same_tokens=dict(report.same_tokens),
-        restricted=list(report.restricted),
-        prefixes={w: list(p) for w, p in report.prefixes.items()},
+        **to_plain(report),
         shared={w: list(c) for w, c in topic.shared_words.items()},
         counts={**report.counts(), "words_shared": len(topic.shared_words)},
     )
