@@ -908,7 +908,7 @@ def factors(record: RunRecord) -> Finding | None:
     named.sort(key=lambda pair: -pair[1].value)
     rest = "none of them alone" if len(named) > 1 else "anything else"
     groups = {**dict(named), rest: shares.rest}
-    parts = []
+    parts: list[str] = []
     for name, one in groups.items():
         inside = ""
         if one.low is not None and one.high is not None:
