@@ -81,7 +81,7 @@ LONG = {
     "tests/models/server/test_routes_llama.py": "a whole audit through llama.cpp's server",
     "tests/models/server/test_chat_sampled_llama.py": "an own prompt through llama.cpp's server",
     "tests/runs/test_findings_contradictions.py::test_many": "thousands of random situations",
-    "tests/runs/test_compare_pairs.py::test_many_pairs": "hundreds of pairs of random runs",
+    "tests/runs/test_compare.py::test_many_pairs": "hundreds of pairs of random runs",
     "tests/runs/test_audit_resume.py::test_repeatedly_killed": "a storm of kills",
     "tests/runs/test_audit_resume.py::test_ten_readers": "ten readers beside a writer",
 }

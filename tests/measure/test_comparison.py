@@ -27,7 +27,7 @@ from clinometer.measure import (
 from clinometer.measure.comparison import compare_unpaired
 from clinometer.measure.inference import group_split
 from clinometer.measure.population import Sampling
-from clinometer.runs.align import compare_preferences
+from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_p_value, holm
 
@@ -288,7 +288,7 @@ def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
     rng = np.random.default_rng(0)
     a, b = two(rng, 40)
     counts = rng.integers(1, 9, 40).astype(float)
-    found = compare_preferences([drawn(a, counts), drawn(b, counts)], population="corpus")
+    found = compare_runs(drawn(a, counts), drawn(b, counts), population="corpus")
     slow = []
     for _ in range(800):
         w = rng.multinomial(int(counts.sum()), counts / counts.sum()).astype(float)
@@ -304,8 +304,8 @@ def test_a_whole_set_has_no_error_for_itself() -> None:
     rng = np.random.default_rng(1)
     a, b = two(rng, 30)
     runs = [drawn(p, np.ones(30)) for p in (a, b)]
-    exact = compare_preferences(runs, population="set").overall[0]
-    similar = compare_preferences(runs, population="similar").overall[0]
+    exact = compare_runs(*runs, population="set").overall[0]
+    similar = compare_runs(*runs, population="similar").overall[0]
     assert exact.value == similar.value
     assert (exact.low, exact.high, exact.p) == (None, None, None)
 

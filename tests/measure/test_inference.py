@@ -26,7 +26,7 @@ from clinometer.measure import (
 )
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.inference import bracket, flipped, group_split, interval_of_means
-from clinometer.runs.align import compare_preferences
+from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.significance import flip_p_value
 
@@ -312,7 +312,7 @@ def test_replies_that_cannot_be_read_at_random_move_no_number_beyond_its_interva
         assert other.low <= one.value <= other.high
         if share < 0.1:
             assert one.low <= other.value <= one.high
-    found = compare_preferences([whole, part])
+    found = compare_runs(whole, part)
     assert all(d.clear_sign(0.95) == 0 for d in found.overall)
 
 

@@ -90,7 +90,7 @@ def made_run(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         place = RunFolder(folder)
-    return Run.measured(record, preferences, settings, folder=place)
+    return Run.measured(record, preferences, folder=place)
 
 
 def made_half(folder: Path) -> Path:
@@ -147,7 +147,7 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     )
     info = ModelInfo(name="made", kind="causal", revision="none")
     record = new_record(info, topic, contexts, settings)
-    return Run.measured(record, preferences, settings, folder=None)
+    return Run.measured(record, preferences, folder=None)
 
 
 def summary_of(run: Run, name: str = "m") -> RunSummary:

@@ -30,8 +30,8 @@ from clinometer.report.figures import (
 from clinometer.report.summary import first_screen, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.compare import runs_findings
-from clinometer.runs.findings import comparison_findings, run_findings
+from clinometer.runs.compare import comparison_findings, runs_findings
+from clinometer.runs.findings import run_findings
 from clinometer.topics import load_topic
 
 PERCENT = {"25 %": 0.25, "75 %": 0.75}

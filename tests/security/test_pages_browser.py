@@ -68,7 +68,7 @@ def write_run(folder: Path, text: str) -> None:
     )
     folder.mkdir()
     record = new_record(ModelInfo(text, "causal", "none"), topic, asked, settings)
-    Run.measured(record, preferences, settings, folder=RunFolder(folder))
+    Run.measured(record, preferences, folder=RunFolder(folder))
 
 
 @pytest.fixture(scope="module")

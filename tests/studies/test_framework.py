@@ -234,7 +234,7 @@ def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
         scoring={},
         settings=SETTINGS,
     )
-    return Run.measured(record, preferences, SETTINGS, folder=None)
+    return Run.measured(record, preferences, folder=None)
 
 
 def planned(name: str, role: str = "") -> PlannedRun:

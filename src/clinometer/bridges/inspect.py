@@ -37,8 +37,8 @@ from clinometer.models.replies import open_reader, read_replies
 from clinometer.models.sampled import Recogniser, check_continued, counted, word_report
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord
+from clinometer.runs.scores.accumulate import CellGrid
 from clinometer.runs.settings import resampling_clusters
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import NOTHING, check_json

@@ -16,8 +16,7 @@ from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.population import POPULATIONS
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
-from clinometer.runs.compare import compared
+from clinometer.runs.compare import ALIGN, compared, only_contexts_differ, resampling_note
 from clinometer.runs.people import Shift, unit_of
 from clinometer.settings import option
 from clinometer.statistics.significance import EXACT

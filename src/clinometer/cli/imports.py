@@ -23,8 +23,7 @@ from clinometer.cli.printing import (
 from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.findings import facts_of_table, statements
-from clinometer.runs.sentences import in_words
+from clinometer.runs.findings import facts_of_table, in_words, statements
 from clinometer.runs.settings import INFERENCE
 from clinometer.settings import option
 from clinometer.storage.untrusted import Allowed

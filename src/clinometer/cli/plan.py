@@ -34,9 +34,8 @@ from clinometer.measure.planning import (
 )
 from clinometer.models.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
-from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
-from clinometer.runs.settings import find_contexts, resolve
+from clinometer.runs.settings import estimate_cost, find_contexts, resolve
 from clinometer.settings import option, values_from_texts, with_settings
 
 #: What --set takes: the settings that a protocol fixes.

@@ -34,7 +34,7 @@ def report_command(
     from clinometer.report import open_runs, write_report
     from clinometer.report.export import format_of
     from clinometer.report.reliability import is_reliability_run, write_reliability_report
-    from clinometer.runs.align import resampling_note
+    from clinometer.runs.compare import resampling_note
     from clinometer.runs.folder.recover import require_some
     from clinometer.studies.factors import factor_extras
 

@@ -39,7 +39,8 @@ from clinometer.report.charts.style import (
 from clinometer.report.figure import Figure, chart
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.findings import deviation, leaning
+from clinometer.runs.compare import leaning
+from clinometer.runs.findings import deviation
 from clinometer.runs.nouns import (
     asks,
     context_noun,

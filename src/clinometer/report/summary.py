@@ -27,17 +27,10 @@ from clinometer.report.figures import (
 )
 from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
-from clinometer.runs.compare import runs_findings
-from clinometer.runs.findings import (
-    edited_models,
-    leaning,
-    next_step,
-    run_findings,
-    strongest_case,
-)
+from clinometer.runs.compare import edited_models, leaning, runs_findings
+from clinometer.runs.findings import Finding, next_step, run_findings, strongest_case
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.nouns import asks, context_noun, group_noun, label, noun_of
-from clinometer.runs.sentences import Finding
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from clinometer.measure.comparison import Difference
 from clinometer.report.cell_statistics import CellStatistics, context_weights
 from clinometer.report.figures import distances, parts_rows, reference_rows, risk_rows, unit_of
 from clinometer.runs import Run
-from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
+from clinometer.runs.compare import resampling_note
+from clinometer.runs.findings import factor_notes, resampled
 from clinometer.runs.folder.recover import LoadedRun
-from clinometer.runs.sentences import factor_notes, resampled
 
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:

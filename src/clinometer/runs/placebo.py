@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences
-from clinometer.measure.components import CellMoments, Deviations, split_replies
+from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.criterion import Criterion
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.topics import Topic
@@ -137,7 +137,6 @@ class Placebo:
     low: float | None
     high: float | None
     level: float
-    parts: tuple[float, float, float]
 
 
 def placebo_of(
@@ -168,7 +167,6 @@ def placebo_of(
     weights = weights / (weights.sum() or 1.0)
     pairs = [np.bincount(groups.units, weights * z).astype(float) for z in (moved, squares)]
     top, bottom = (float(z.sum()) for z in pairs)
-    split = split_replies(edited, edits.groups, level=level)
     low: float | None = None
     high: float | None = None
     both = np.bincount(groups.units, weights) > 0
@@ -182,7 +180,6 @@ def placebo_of(
         None if low is None else math.sqrt(max(low, 0.0)),
         None if high is None else math.sqrt(max(high, 0.0)),
         level,
-        split.parts,
     )
 
 

@@ -43,6 +43,9 @@ _OF_THE_MACHINE = (
 PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)
 
 
+#: What a record of a plan has apart, beside the whole plan.
+_ALSO_APART = ("created", "measures", "fail_above", "fail_on", "tests")
+
 #: The deviation of a plan made too late to be one.
 LATE = "the protocol was given after the first answer"
 
@@ -216,18 +219,14 @@ class ProtocolFile:
             if before.sha256 == self.sha256:
                 return before
             other = f"another protocol, {self.name} ({self.sha256[:12]}), was given after the first"
-            return before.model_copy(update={"deviations": _once([*before.deviations, other])})
-        plan = self.protocol
+            return before.model_copy(update={"deviations": [*before.deviations, other]})
+        planned = _plain(self.protocol.model_dump())
         return ProtocolRecord(
             file=self.name,
             sha256=self.sha256,
-            created=plan.created,
-            measures=plan.measures,
-            fail_above=plan.fail_above,
-            fail_on=plan.fail_on,
-            tests=plan.tests,
+            **{name: planned[name] for name in _ALSO_APART},
             deviations=[late] if late else [],
-            planned=_plain(plan.model_dump()),
+            planned=planned,
         )
 
 
@@ -253,9 +252,8 @@ def followed(
         "labels_sha256": _labels_sha256(audit.source),
         "settings": _plain(_planned(audit.settings)),
     }
-    kept = protocol.model_copy(
-        update={"deviations": _once([*protocol.deviations, *found]), "done": done}
-    )
+    deviations = list(dict.fromkeys([*protocol.deviations, *found]))
+    kept = protocol.model_copy(update={"deviations": deviations, "done": done})
     return kept.model_copy(update={"digest": _digest(kept)})
 
 
@@ -293,10 +291,6 @@ def _labels_sha256(contexts: ContextSet) -> str:
 def _digest(protocol: ProtocolRecord) -> str:
     content = protocol.model_dump(exclude={"digest"})
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _once(lines: list[str]) -> list[str]:
-    return list(dict.fromkeys(lines))
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,6 @@ def factor_findings(
     if measure not in MEASURES:
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
     employed, errors = WEIGHTS[weights]
-    groups = list(run.risks.groups)
     values, columns = _of_groups(run, table)
     lacking = values[columns].isna().all(axis=1)
     if lacking.all():

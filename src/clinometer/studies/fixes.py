@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.contexts import ContextSet
+from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError, closest
 from clinometer.extras import require
 from clinometer.measure.components import CellMoments, Deviations
@@ -34,9 +35,9 @@ from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.findings import capital, ends, minus
 from clinometer.runs.nouns import favourable
 from clinometer.runs.people import outcomes
-from clinometer.runs.sentences import Finding, Sure
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
@@ -417,7 +418,7 @@ def fixes_findings(
             for part, c in three.items() if c is not None
         ]  # fmt: skip
         if decides and not fix.of:
-            said.append(fix_finding(fix, found, verdict, unit, margin).text)
+            said.append(fix_sentence(fix, found, verdict, unit, margin))
     note = (
         f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
@@ -441,17 +442,25 @@ def fixes_findings(
     return Findings("fixes", tables, [figure], [base], [*said, *sources])
 
 
-def fix_finding(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: float) -> Finding:
+def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: float) -> str:
     """The verdict on a fix and the change that it rests on."""
+
+    def by(change: Estimate) -> str:
+        return f"{minus(f'{change.value:+.1f}')}{ends(change, 1)}"
+
     c, word = verdict.change, verdict.verdict
-    numbers = {"before": Estimate(c.before), "after": Estimate(c.after), "change": c.change}
-    words = {"verdict": word, "what": verdict.about, "unit": "%" if word == "silenced" else unit}
+    unit = "%" if word == "silenced" else unit
+    said = (
+        f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from {c.before:.1f} to "
+        f"{c.after:.1f} {unit}, by {by(c.change)}"
+    )
     if word == "less lean, more swing" and found.swing is not None:
-        numbers["swing"] = found.swing.change
+        said += f"; its swing changes by {by(found.swing.change)}"
     if word == "nothing clear" and found.lean.clear(margin) < 0:
-        words["control"] = "its control does as much"
-    sure: Sure = "unclear" if word == "nothing clear" else "clear"
-    return Finding("fix", sure, (fix.name,), numbers=numbers, words=words)
+        return f"{said}; its control does as much."
+    if c.change.low is None:
+        return f"{said}; these contexts give no interval."
+    return f"{said}{'; a larger change either way is ruled out' * (word == 'nothing clear')}."
 
 
 def _ends(name: str, one: Change, plus: float) -> dict[str, float | None]:

@@ -22,9 +22,8 @@ from clinometer.report.explorer import explorer_data
 from clinometer.report.reliability import is_reliability_run, reliability_story
 from clinometer.report.summary import RunSummary
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.record import UNMEASURABLE
-from clinometer.runs.folder.recover import LoadedRun, open_run, progress
+from clinometer.runs.folder.recover import LoadedRun, open_run, progress, run_folders
 
 #: States of a run that is not finished: a process writes it, or none does.
 RUNNING, INTERRUPTED = "running", "interrupted"

@@ -27,7 +27,7 @@ from clinometer.report.sentences import lede, sentences
 from clinometer.report.summary import chips
 from clinometer.runs import Run
 from clinometer.runs.compare import compared
-from clinometer.runs.sentences import Finding
+from clinometer.runs.findings import Finding
 from clinometer.web.app import Pages, add_static, link, new_app
 from clinometer.web.runs_index import READABLE, RUNNING, Entry, OpenedRun, RunsIndex
 

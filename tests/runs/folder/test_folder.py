@@ -1,4 +1,5 @@
-"""Parts of scores that others wrote: what is not a run's own is scored again, and never read."""
+"""What a folder holds: preferences in tables, and parts of scores that others may have written, of
+which only a run's own are read."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from tests.preferences import labelled, pair
 
 from clinometer.errors import RunError
 from clinometer.models import WordScores
-from clinometer.runs.folder.folder import RunFolder, score_table
-from clinometer.storage.parquet_parts import Parts
+from clinometer.runs.folder.folder import RunFolder, preference_rows, score_table
+from clinometer.storage.parquet_parts import Parts, digest_of, write_table
 
 TABLE = score_table(
     np.arange(4),
@@ -81,3 +84,28 @@ def test_a_cell_of_two_parts_counts_once(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="damaged"):
         list(folder.read_scores(words=2, cells=4, repair=False))
     assert len(list(folder.read_scores(words=2, cells=4))) == 1
+
+
+@pytest.mark.parametrize("rows", [1, 24, 40, 10_000])
+def test_a_table_written_piece_by_piece_is_the_whole(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    first = rng.random((5, 4))
+    first[1, 2] = np.nan
+    p = labelled(
+        pair(first),
+        coverage=rng.random((5, 4)),
+        low=np.zeros((5, 4, 2)),
+        high=np.ones((5, 4, 2)),
+        answers=np.arange(20.0).reshape(5, 4),
+    )
+    monkeypatch.setattr("clinometer.runs.folder.folder._MOST_ROWS", rows)
+    pieces = list(preference_rows(p))
+    assert len(pieces) == {1: 5, 24: 2, 40: 1, 10_000: 1}[rows]
+    digest = write_table(tmp_path / "t.parquet", iter(pieces))
+    assert digest == digest_of((tmp_path / "t.parquet").read_bytes())
+    read = pq.read_table(tmp_path / "t.parquet")
+    whole = pa.Table.from_pandas(p.to_pandas(), preserve_index=False)
+    assert read.to_pydict() == whole.to_pydict()
+    assert read["p"].null_count == 2
