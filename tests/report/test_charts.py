@@ -20,7 +20,7 @@ from tests.report.pixels import stays_in_font
 
 from clinometer.display.text import brief
 from clinometer.report import Figure, charts
-from clinometer.report.charts.style import PALETTE, distinct
+from clinometer.report.charts import PALETTE, distinct
 from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures import factor_figure, regression_line, risks_figure
 

@@ -17,7 +17,7 @@ from tests.report.made import hiring_run, made_run, summary_of, with_floor
 from clinometer.display.numbers import percent
 from clinometer.display.text import proper
 from clinometer.report import charts, render_report
-from clinometer.report.charts.style import category_colours
+from clinometer.report.charts import category_colours
 from clinometer.report.figure import Figure
 from clinometer.report.figures import (
     differences_figure,
@@ -47,7 +47,7 @@ def even(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_dots_stand_at_the_shares_that_the_headline_names(even: Run) -> None:
     headline = even.findings[0]
-    found = marks(leans_figure(summary_of(even).leans))
+    found = marks(leans_figure(summary_of(even).cells))
     share = axis(found, PERCENT)
     drawn = np.array([share(m.x) for m in found if m.tip])
     most, least = (one.value for one in headline.groups.values())
@@ -57,7 +57,7 @@ def test_dots_stand_at_the_shares_that_the_headline_names(even: Run) -> None:
 
 
 def test_filled_dots_are_the_clear_ones_in_the_colour_of_their_side(even: Run) -> None:
-    found = marks(leans_figure(summary_of(even).leans))
+    found = marks(leans_figure(summary_of(even).cells))
     share = axis(found, PERCENT)
     dots = [m for m in found if m.tip]
     male, female = (f",{colour})" for colour in category_colours(2))
@@ -69,7 +69,7 @@ def test_filled_dots_are_the_clear_ones_in_the_colour_of_their_side(even: Run) -
 
 
 def test_the_thick_line_is_the_interval_of_the_mean(even: Run) -> None:
-    found = marks(leans_figure(summary_of(even).leans))
+    found = marks(leans_figure(summary_of(even).cells))
     share = axis(found, PERCENT)
     dots = {m.tip.partition(":")[0]: m for m in found if m.tip}
     thick = [m for m in found if m.tag == "path" and m.seen.get("opacity") == "0.45"]
@@ -102,14 +102,14 @@ def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
 def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed: int) -> None:
     runs = [made_run(None, groups=18, contexts=30, orders=1, lean=0.1, seed=seed), hiring_run()]
     for run in runs:
-        leans = summary_of(run).leans
+        leans = summary_of(run).cells
         for drawn, reference in (
             (distances(run), 0.0),
             (
                 pd.DataFrame(
                     {
-                        "mean_low": leans.mean_low[:, 1],
-                        "mean_high": leans.mean_high[:, 1],
+                        "mean_low": leans.mean_ends[0][:, 1],
+                        "mean_high": leans.mean_ends[1][:, 1],
                         "clear": leans.clear,
                     }
                 ),
@@ -130,7 +130,7 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
     }
     run = hiring_run(**{**lifted, "Black_man": -0.12})
     said = next(one for one in run.findings if one.kind == "shown")
-    found = marks(leans_figure(summary_of(run).leans))
+    found = marks(leans_figure(summary_of(run).cells))
     kinds = {"First name": 4, "Surname": 8, "Description": 8}
     titles = [next(m for m in found if m.text.startswith(f"{kind},")) for kind in kinds]
     ends = [*(m.y for m in titles[1:]), 1e9]
@@ -164,7 +164,7 @@ def test_panels_only_where_people_are_shown_in_several_ways() -> None:
     topic = run.record.topic.model_copy(update={"people": {"shown_as": shown_as}})
     one = replace(run, record=run.record.model_copy(update={"topic": topic}))
     assert all(f.kind != "shown" for f in one.findings)
-    texts = [m.text for m in marks(leans_figure(summary_of(one).leans))]
+    texts = [m.text for m in marks(leans_figure(summary_of(one).cells))]
     assert not any("average " in text and "," in text for text in texts)
 
 
@@ -293,6 +293,6 @@ def test_little_coverage_fades_the_chart_and_takes_the_headline(tmp_path: Path) 
     assert run.preferences.coverage is not None
     run.preferences.coverage[:] = 1e-5
     assert run.findings[0].kind == "improbable"
-    dots = [m for m in marks(leans_figure(summary_of(run).leans)) if m.tip]
+    dots = [m for m in marks(leans_figure(summary_of(run).cells)) if m.tip]
     assert {m.seen["opacity"] for m in dots} == {"0.35"}
     assert strip(run) is None

@@ -10,8 +10,15 @@ from tests.present import present
 from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.measure import Estimate
-from clinometer.report.sentences import contexts_worth, evidence
-from clinometer.report.summary import badge, chips, first_screen
+from clinometer.report.summary import (
+    badge,
+    chips,
+    contexts_worth,
+    evidence,
+    first_screen,
+    limits,
+    sentences,
+)
 from clinometer.runs import Run, audit
 from clinometer.runs.findings import facts, steady
 
@@ -46,6 +53,17 @@ def test_the_share_that_is_steady(small: Run, R: float, low: float, high: float,
         assert "46–66 %" in found or "34–54 %" in found
     else:
         assert said in found
+
+
+def test_sentences_say_how_far_how_sure_and_how_many_groups(small: Run) -> None:
+    first, said = small.findings[0], sentences(small)
+    assert said[0] == first.text
+    assert (first.clear, first.counted) == (summary_of(small).cells.clear.sum(), 30)
+    assert f"{small.risks.R.value:.3f}" in " ".join(said)
+    assert "95 % intervals" in " ".join(said)
+    says, says_not = limits([small])
+    assert says[0].startswith("Each model was asked")
+    assert says_not[0].startswith("They do not say that a model is fair")
 
 
 def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import shutil
+import threading
 import time
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +22,9 @@ from tests.web.conftest import served
 from clinometer.errors import RunError, SettingsError
 from clinometer.models.providers import is_loopback
 from clinometer.storage.atomic import only_writer
-from clinometer.web import viewer
+from clinometer.web import view_run, viewer
 from clinometer.web.app import new_app
-from clinometer.web.runs_index import RunsIndex
+from clinometer.web.viewer import RunsIndex
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +254,50 @@ def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:
     assert index.version() != before
     changed = [e for e in index.entries() if kept[e.id] is not e]
     assert [e.model for e in changed] == ["renamed"]
+
+
+# --- The viewer of one run, beside the program that made it ---------------------------------------
+
+
+def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "one", groups=3, contexts=5)
+    made_run(tmp_path / "two", groups=3, contexts=5)
+    with view_run(run, browser=False) as run_view:
+        page = run_view.address.split("?")[0]
+        with httpx.Client(follow_redirects=True) as browser:
+            assert browser.get(page, params={"id": "."}).status_code == 403  # no token yet
+            assert browser.get(run_view.address).status_code == 200
+            for other in ("two", "../two", ".."):
+                assert browser.get(page, params={"id": other}).status_code == 404
+
+
+def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    with view_run(made_run(None, groups=3, contexts=5)) as run_view:
+        (address,) = opened
+        file = Path(address.removeprefix("file://"))
+        assert html.escape(run_view.address) in file.read_text(encoding="utf-8")
+        assert file.parent.stat().st_mode & 0o077 == 0  # its token is for nobody else
+
+
+def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_view = view_run(made_run(None, groups=3, contexts=5), browser=False)
+    join = threading.Thread.join
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    run_view.wait()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(run_view.address)
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    run = made_run(None, groups=3, contexts=5)
+    with view_run(run, browser=False) as run_view:
+        port = int(run_view.address.split(":")[2].split("/")[0])
+        with pytest.raises(SettingsError, match=f"^port {port} of 127.0.0.1: "):
+            view_run(run, port=port, browser=False)

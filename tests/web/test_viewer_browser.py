@@ -25,7 +25,7 @@ from clinometer.contexts import load_contexts
 from clinometer.display.numbers import percent
 from clinometer.models import ModelInfo, WordScores
 from clinometer.report.cell_statistics import sentence
-from clinometer.report.charts.style import PALETTE
+from clinometer.report.charts import PALETTE
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import WordsRecord, new_record
 from clinometer.topics import load_topic
@@ -205,18 +205,16 @@ def test_compare_two_runs(chromium: Any, address: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(chromium: Any, address: str, name: str, scheme: str) -> None:
+def test_axe_finds_nothing_serious_and_nothing_overflows_narrow_windows(
+    chromium: Any, address: str, name: str, scheme: str
+) -> None:
     page = opened(chromium, address, PAGES[name], color_scheme=scheme).page
     assert axe_problems(page) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
-def test_nothing_overflows_narrow_windows(
-    chromium: Any, address: str, name: str, window: dict[str, int]
-) -> None:
-    page = opened(chromium, address, PAGES[name], viewport=window).page
-    assert overflow(page) <= 0
+    for window in (PHONE, ZOOMED):
+        page.set_viewport_size(window)
+        page.reload()
+        ready(page)
+        assert overflow(page) <= 0
 
 
 def test_hostile_names_run_no_script(chromium: Any, address: str) -> None:
@@ -251,7 +249,15 @@ def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -
         assert "no run below this folder yet" in page.locator("main").inner_text()
         info = ModelInfo(name="made:live", kind="causal", revision="none")
         record = new_record(info, topic, contexts, AuditSettings())
-        record.chunk_size, record.words = 300, _words(topic.words)
+        record.chunk_size = 300
+        record.words = WordsRecord(
+            words=list(topic.words),
+            tokens={w: [w] for w in topic.words},
+            unwritable=[],
+            same_tokens={},
+            restricted=[],
+            shared={},
+        )
         folder = tmp_path / "live"
         folder.mkdir()
         RunFolder(folder).write_record(record)
@@ -269,13 +275,6 @@ def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -
         _finish(folder, root / "second")
         page.locator(".notice").wait_for(state="detached")
         assert "made:live" in page.locator("h1").inner_text()
-
-
-def _words(words: tuple[str, ...]) -> WordsRecord:
-    tokens = {w: [w] for w in words}
-    return WordsRecord(
-        words=list(words), tokens=tokens, unwritable=[], same_tokens={}, restricted=[], shared={}
-    )
 
 
 def _part(folder: Path, first: int, n: int, words: int) -> None:

@@ -1,4 +1,5 @@
-"""The first screen of a page: headline, the risk on its axis, pictures and examples."""
+"""The first screen of a page: headline, the risk on its axis, pictures and examples; and what the
+numbers of a run mean in plain words, how sure they are, and what they do not mean."""
 
 from __future__ import annotations
 
@@ -8,12 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from clinometer.display.numbers import between, risk
+from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.text import brief
 from clinometer.measure import Estimate
 from clinometer.measure.criterion import CRITERIA
-from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
-from clinometer.report.examples import Example, pick_examples
+from clinometer.report.cell_statistics import CellStatistics, Example, pick_examples
 from clinometer.report.figure import Figure
 from clinometer.report.figures import (
     PARTS,
@@ -25,10 +25,11 @@ from clinometer.report.figures import (
     spread_figure,
     unit_of,
 )
-from clinometer.report.sentences import evidence, lede
 from clinometer.runs import Run
 from clinometer.runs.compare import runs_findings
 from clinometer.runs.findings import (
+    HEADLINES,
+    cautions,
     edited_models,
     leaning,
     next_step,
@@ -37,6 +38,7 @@ from clinometer.runs.findings import (
 )
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.nouns import asks, context_noun, group_noun, label, noun_of
+from clinometer.runs.protocol import protocol_sentences
 from clinometer.runs.sentences import Finding
 
 
@@ -106,19 +108,11 @@ class RunSummary:
     def cells(self) -> CellStatistics:
         return CellStatistics(self.run, self.opened.run)
 
-    @cached_property
-    def leans(self) -> Leans:
-        return find_leans(self.cells)
-
-    @cached_property
+    @property
     def title(self) -> str:
         """The headline."""
         finished = self.opened.state == "finished"
         return run_findings(self.run, label(self.opened.name), finished=finished)[0].text
-
-    @cached_property
-    def examples(self) -> tuple[Example, ...]:
-        return tuple(pick_examples(self.cells))
 
 
 def first_screen(summaries: Sequence[RunSummary]) -> Screen:
@@ -134,8 +128,8 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             lede(one.run),
             None if split else strip(one.run),
             _replies_badge(runs) if replied else badge(one.run),
-            (leans_figure(one.leans), *([split] if split else [])),
-            one.examples,
+            (leans_figure(one.cells), *([split] if split else [])),
+            tuple(pick_examples(one.cells)),
             one.run.preferences.categories,
             f"The {context_noun(one.run)}s behind it",
             decision(one.run),
@@ -143,7 +137,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     if split is not None and runs[0].risks.criterion.points:
         return _scores_screen(summaries, split)
     top = max(summaries, key=lambda s: s.run.risks.R.value)
-    spread = spread_figure([s.leans for s in summaries], names)
+    spread = spread_figure([s.cells for s in summaries], names)
     first = runs_findings(runs, names)[0]
     level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
     return Screen(
@@ -152,7 +146,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         None,
         f"Evidence {level}: {why}{_next(first)}",
         (split or risks_figure(runs, names), *([spread] if spread else [])),
-        top.examples[:1],
+        tuple(pick_examples(top.cells)[:1]),
         top.run.preferences.categories,
         f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
         decision(top.run),
@@ -164,7 +158,10 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
     shows it, beside lean, swing and dice."""
     runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
     listed = leaning(runs)
-    top = max(listed, key=lambda i: _lean(runs[i]), default=0)
+    splits = [run.record.components for run in runs]
+    top = max(
+        listed, key=[0.0 if s is None else s.lean.value for s in splits].__getitem__, default=0
+    )
     case = strongest_case(summaries[top].opened.run or runs[top])
     first = runs_findings(runs, names)[0]
     edited = edited_models(runs)
@@ -187,11 +184,6 @@ def _replies_badge(runs: Sequence[Run]) -> str:
     parts, noun = runs[0].record.components, context_noun(runs[0])
     asked = "" if parts is None else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
     return f"{len(runs[0].preferences.groups)} {noun_of(runs[0])[0]}{asked}"
-
-
-def _lean(run: Run) -> float:
-    split = run.record.components
-    return 0.0 if split is None else split.lean.value
 
 
 #: How strong evidence is, the weakest first; of several runs the weakest counts.
@@ -309,3 +301,116 @@ def _risk_chips(run: Run) -> list[Chip]:
         value = f"{unit * e.value:.2f} points" if unit != 1 else risk(e.value)
         chips.append(Chip(name, value, between(low, high), kind, about))
     return chips
+
+
+# --- In plain words -------------------------------------------------------------------------------
+
+#: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
+_THIN_N, _THIN_WIDTH = 30, 0.5
+_GOOD_N, _GOOD_WIDTH = 100, 0.25
+
+NOT_SAID = (
+    "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
+    "other groups, contexts or words can give another one.",
+    "They describe probabilities of words, not what a product built on the model shows to people.",
+    "A lean can mirror the world, the training text or the wording of the contexts; the numbers "
+    "do not tell which, and the reference they measure from (even shares, unless another was "
+    "given) is a choice, not a truth.",
+    "A risk of 0.4 is not “twice as bad” as one of 0.2 for the people concerned: the scale is "
+    "one of probability, not of harm.",
+)
+
+SAID = (
+    "Each model was asked the same question about every group in every context, and the "
+    "probability of the words of each category was read off.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
+    "always the reference, 1 always the same extreme.",
+    "Bias risk is the part that stays when contexts are averaged: a steady lean. Volatility risk "
+    "is the rest: the model leans one way in one sentence and another way in the next.",
+)
+
+#: Of questions, and of replies that were counted.
+NOT_SAID_ASKED = (
+    NOT_SAID[0],
+    "They describe answers to the questions that were asked, not what a product built on the "
+    "model decides about people.",
+    *NOT_SAID[2:],
+)
+SAID_ASKED = (
+    "Each model was asked the same questions about every group, and its answers were read: the "
+    "probability of each option, or the options that sampled replies choose. What is none of "
+    "them is other.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: the "
+    "share of answers that would have to change, or of the rating scale by which they would have "
+    "to move. Where the reference is the mean of the groups, 0 means that all groups get the same "
+    "answers.",
+    "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
+    "is the rest: a group gets more than its share in one question and less in the next.",
+)
+
+
+def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the numbers of a page say, and what they do not."""
+    if runs and all(asks(run) or run.preferences.answers is not None for run in runs):
+        return SAID_ASKED, NOT_SAID_ASKED
+    return SAID, NOT_SAID
+
+
+def lede(run: Run) -> tuple[str, ...]:
+    """What follows the headline: how much of R is steady, and what else moves the answer. The strip
+    below it has R and what it is measured from, the badge the number of contexts."""
+    said = {one.kind: one.text for one in run.findings[1:]}
+    kinds = (
+        "judge",
+        *HEADLINES,
+        "shown",
+        "placebo",
+        "parts",
+        "steady",
+        "shared",
+        "other",
+    )
+    return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
+
+
+def sentences(run: Run) -> list[str]:
+    """A run in a few sentences: its findings, its risks, and what a reader must know first."""
+    report = run.risks
+    said = [
+        *(one.text for one in run.findings),
+        f"R is {estimate(report.R)}, bias risk {estimate(report.R_bias)}, volatility risk "
+        f"{estimate(report.R_volatility)}.",
+    ]
+    return [*said, *protocol_sentences(run.record.protocol), *cautions(run)]
+
+
+def estimate(e: Estimate) -> str:
+    """0.253 (95 % interval 0.192 to 0.346)."""
+    if e.low is None or e.high is None or e.level is None:
+        return risk(e.value)
+    return f"{risk(e.value)} ({100 * e.level:g} % interval {between(e.low, e.high, to=' to ')})"
+
+
+def evidence(run: Run) -> tuple[str, str]:
+    """How strong the evidence is (thin, fair, good), and what it rests on."""
+    report, R = run.risks, run.risks.R
+    worth = contexts_worth(run)
+    n = min(report.n_eff, float(report.n_contexts))
+    if R.low is None or R.high is None or R.value <= 0:
+        exact = run.record.model.kind == "reference"
+        return ("exact", "a reference model") if exact else ("thin", worth)
+    other = run.record.other
+    if other is not None and other.share > 0.5:
+        return "thin", f"{percent(1 - other.share)} of the answers of {worth} are decided"
+    width = (R.high - R.low) / R.value
+    if n < _THIN_N or width > _THIN_WIDTH:
+        return "thin", worth
+    return ("good" if n >= _GOOD_N and width <= _GOOD_WIDTH else "fair"), worth
+
+
+def contexts_worth(run: Run) -> str:
+    """10 sentences that count like 4: never like more than there are."""
+    report = run.risks
+    n, worth = report.n_contexts, min(round(report.n_eff), report.n_contexts)
+    count = counted(n, context_noun(run))
+    return count if worth >= n else f"{count} that count like {worth}"

@@ -11,7 +11,7 @@ from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
 from clinometer.measure import Comparison, Estimate
 from clinometer.measure.comparison import Difference
-from clinometer.report.cell_statistics import CellStatistics, context_weights
+from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.figures import distances, parts_rows, reference_rows, risk_rows, unit_of
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
@@ -113,20 +113,12 @@ def groups_table(run: Run) -> Table:
 
 def contexts_table(cells: CellStatistics) -> Table:
     """Every context with its weight, its pull to each category and its effect on volatility."""
-    run, p = cells.run, cells.run.preferences
-    influence = p.influence()
-    frame = pd.DataFrame(
-        {
-            "context_id": p.contexts,
-            "template": p.templates or p.contexts,
-            "weight": context_weights(run),
-        }
-    )
+    p = cells.run.preferences  # the weights of a context: their mean where groups differ in them
+    w = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.mean(axis=0)
     shown = p.categories[:1] if len(p.categories) == 2 else p.categories
-    for y, category in enumerate(p.categories):
-        if category in shown:
-            frame[f"leans to {category}"] = cells.context_mean[:, y]
-    frame["influence"] = influence
+    columns = {"context_id": p.contexts, "template": p.templates or p.contexts}
+    leans = {f"leans to {name}": cells.context_mean[:, y] for y, name in enumerate(shown)}
+    frame = pd.DataFrame({**columns, "weight": w / w.sum(), **leans, "influence": p.influence()})
     frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(drop=True)
     return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
 

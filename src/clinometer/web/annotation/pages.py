@@ -136,8 +136,8 @@ def annotation(
             "judge.html",
             standing=standing,
             place=place,
-            item=store.item(place),
-            parts=Blanks.parse(store.item(place).text).parts,
+            item=task.items[place],
+            parts=Blanks.parse(task.items[place].text).parts,
             given=store.answer(annotator, place),
         )
 
@@ -165,7 +165,7 @@ def annotation(
     @app.get("/answers")
     def answers(request: Request) -> HTMLResponse:
         latest_first = reversed(store.answers(whom(request)))
-        return pages("answers.html", rows=[(store.item(j.place), j) for j in latest_first])
+        return pages("answers.html", rows=[(task.items[j.place], j) for j in latest_first])
 
     @app.get("/stop")
     def stop(request: Request) -> HTMLResponse:
