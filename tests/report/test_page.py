@@ -12,8 +12,7 @@ from tests.report.made import HOSTILE, made_run
 
 from clinometer.errors import RunError
 from clinometer.report import render_report, write_report
-from clinometer.report.page import PagePart, Report
-from clinometer.report.summary import lede
+from clinometer.report.page import PagePart, Report, lede
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic
 

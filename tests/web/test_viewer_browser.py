@@ -19,16 +19,13 @@ from tests.browser import (
     settled,
     watched,
 )
+from tests.report.made import add_part, started
 from tests.web.conftest import served
 
-from clinometer.contexts import load_contexts
 from clinometer.display.numbers import percent
-from clinometer.models import ModelInfo, WordScores
 from clinometer.report.cell_statistics import sentence
 from clinometer.report.charts import PALETTE
-from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.folder.record import WordsRecord, new_record
-from clinometer.topics import load_topic
+from clinometer.runs import Run
 
 PAGES = {
     "list": "/",
@@ -242,46 +239,25 @@ def test_hostile_names_run_no_script(chromium: Any, address: str) -> None:
 
 def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -> None:
     """The open pages follow: nothing, half of the cells, more of them, finished."""
-    topic, contexts = load_topic("gender"), load_contexts("paper-gender")
     with served(tmp_path) as address:
         page = watched(chromium).page
         page.goto(address)
         assert "no run below this folder yet" in page.locator("main").inner_text()
-        info = ModelInfo(name="made:live", kind="causal", revision="none")
-        record = new_record(info, topic, contexts, AuditSettings())
-        record.chunk_size = 300
-        record.words = WordsRecord(
-            words=list(topic.words),
-            tokens={w: [w] for w in topic.words},
-            unwritable=[],
-            same_tokens={},
-            restricted=[],
-            shared={},
-        )
-        folder = tmp_path / "live"
-        folder.mkdir()
-        RunFolder(folder).write_record(record)
+        folder = started(tmp_path / "live", "made:live", 300)
         page.get_by_role("link", name="made:live").wait_for()
-        _part(folder, 0, 300, len(topic.words))
+        add_part(folder, 0, 300)
         page.get_by_text("300 of 1,200 cells").wait_for()
         page.get_by_role("link", name="made:live").click()
         page.get_by_text("Interrupted.").wait_for()
         assert "30 of 120 groups" in page.locator(".notice").inner_text()
         ready(page)
         assert page.locator(".rows li").count() == 30
-        _part(folder, 300, 300, len(topic.words))
+        add_part(folder, 300, 300)
         page.locator(".notice").get_by_text("60 of 120 groups").wait_for()
         (folder / "scores" / ".part-000000600.parquet.tmp").write_bytes(b"half a file")
         _finish(folder, root / "second")
         page.locator(".notice").wait_for(state="detached")
         assert "made:live" in page.locator("h1").inner_text()
-
-
-def _part(folder: Path, first: int, n: int, words: int) -> None:
-    """A part as an audit writes it."""
-    logs = np.log(np.random.default_rng(first).dirichlet(np.ones(words), n) * 0.5)
-    scores = WordScores(logs, np.full(n, np.log(0.5)), np.zeros(n))
-    RunFolder(folder).write_scores([(np.arange(first, first + n), scores)])
 
 
 def _finish(folder: Path, finished: Path) -> None:

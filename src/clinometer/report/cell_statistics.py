@@ -20,8 +20,9 @@ from clinometer.errors import ClinometerError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import cell_prompt, cell_words
-from clinometer.runs.nouns import asks, from_group, group_name, question_of
+from clinometer.runs.findings import run_findings
+from clinometer.runs.folder.recover import LoadedRun, cell_prompt, cell_words
+from clinometer.runs.nouns import asks, from_group, group_name, label, question_of
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics.conversation import CASE
 
@@ -438,3 +439,21 @@ def _without(values: np.ndarray, used: Sequence[tuple[int, int]]) -> np.ndarray:
     for x, _ in used:
         left[x] = np.nan
     return left
+
+
+@dataclass(frozen=True, eq=False)
+class RunSummary:
+    """A run with what its first screen and sections both need, each computed once."""
+
+    opened: LoadedRun
+    run: Run
+
+    @cached_property
+    def cells(self) -> CellStatistics:
+        return CellStatistics(self.run, self.opened.run)
+
+    @property
+    def title(self) -> str:
+        """The headline."""
+        finished = self.opened.state == "finished"
+        return run_findings(self.run, label(self.opened.name), finished=finished)[0].text

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.text import brief, plain, proper, visible
-from clinometer.report.cell_statistics import is_answered
+from clinometer.report.cell_statistics import RunSummary, is_answered
 from clinometer.report.figures import decision, distances, measured_from_mean, unit_of
-from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.record import find_topic
 from clinometer.runs.folder.recover import cell_words

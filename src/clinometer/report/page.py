@@ -1,6 +1,7 @@
 """One HTML page about one or several runs: a single file, no request, everything escaped.
 
-The first screen is followed by a section per run, in the order of a reader's questions.
+The first screen is followed by a section per run, in the order of a reader's questions; what the
+numbers mean is said in plain words, how sure they are, and what they do not mean.
 """
 
 from __future__ import annotations
@@ -13,19 +14,38 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, SettingsError
+from clinometer.measure import Estimate
+from clinometer.measure.criterion import CRITERIA
 from clinometer.report import figures, tables
-from clinometer.report.cell_statistics import Example, drawn, top_examples
+from clinometer.report.cell_statistics import (
+    Example,
+    RunSummary,
+    drawn,
+    pick_examples,
+    top_examples,
+)
 from clinometer.report.document import asset, render_document
 from clinometer.report.explorer import explorer_data
 from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
-from clinometer.report.summary import RunSummary, Screen, first_screen, limits, sentences
 from clinometer.runs import Run, compare
+from clinometer.runs.compare import runs_findings
+from clinometer.runs.findings import (
+    HEADLINES,
+    cautions,
+    edited_models,
+    leaning,
+    next_step,
+    strongest_case,
+)
 from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
-from clinometer.runs.nouns import context_noun, noun_of
+from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
+from clinometer.runs.protocol import protocol_sentences
+from clinometer.runs.sentences import Finding
 
 T = TypeVar("T")
 
@@ -320,3 +340,362 @@ def section_key(number: int, one: LoadedRun) -> str:
 def _some(*each: T | None) -> tuple[T, ...]:
     """Those that there are."""
     return tuple(one for one in each if one is not None)
+
+
+# --- The first screen: headline, the risk on its axis, pictures and examples ----------------------
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A number of the first screen: its name, value and interval."""
+
+    name: str
+    value: str
+    interval: str = ""
+    kind: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The risk on an axis that begins at 0: steady lean and swing end to end, the interval of R,
+    and the range of shuffled words.
+
+    parts     the ends of the steady lean and of the swing, as shares of the axis
+    interval  of R, as shares of the axis; None without one
+    chance    the same of shuffled words; None where there are none
+    ends      what the ends of the axis mean
+    key       what its marks stand for, with their numbers
+    """
+
+    parts: tuple[float, float]
+    interval: tuple[float, float] | None
+    chance: tuple[float, float] | None
+    ends: tuple[str, str]
+    key: tuple[Chip, ...]
+
+    @property
+    def alt(self) -> str:
+        """The text alternative."""
+        said = "; ".join(
+            f"{c.name} {c.value}" + f" ({c.interval})" * bool(c.interval) for c in self.key
+        )
+        return f"{said}. Axis from {self.ends[0]} to {self.ends[1]}."
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """The content above the fold; `behind` is the heading of the examples, `notes` are headings
+    with their texts in the place of examples."""
+
+    title: str
+    lede: tuple[str, ...] = ()
+    strip: Strip | None = None
+    badge: str = ""
+    pictures: tuple[Figure, ...] = ()
+    examples: tuple[Example, ...] = ()
+    categories: tuple[str, ...] = ()
+    behind: str = ""
+    decides: int | None = None
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+def first_screen(summaries: Sequence[RunSummary]) -> Screen:
+    """The first screen of one run, or of several: of words who leans where, of replies and
+    decisions lean, swing and dice in their own unit."""
+    names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
+    split = figures.parts_figure(runs, names)
+    if len(summaries) == 1:
+        one = summaries[0]
+        replied = split is not None and runs[0].risks.criterion.points
+        return Screen(
+            one.title,
+            lede(one.run),
+            None if split else strip(one.run),
+            _replies_badge(runs) if replied else badge(one.run),
+            (figures.leans_figure(one.cells), *([split] if split else [])),
+            tuple(pick_examples(one.cells)),
+            one.run.preferences.categories,
+            f"The {context_noun(one.run)}s behind it",
+            figures.decision(one.run),
+        )
+    if split is not None and runs[0].risks.criterion.points:
+        return _scores_screen(summaries, split)
+    top = max(summaries, key=lambda s: s.run.risks.R.value)
+    spread = figures.spread_figure([s.cells for s in summaries], names)
+    first = runs_findings(runs, names)[0]
+    level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
+    return Screen(
+        first.text,
+        (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
+        None,
+        f"Evidence {level}: {why}{_next(first)}",
+        (split or figures.risks_figure(runs, names), *([spread] if spread else [])),
+        tuple(pick_examples(top.cells)[:1]),
+        top.run.preferences.categories,
+        f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
+        figures.decision(top.run),
+    )
+
+
+def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
+    """Repeated scores of several models: who leans, what an irrelevant edit does and which answer
+    shows it, beside lean, swing and dice."""
+    runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
+    listed = leaning(runs)
+    splits = [run.record.components for run in runs]
+    top = max(
+        listed, key=[0.0 if s is None else s.lean.value for s in splits].__getitem__, default=0
+    )
+    case = strongest_case(summaries[top].opened.run or runs[top])
+    first = runs_findings(runs, names)[0]
+    edited = edited_models(runs)
+    notes = [("What an irrelevant edit does", edited.text)] if edited else []
+    if case and listed:
+        notes.append((f"Where {brief(names[top], 40)} shows it most", case.text))
+    swap = "A clear lean in one and not in another is no difference yet: clinometer compare A B."
+    notes.append(("May one replace another?", swap))
+    return Screen(
+        first.text,
+        tuple(one.text for i in listed for one in runs[i].findings if one.kind == "scores"),
+        badge=_replies_badge(runs) + _next(first),
+        pictures=(split,),
+        notes=tuple(notes),
+    )
+
+
+def _replies_badge(runs: Sequence[Run]) -> str:
+    """What repeated replies rest on."""
+    parts, noun = runs[0].record.components, context_noun(runs[0])
+    asked = "" if parts is None else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
+    return f"{len(runs[0].preferences.groups)} {noun_of(runs[0])[0]}{asked}"
+
+
+#: How strong evidence is, the weakest first; of several runs the weakest counts.
+_LEVELS = ("thin", "fair", "good", "exact")
+
+#: Ends of an axis of risks that do not reach the end of their scale.
+_AXIS_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def strip(run: Run) -> Strip | None:
+    """The risk on its axis; None where there is none to speak of."""
+    report = run.risks
+    if run.findings[0].kind in ("nothing", "improbable", "alike"):
+        return None
+    R, bias, swing = report.R, report.R_bias, report.R_volatility
+    floor = None if run.record.floor is None else run.record.floor.R
+    given = [v for e in (R, floor) if e is not None for v in (e.value, e.high) if v is not None]
+    top = report.criterion.top
+    end = next((e for e in _AXIS_ENDS if max(given) <= 0.9 * e and e < top), top)
+    if np.isinf(end):
+        end = 1.1 * max(given)
+    unit = report.criterion.length if report.criterion.points else 1.0
+
+    return Strip(
+        (bias.value / end, (bias.value + swing.value) / end),
+        _span(R, end),
+        None if floor is None else _span(floor, end),
+        _axis_ends(run, end, unit),
+        tuple(_risk_chips(run)),
+    )
+
+
+def _span(e: Estimate, end: float) -> tuple[float, float] | None:
+    return None if e.low is None or e.high is None else (e.low / end, min(e.high / end, 1.0))
+
+
+def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
+    """What the two ends of the axis of R mean."""
+    reference, criterion = run.preferences.reference, run.risks.criterion
+    none = "0: as the reference" if reference is not None else "0: an even split"
+    if isinstance(reference, str):
+        none = f"0: every {group_noun(run)} gets the same"
+    if criterion.points:
+        return none, f"{unit * end:.2g} points"
+    if end < criterion.top or np.isinf(criterion.top):
+        of = " of the answers would have to change" if criterion.name == "share" else ""
+        return none, f"{end:.2g}{of}"
+    return none, f"{end:g}: always the same {'answer' if asks(run) else 'category of words'}"
+
+
+def badge(run: Run) -> str:
+    """How far the numbers can be trusted, what they rest on, and what would tell more."""
+    return "Evidence {}: {}".format(*evidence(run)) + _next(run.findings[0], run.record.finished)
+
+
+def _next(first: Finding, finished: bool = True) -> str:
+    return f" · next: {step}" if (step := next_step(first, finished=finished)) else ""
+
+
+def chips(run: Run) -> tuple[Chip, ...]:
+    """The numbers of a run and their evidence, for the line above the explorer: lean, swing and
+    dice of replies, R and its two components of words."""
+    listed = _parts_chips(run) or _risk_chips(run)
+    if run.risks.R_between is not None and not run.preferences.grid.relative:
+        about = f"How far groups differ from each other in the same {context_noun(run)}."
+        e = run.risks.R_between
+        listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
+    if (placebo := run.record.placebo) is not None:
+        scale = 1 if run.risks.criterion.points else 100
+        about = "How far an edit that should not matter moves the answer, beside another group."
+        beside = f"another {group_noun(run)} {scale * placebo.groups:.2g}"
+        moved = f"{scale * placebo.edit:.2g} {figures.unit_of(run)}"
+        listed.append(Chip("irrelevant edit", moved, beside, "", about))
+    level, why = evidence(run)
+    about = "How far the numbers can be trusted."
+    return (*listed, Chip("evidence", level, why, "evidence", about))
+
+
+def _parts_chips(run: Run) -> list[Chip]:
+    if not run.preferences.grid.relative:
+        return []
+    unit, digits = figures.unit_of(run), ".2f" if run.risks.criterion.points else ".1f"
+    one, noun = group_noun(run), context_noun(run)
+    about = (
+        f"A standard deviation between {one}s, the same in every {noun}.",
+        f"A standard deviation between {one}s, another in another {noun}.",
+        "The standard deviation of the same request, asked again.",
+    )
+    chips = []
+    for row in figures.parts_rows([run], [run.model]):
+        for (title, part, _), words, kind in zip(figures.PARTS, about, ("b", "v", ""), strict=True):
+            if row[part] is not None:
+                low, high = (row[f"{part}_{end}"] for end in ("low", "high"))
+                ends = "" if low is None else f"{low:{digits}}–{high:{digits}}"
+                value = f"{row[part]:{digits}} {unit}"
+                chips.append(Chip(title.lower(), value, ends, kind, words))
+    return chips
+
+
+def _risk_chips(run: Run) -> list[Chip]:
+    """R and its two parts, in points of a scale if there is one, and what shuffled words give."""
+    report, noun = run.risks, context_noun(run)
+    unit = report.criterion.length if report.criterion.points else 1.0
+    named = [
+        ("R", report.R, "r", "Risk R: how far an average answer is from the reference."),
+        ("steady lean", report.R_bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
+        ("swing", report.R_volatility, "v", f"Volatility risk: what changes with the {noun}."),
+    ]
+    if run.record.floor is not None:
+        about = "R of the same words, shuffled between the categories: what the lists alone give."
+        named.append(("shuffled words", run.record.floor.R, "c", about))
+    chips = []
+    for name, e, kind, about in named:
+        low, high = (None if v is None else unit * v for v in (e.low, e.high))
+        value = f"{unit * e.value:.2f} points" if unit != 1 else risk(e.value)
+        chips.append(Chip(name, value, between(low, high), kind, about))
+    return chips
+
+
+# --- In plain words -------------------------------------------------------------------------------
+
+#: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
+_THIN_N, _THIN_WIDTH = 30, 0.5
+_GOOD_N, _GOOD_WIDTH = 100, 0.25
+
+NOT_SAID = (
+    "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
+    "other groups, contexts or words can give another one.",
+    "They describe probabilities of words, not what a product built on the model shows to people.",
+    "A lean can mirror the world, the training text or the wording of the contexts; the numbers "
+    "do not tell which, and the reference they measure from (even shares, unless another was "
+    "given) is a choice, not a truth.",
+    "A risk of 0.4 is not “twice as bad” as one of 0.2 for the people concerned: the scale is "
+    "one of probability, not of harm.",
+)
+
+SAID = (
+    "Each model was asked the same question about every group in every context, and the "
+    "probability of the words of each category was read off.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
+    "always the reference, 1 always the same extreme.",
+    "Bias risk is the part that stays when contexts are averaged: a steady lean. Volatility risk "
+    "is the rest: the model leans one way in one sentence and another way in the next.",
+)
+
+#: Of questions, and of replies that were counted.
+NOT_SAID_ASKED = (
+    NOT_SAID[0],
+    "They describe answers to the questions that were asked, not what a product built on the "
+    "model decides about people.",
+    *NOT_SAID[2:],
+)
+SAID_ASKED = (
+    "Each model was asked the same questions about every group, and its answers were read: the "
+    "probability of each option, or the options that sampled replies choose. What is none of "
+    "them is other.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: the "
+    "share of answers that would have to change, or of the rating scale by which they would have "
+    "to move. Where the reference is the mean of the groups, 0 means that all groups get the same "
+    "answers.",
+    "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
+    "is the rest: a group gets more than its share in one question and less in the next.",
+)
+
+
+def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the numbers of a page say, and what they do not."""
+    if runs and all(asks(run) or run.preferences.answers is not None for run in runs):
+        return SAID_ASKED, NOT_SAID_ASKED
+    return SAID, NOT_SAID
+
+
+def lede(run: Run) -> tuple[str, ...]:
+    """What follows the headline: how much of R is steady, and what else moves the answer. The strip
+    below it has R and what it is measured from, the badge the number of contexts."""
+    said = {one.kind: one.text for one in run.findings[1:]}
+    kinds = (
+        "judge",
+        *HEADLINES,
+        "shown",
+        "placebo",
+        "parts",
+        "steady",
+        "shared",
+        "other",
+    )
+    return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
+
+
+def sentences(run: Run) -> list[str]:
+    """A run in a few sentences: its findings, its risks, and what a reader must know first."""
+    report = run.risks
+    said = [
+        *(one.text for one in run.findings),
+        f"R is {estimate(report.R)}, bias risk {estimate(report.R_bias)}, volatility risk "
+        f"{estimate(report.R_volatility)}.",
+    ]
+    return [*said, *protocol_sentences(run.record.protocol), *cautions(run)]
+
+
+def estimate(e: Estimate) -> str:
+    """0.253 (95 % interval 0.192 to 0.346)."""
+    if e.low is None or e.high is None or e.level is None:
+        return risk(e.value)
+    return f"{risk(e.value)} ({100 * e.level:g} % interval {between(e.low, e.high, to=' to ')})"
+
+
+def evidence(run: Run) -> tuple[str, str]:
+    """How strong the evidence is (thin, fair, good), and what it rests on."""
+    report, R = run.risks, run.risks.R
+    worth = contexts_worth(run)
+    n = min(report.n_eff, float(report.n_contexts))
+    if R.low is None or R.high is None or R.value <= 0:
+        exact = run.record.model.kind == "reference"
+        return ("exact", "a reference model") if exact else ("thin", worth)
+    other = run.record.other
+    if other is not None and other.share > 0.5:
+        return "thin", f"{percent(1 - other.share)} of the answers of {worth} are decided"
+    width = (R.high - R.low) / R.value
+    if n < _THIN_N or width > _THIN_WIDTH:
+        return "thin", worth
+    return ("good" if n >= _GOOD_N and width <= _GOOD_WIDTH else "fair"), worth
+
+
+def contexts_worth(run: Run) -> str:
+    """10 sentences that count like 4: never like more than there are."""
+    report = run.risks
+    n, worth = report.n_contexts, min(round(report.n_eff), report.n_contexts)
+    count = counted(n, context_noun(run))
+    return count if worth >= n else f"{count} that count like {worth}"

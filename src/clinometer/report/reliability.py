@@ -23,7 +23,7 @@ from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as
 from clinometer.report.figure import Figure, chart
-from clinometer.report.summary import Chip, Strip
+from clinometer.report.page import Chip, Strip
 from clinometer.report.tables import settings_table
 from clinometer.storage.untrusted import read_json
 

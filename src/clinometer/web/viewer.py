@@ -32,12 +32,11 @@ from clinometer.measure import Estimate
 from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import tables
-from clinometer.report.cell_statistics import drawn
+from clinometer.report.cell_statistics import RunSummary, drawn
 from clinometer.report.document import asset
 from clinometer.report.explorer import answer_words, explorer_data
-from clinometer.report.page import render_report
+from clinometer.report.page import chips, lede, render_report, sentences
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
-from clinometer.report.summary import RunSummary, chips, lede, sentences
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.compare import compared
 from clinometer.runs.folder.find import run_folders

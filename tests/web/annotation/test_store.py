@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,39 +55,34 @@ def test_items_show_their_blanks_and_their_pair(dataset: Path) -> None:
     assert [a.key for a in rating.question.answers] == ["1", "2", "3", "4", "5", "s"]
 
 
-def test_a_missing_column_is_refused_by_name(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "id,sentence\n1,Hello\n")
-    with pytest.raises(TableError, match=r"expected a column 'context_points', found id, sentence"):
-        read_task(path, mode="blanks")
-    with pytest.raises(TableError, match="expected a column 'text'"):
-        read_task(path, mode="rating", column="text")
-    assert read_task(path, mode="rating").items[0].id == "1"
-
-
 def test_sentences_without_blanks_are_rated(tmp_path: Path) -> None:
     for text in ("id,sentence\n1,Hello\n", "id,sentence,context_points\n1,Hello,\n"):
         task = read_task(write(tmp_path / "a.csv", text))
-        assert (task.mode, task.name) == ("rating", "a-rating")
+        assert (task.mode, task.name, task.items[0].id) == ("rating", "a-rating", "1")
     task = read_task(write(tmp_path / "a.csv", "id,sentence,context_points\n1,Hello,Hello ___\n"))
     assert task.mode == "blanks"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "options", "said"),
     [
-        ("id,context_points\n1,a ___\n1,b ___\n", "found '1' in rows 2 and 3"),
-        ("id,context_points\n1,\n", "row 2: expected text in 'context_points', found none"),
-        ("id,context_points\n", "at least one row"),
+        ("id,context_points\n1,a ___\n1,b ___\n", {}, "found '1' in rows 2 and 3"),
+        ("id,context_points\n1,\n", {}, "row 2: expected text in 'context_points', found none"),
+        ("id,context_points\n", {}, "at least one row"),
+        ("id,sentence\n1,x\n", {"mode": "blanks"}, "'context_points', found id, sentence"),
+        ("id,sentence\n1,x\n", {"mode": "rating", "column": "text"}, "expected a column 'text'"),
+        ("id,sentence\n1,x\n", {"mode": "stars"}, "blanks, rating, category; found 'stars'"),
+        ("id,sentence\n1,x\n", {"mode": "category"}, "--categories: expected"),
+        ("id,sentence\n1,x\n", {"mode": "rating", "categories": ["a"]}, "--categories: expected"),
+        ("id,reply\n1,x\n", {"mode": "category", "categories": ["a", "a"]}, "--categories: "),
+        ("id,reply\n1,x\n", {"mode": "category", "categories": ["a", "other"]}, "--categories: "),
     ],
 )
-def test_a_broken_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(TableError, match=said):
-        read_task(write(tmp_path / "a.csv", text))
-
-
-def test_an_unknown_mode_is_refused(dataset: Path) -> None:
-    with pytest.raises(SettingsError, match="blanks, rating, category; found 'stars'"):
-        read_task(dataset, mode="stars")
+def test_what_cannot_be_judged_is_refused(
+    tmp_path: Path, text: str, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises((TableError, SettingsError), match=said):
+        read_task(write(tmp_path / "a.csv", text), **options)
 
 
 def test_a_task_of_other_items_is_refused(dataset: Path, database: Path) -> None:
@@ -100,18 +96,17 @@ def test_a_task_of_other_items_is_refused(dataset: Path, database: Path) -> None
     Store(database, read_task(dataset, name="second")).close()
 
 
-def test_a_file_that_is_not_a_database_is_one_line(dataset: Path, tmp_path: Path) -> None:
+def test_the_database_is_private_and_what_is_none_is_one_line(
+    dataset: Path, tmp_path: Path
+) -> None:
     task = read_task(dataset)
+    Store(tmp_path / "a.sqlite", task).close()
+    assert (tmp_path / "a.sqlite").stat().st_mode & 0o077 == 0
     write(tmp_path / "not.sqlite", "this is a letter, not a database" * 9)
     with pytest.raises(RunError, match="cannot be used: file is not a database"):
         Store(tmp_path / "not.sqlite", task)
     with pytest.raises(RunError, match="cannot be opened: No such file"):
         Store(tmp_path / "no" / "folder.sqlite", task)
-
-
-def test_the_token_file_is_private(dataset: Path, tmp_path: Path) -> None:
-    Store(tmp_path / "a.sqlite", read_task(dataset)).close()
-    assert (tmp_path / "a.sqlite").stat().st_mode & 0o077 == 0
 
 
 def test_guidelines_cannot_run_scripts(tmp_path: Path) -> None:
@@ -135,14 +130,3 @@ def test_replies_are_sorted_into_the_categories_of_the_task(tmp_path: Path) -> N
     assert shown == [("yes", "1"), ("no", "2"), ("other", "3"), ("skip", "s")]
     other = read_task(path, mode="category", categories=["no", "yes"])
     assert task.digest != other.digest
-
-
-@pytest.mark.parametrize(
-    ("mode", "categories"),
-    [("category", []), ("rating", ["a"]), ("category", ["a", "a"]), ("category", ["a", "other"])],
-)
-def test_categories_that_do_not_fit_are_refused(
-    dataset: Path, mode: str, categories: list[str]
-) -> None:
-    with pytest.raises(SettingsError, match="--categories: expected"):
-        read_task(dataset, mode=mode, categories=categories, column="sentence")

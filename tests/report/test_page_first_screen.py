@@ -10,7 +10,7 @@ from tests.present import present
 from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.measure import Estimate
-from clinometer.report.summary import (
+from clinometer.report.page import (
     badge,
     chips,
     contexts_worth,
