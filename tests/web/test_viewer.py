@@ -46,13 +46,10 @@ def test_the_list_can_be_filtered_and_sorted(client: httpx.Client) -> None:
     assert 'aria-sort="descending"' in ordered
 
 
-def test_the_data_of_a_run(client: httpx.Client) -> None:
+def test_the_data_of_a_run_and_the_words_of_an_answer(client: httpx.Client) -> None:
     data = client.get("/data", params={"id": "real"}).json()
     assert data["groups"] == ["nurse", "engineer", "accountant"]
     assert data["model"] == "pocket:gpt2-s"
-
-
-def test_words_of_an_answer(client: httpx.Client) -> None:
     found = client.get("/words", params={"id": "real", "x": 0, "c": 0}).json()
     words = {word: p for word, p, _ in found}
     assert words["she"] > 0
@@ -95,7 +92,7 @@ def test_the_same_sentence_elsewhere_says_whether_it_was_asked(tmp_path: Path, r
         assert client.get("/finding", params={"id": "second"}).json()["text"].endswith(".")
 
 
-def test_compare(client: httpx.Client) -> None:
+def test_compare_and_the_report_of_a_run(client: httpx.Client) -> None:
     both = client.get("/compare", params={"run": ["a/first", "second"]}).text
     assert re.search(r"<h1><bdi>made:model .* made:other", both)
     assert "Paired differences" in both
@@ -104,32 +101,15 @@ def test_compare(client: httpx.Client) -> None:
     assert other.status_code == 200
     assert "nothing to compare" in other.text
 
-
-def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
     page = client.get("/report", params={"id": "second"})
     assert page.status_code == 200
     assert "The sentences behind it" in page.text
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../../etc/passwd",
-        "..",
-        "/etc",
-        "a/../../x",
-        "a\\..\\..",
-        "a/first/../../..",
-        "second\0",
-        "",
-        "x" * 5000,
-        "a",
-        "nothing",
-        "~",
-        "%2e%2e",
-        "second/scores",
-    ],
-)
+FOREIGN = "../../etc/passwd .. /etc a/../../x a/first/../../.. a nothing ~ %2e%2e second/scores"
+
+
+@pytest.mark.parametrize("name", [*FOREIGN.split(), "a\\..\\..", "second\0", "", "x" * 5000])
 @pytest.mark.parametrize(
     "path", ["/run", "/report", "/version", "/data", "/words", "/peers", "/finding"]
 )
@@ -205,14 +185,11 @@ def test_other_machines_need_a_token(root: Path) -> None:
     assert new_app().openapi_url is None
 
 
-def test_missing_and_empty_folders_get_a_page(tmp_path: Path) -> None:
+def test_the_root_may_be_missing_empty_or_a_run(tmp_path: Path, root: Path) -> None:
     with pytest.raises(RunError, match="no such folder"):
         viewer(tmp_path / "nothing")
     with served(tmp_path) as address:
         assert "no run below this folder yet" in httpx.get(address).text
-
-
-def test_the_root_may_be_a_run(root: Path) -> None:
     with served(root / "second") as address:
         assert "1 run<" in httpx.get(address).text
         assert httpx.get(f"{address}/run", params={"id": "."}).status_code == 200

@@ -443,10 +443,8 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
     shows it, beside lean, swing and dice."""
     runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
     listed = leaning(runs)
-    splits = [run.record.components for run in runs]
-    top = max(
-        listed, key=[0.0 if s is None else s.lean.value for s in splits].__getitem__, default=0
-    )
+    leans = [0.0 if (s := run.record.components) is None else s.lean.value for run in runs]
+    top = max(listed, key=leans.__getitem__, default=0)
     case = strongest_case(summaries[top].opened.run or runs[top])
     first = runs_findings(runs, names)[0]
     edited = edited_models(runs)
@@ -483,17 +481,16 @@ def strip(run: Run) -> Strip | None:
     report = run.risks
     if run.findings[0].kind in ("nothing", "improbable", "alike"):
         return None
-    R, bias, swing = report.R, report.R_bias, report.R_volatility
-    floor = None if run.record.floor is None else run.record.floor.R
+    R, floor = report.R, None if run.record.floor is None else run.record.floor.R
     given = [v for e in (R, floor) if e is not None for v in (e.value, e.high) if v is not None]
     top = report.criterion.top
     end = next((e for e in _AXIS_ENDS if max(given) <= 0.9 * e and e < top), top)
     if np.isinf(end):
         end = 1.1 * max(given)
     unit = report.criterion.length if report.criterion.points else 1.0
-
+    bias = report.R_bias.value
     return Strip(
-        (bias.value / end, (bias.value + swing.value) / end),
+        (bias / end, (bias + report.R_volatility.value) / end),
         _span(R, end),
         None if floor is None else _span(floor, end),
         _axis_ends(run, end, unit),
@@ -532,9 +529,8 @@ def chips(run: Run) -> tuple[Chip, ...]:
     """The numbers of a run and their evidence, for the line above the explorer: lean, swing and
     dice of replies, R and its two components of words."""
     listed = _parts_chips(run) or _risk_chips(run)
-    if run.risks.R_between is not None and not run.preferences.grid.relative:
+    if (e := run.risks.R_between) is not None and not run.preferences.grid.relative:
         about = f"How far groups differ from each other in the same {context_noun(run)}."
-        e = run.risks.R_between
         listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
     if (placebo := run.record.placebo) is not None:
         scale = 1 if run.risks.criterion.points else 100
