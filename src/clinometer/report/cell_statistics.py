@@ -6,7 +6,7 @@ Numbers in, arrays and plain tables out; nothing is drawn here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -299,7 +299,6 @@ class Example:
     """
 
     group: str
-    context: str
     why: str
     before: str
     after: str
@@ -328,20 +327,22 @@ def pick_examples(cells: CellStatistics) -> list[Example]:
     run, p, trusted = cells.run, cells.run.preferences, cells.trusted
     if np.isnan(trusted).all() or np.nanmax(trusted) <= 0:
         return []
-    way = int(cells.favoured[_top(trusted)])
+    way = cells.favoured.flat[np.nanargmax(trusted)]
     other = np.where(cells.favoured != way, trusted, np.nan)
     n = int((~np.isnan(trusted)).sum())
     candidates = [
         (f"strongest answer of {n:,}", trusted),
         ("strongest the other way" if len(p.categories) == 2 else "strongest another way", other),
     ]
-    used: list[tuple[int, int]] = []
+    used: list[int] = []
     examples = []
     for why, values in candidates:
-        cell = _top(_without(values, used))
-        if cell is not None:
-            used.append(cell)
-            examples.append(example(run, *cell, why=why))
+        left = values.copy()
+        left[used] = np.nan  # the groups of examples differ
+        if not np.isnan(left).all():
+            x, c = (int(i) for i in np.unravel_index(np.nanargmax(left), left.shape))
+            used.append(x)
+            examples.append(example(run, x, c, why=why))
     swing = _swing(run, trusted)
     return [*examples, swing] if swing else examples
 
@@ -380,23 +381,20 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
             usual, answer = f"{mean:.1f}", f"{score[0]} of {points[0]:g} to {points[-1]:g}"
         beside = f", mean {usual}" if _from_mean(run) else ""
         why = " · ".join(filter(None, (f"{brief(p.groups[x], 40)}: {answer}{beside}", why)))
-    answer_cell = Example(
+    name = p.categories[int(np.argmax(shares)) if asked else favoured]
+    words = (w for w in cell_words(run, x, c) if name in w.categories and w.probability > 0)
+    return Example(
         p.groups[x],
-        p.contexts[c],
         why,
         before,
         after,
-        "",
+        next((w.word for w in words), ""),
         shares,
         favoured,
         carried=None if p.coverage is None or asked else float(p.coverage[x, c]),
         asked=asked,
         score=score,
     )
-    name = p.categories[answer_cell.way]
-    words = cell_words(run, x, c)
-    word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
-    return replace(answer_cell, word=word)
 
 
 def is_answered(run: Run) -> bool:
@@ -424,21 +422,6 @@ def _swing(run: Run, strength: np.ndarray) -> Example | None:
 def _from_mean(run: Run) -> bool:
     """Whether the reference is the mean of the groups."""
     return isinstance(run.preferences.reference, str)
-
-
-def _top(values: np.ndarray) -> tuple[int, int] | None:
-    if np.isnan(values).all():
-        return None
-    x, c = np.unravel_index(int(np.nanargmax(values)), values.shape)
-    return int(x), int(c)
-
-
-def _without(values: np.ndarray, used: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Values without the groups already shown, so that the examples differ."""
-    left = values.copy()
-    for x, _ in used:
-        left[x] = np.nan
-    return left
 
 
 @dataclass(frozen=True, eq=False)

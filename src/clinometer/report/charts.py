@@ -215,6 +215,8 @@ def gutter(labels: Iterable[str], width: int) -> int:
 
 def finish(chart: Spec) -> Spec:
     """Apply the common style, as the last step."""
+    words = {"labelFontSize": 12, "titleColor": SOFT, "titleFontSize": 12}
+    words["titleFontWeight"] = "normal"
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         **chart,
@@ -227,31 +229,25 @@ def finish(chart: Spec) -> Spec:
                 "domain": False,
                 "grid": False,
                 "labelColor": SOFT,
-                "labelFontSize": 12,
                 "labelPadding": 6,
                 "tickColor": LINE,
                 "ticks": False,
-                "titleColor": SOFT,
-                "titleFontSize": 12,
-                "titleFontWeight": "normal",
                 "titlePadding": 10,
+                **words,
             },
             "axisX": {"grid": True, "gridColor": LINE, "labelFlush": False},
             "axisY": {"labelColor": INK},
             "legend": {
                 "labelColor": INK,
-                "labelFontSize": 12,
                 "orient": "top",
                 "symbolType": "square",
                 "symbolSize": 120,
                 "title": None,
-                "titleColor": SOFT,
-                "titleFontSize": 12,
-                "titleFontWeight": "normal",
                 "padding": 0,
                 "offset": 10,
                 "columnPadding": 16,
                 "symbolOpacity": 1,
+                **words,
             },
             "text": {"color": INK, "fontSize": 12},
             "title": {

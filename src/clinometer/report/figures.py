@@ -510,12 +510,12 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
     for name, run in zip(names, runs, strict=True):
         row: dict[str, Any] = {"name": name, "muted": False}
         for measure in MEASURES:
-            row |= _with_ends(measure, getattr(run.risks, measure))
+            row |= with_ends(measure, getattr(run.risks, measure))
         rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
     return rows
 
 
-def _with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
+def with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
     """An estimate as three columns of a table."""
     value, low, high = (None,) * 3 if e is None else (e.value, e.low, e.high)
     return {name: value, f"{name}_low": low, f"{name}_high": high}
@@ -569,7 +569,7 @@ def parts_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]
         row: dict[str, Any] = {"name": name, "clear": i in clear}
         for _, part, _ in PARTS:
             e: Estimate | None = getattr(split, part)
-            row |= _with_ends(part, None if e is None else deviation(e, scale))
+            row |= with_ends(part, None if e is None else deviation(e, scale))
         row["another_group"] = None if placebo is None else scale * placebo.groups
         row["irrelevant_edit"] = None if placebo is None else scale * placebo.edit
         rows.append(row)

@@ -9,10 +9,17 @@ import pandas as pd
 
 from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
-from clinometer.measure import Comparison, Estimate
+from clinometer.measure import Comparison
 from clinometer.measure.comparison import Difference
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.figures import distances, parts_rows, reference_rows, risk_rows, unit_of
+from clinometer.report.figures import (
+    distances,
+    parts_rows,
+    reference_rows,
+    risk_rows,
+    unit_of,
+    with_ends,
+)
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
@@ -138,18 +145,14 @@ def factors_table(run: Run) -> Table | None:
     if found is None:
         return None
     rows: list[dict[str, Any]] = [
-        {"factor": f.name, "levels": f.n_levels, **_share(f.share)} for f in found.factors
+        {"factor": f.name, "levels": f.n_levels, **with_ends("of_swing", f.share)}
+        for f in found.factors
     ]
-    rows.append({"factor": "none of them alone", "levels": None, **_share(found.rest)})
+    rest = with_ends("of_swing", found.rest)
+    rows.append({"factor": "none of them alone", "levels": None, **rest})
     frame = pd.DataFrame(rows).dropna(axis=1, how="all")
     notes = [resampled(found), *factor_notes(found, clusters=run.record.settings.clusters)]
     return Table("factors", "Shares of the swing", frame, " ".join(notes))
-
-
-def _share(share: Estimate | None) -> dict[str, float | None]:
-    if share is None:
-        return {"of_swing": None, "of_swing_low": None, "of_swing_high": None}
-    return {"of_swing": share.value, "of_swing_low": share.low, "of_swing_high": share.high}
 
 
 def flags_table(run: Run) -> Table:

@@ -224,9 +224,9 @@ def _digest(signed: list[tuple[str, Signature]]) -> str:
 
 
 def _entry(name: str, path: Path) -> Entry:
-    if is_reliability_run(path):
-        return _reliability_entry(name, path)
     try:
+        if is_reliability_run(path):
+            return _reliability_entry(name, path)
         record = RunFolder(path).read_record()
         done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
     except Exception:  # a bad run must not hide the others
@@ -270,10 +270,7 @@ def _state(path: Path, finished: bool) -> str:
 
 def _reliability_entry(name: str, path: Path) -> Entry:
     """A reliability run by its models and its statements."""
-    try:
-        record = ReliabilityFolder(path).read_record()
-    except Exception:
-        return Entry(name, name, "", "", "unreadable", "")
+    record = ReliabilityFolder(path).read_record()
     return Entry(
         id=name,
         model=", ".join(m.id for m in record.models) or name,
