@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import HEADINGS
@@ -87,11 +88,9 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             for r in comparison.ranks
         ]
     )
-    groups = pd.DataFrame([_difference(d) for d in comparison.by_group if d.value is not None])
-    if len(groups):
-        size = groups["value"].abs()
-        groups = groups.assign(size=-size).sort_values(["p", "size"], kind="stable")
-        groups = groups.drop(columns="size").reset_index(drop=True)
+    sizes = [(d.p, -abs(d.value), d) for d in comparison.by_group if d.value is not None]
+    sizes.sort(key=lambda one: (np.inf if one[0] is None else one[0], one[1]))
+    groups = pd.DataFrame([_difference(d) for *_, d in sizes])
     rank_note = "Rank 1 is the lowest risk; open are the ranks that the tests of the pairs allow."
     return [
         Table("differences", "Paired differences", pairs),
