@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -65,25 +66,35 @@ def made_run(
         logits[:, i, 0] += 0.5 * int(order)
     p = np.exp(logits)
     p /= p.sum(axis=2, keepdims=True)
-    settings = AuditSettings()
+    coverage = 10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0)
+    name = HOSTILE[1] if hostile else model
+    return _measured(name, topic, asked, AuditSettings(), folder, values=p, coverage=coverage)
+
+
+def _measured(
+    model: str,
+    topic: Topic,
+    asked: ContextSet,
+    settings: AuditSettings,
+    folder: Path | None = None,
+    **answers: Any,
+) -> Run:
     preferences = Preferences(
-        values=p,
         groups=topic.group_names,
         contexts=asked.ids,
         categories=topic.categories,
         context_weights=asked.weights,
         group_weights=topic.group_weights,
-        coverage=10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0),
         coverage_threshold=settings.coverage_threshold,
         templates=tuple(asked.templates),
         labels=asked.extra,
+        **answers,
     )
-    info = ModelInfo(name=HOSTILE[1] if hostile else model, kind="causal", revision="none")
-    record = new_record(info, topic, asked, settings)
-    place = None
+    info = ModelInfo(name=model, kind="causal", revision="none")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        place = RunFolder(folder)
+    place = None if folder is None else RunFolder(folder)
+    record = new_record(info, topic, asked, settings)
     return Run.measured(record, preferences, settings, folder=place)
 
 
@@ -132,23 +143,9 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     shape = (len(topic), len(contexts))
     lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])
     yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
+    answers = {"values": np.stack([yes, 1 - yes], axis=-1), "coverage": np.full(shape, covered)}
     settings = AuditSettings(clusters="wording")
-    preferences = Preferences(
-        values=np.stack([yes, 1 - yes], axis=-1),
-        groups=topic.group_names,
-        contexts=contexts.ids,
-        categories=topic.categories,
-        context_weights=contexts.weights,
-        group_weights=topic.group_weights,
-        coverage=np.full(shape, covered),
-        coverage_threshold=settings.coverage_threshold,
-        templates=tuple(contexts.templates),
-        labels=contexts.extra,
-        reference="group-mean",
-    )
-    info = ModelInfo(name="made", kind="causal", revision="none")
-    record = new_record(info, topic, contexts, settings)
-    return Run.measured(record, preferences, settings, folder=None)
+    return _measured("made", topic, contexts, settings, **answers, reference="group-mean")
 
 
 def summary_of(run: Run, name: str = "m") -> RunSummary:
