@@ -218,19 +218,13 @@ def _dots(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Sp
     run, end = cells.run, _right(cells.run)
     names, colours = run.preferences.categories, palette(run)
     words = "" if asks(run) else " words"
-    low, high = cells.share_range[:, groups, end]
-    mean_low, mean_high = cells.mean_ends[:, groups, end]
-    frame = pd.DataFrame(
-        {
-            "group": [run.risks.groups[x] for x in groups],
-            "share": cells.share[groups, end],
-            "low": low,
-            "high": high,
-            "mean_low": mean_low,
-            "mean_high": mean_high,
-            "favoured": [names[y] for y in cells.side[groups]],
-            "clear": cells.clear[groups],
-        }
+    ends = np.stack([*cells.share_range, *cells.mean_ends])[:, groups, end]
+    frame = pd.DataFrame(dict(zip(("low", "high", "mean_low", "mean_high"), ends, strict=True)))
+    frame = frame.assign(
+        group=[run.risks.groups[x] for x in groups],
+        share=cells.share[groups, end],
+        favoured=[names[y] for y in cells.side[groups]],
+        clear=cells.clear[groups],
     )
     frame["about"] = [
         f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average"

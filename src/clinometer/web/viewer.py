@@ -285,9 +285,6 @@ def _reliability_entry(name: str, path: Path) -> Entry:
 
 # --- Pages and data -------------------------------------------------------------------------------
 
-Names = Annotated[tuple[str, ...], Query()]
-NONE: tuple[str, ...] = ()
-
 
 def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
     """The application over the runs under `root`."""
@@ -381,8 +378,8 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         )
 
     @app.get("/compare")
-    def compare(run: Names = NONE) -> HTMLResponse:
-        names = list(dict.fromkeys(run))
+    def compare(run: Annotated[list[str] | None, Query()] = None) -> HTMLResponse:
+        names = list(dict.fromkeys(run or ()))
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
         runs = [index.open(name).run for name in names]
@@ -497,8 +494,6 @@ def _reliability(index: RunsIndex, name: str) -> ReliabilityRun | None:
 
 # --- The viewer of one run, served by the process that made it ------------------------------------
 
-_HOST = "127.0.0.1"
-
 
 class ViewerServer:
     """Pages served by a thread until `close`, or until the process ends.
@@ -513,8 +508,8 @@ class ViewerServer:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                 run.write(RunFolder(folder))
             token = new_token()
-            app = viewer(folder, host=_HOST, token=token)
-            listener, root = listen(_HOST, port)
+            app = viewer(folder, token=token)
+            listener, root = listen("127.0.0.1", port)
             stack.enter_context(listener)
             self.address = root.rstrip("/") + link("/run", id=".", token=token)
             self._server = server_of(app)
