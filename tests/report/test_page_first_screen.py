@@ -25,7 +25,7 @@ from clinometer.runs.findings import facts, steady
 @pytest.mark.parametrize(
     ("R", "low", "high", "said"),
     [
-        (0.398, 0.137, 0.213, "Most of R (46–66 %) swings"),
+        (0.398, 0.137, 0.213, "About half of R (34–54 %) is a steady lean; the rest swings"),
         (0.398, 0.190, 0.213, "About half of R (48–54 %) is a steady lean; the rest swings"),
         (0.398, 0.020, 0.360, "cannot be told"),
         (0.400, 0.300, 0.380, "Most of R (75–95 %) is a steady lean; the rest swings"),
