@@ -57,7 +57,7 @@ UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
 ROUTES = "models/server/routes.py"
 PAGE = "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
-TASK, BUDGET = "tests/web/annotation/test_task.py", "tests/models/server/test_chat_budget.py"
+TASK, BUDGET = "tests/web/annotation/test_store.py", "tests/models/server/test_chat_budget.py"
 
 NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
 IDENTITY, PLANS = "tests/models/catalog/test_weights_revision.py", "tests/runs/test_protocol.py"
@@ -88,7 +88,7 @@ MUTATIONS = (
     Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
     # paths
-    Mutation("paths", "web/runs_index.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
+    Mutation("paths", "web/viewer.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
     Mutation("paths", "runs/folder/recover.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages

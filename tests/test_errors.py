@@ -27,7 +27,6 @@ INSIDE = {
     "HTTPException": {
         "web/annotation/pages.py",
         "web/app.py",
-        "web/runs_index.py",
         "web/viewer.py",
     },
     "IsADirectoryError": {"storage/untrusted.py"},

@@ -17,7 +17,7 @@ from clinometer.measure.distribution import distribution_characteristics
 from clinometer.measure.risk import deviation, system_bias
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.charts.style import (
+from clinometer.report.charts import (
     ABOUT,
     INK,
     MARK,

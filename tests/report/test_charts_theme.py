@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from clinometer.report.charts.style import PALETTE
+from clinometer.report.charts import PALETTE
 
 #: Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 SEEN_BY = {

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tests.present import present
 from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.measure import Estimate
-from clinometer.report.sentences import contexts_worth, evidence
-from clinometer.report.summary import badge, chips, first_screen
+from clinometer.report.page import (
+    badge,
+    chips,
+    contexts_worth,
+    evidence,
+    first_screen,
+    limits,
+    sentences,
+)
 from clinometer.runs import Run, audit
 from clinometer.runs.findings import facts, steady
-
-
-def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
-    """The run with this R and this interval of the bias risk."""
-    report = replace(
-        run.risks,
-        R=Estimate(R, 0.9 * R, 1.1 * R, 0.95, "made"),
-        R_bias=Estimate((low + high) / 2, low, high, 0.95, "made"),
-        **more,
-    )
-    return replace(run, risks=report)
 
 
 @pytest.mark.parametrize(
     ("R", "low", "high", "said"),
     [
-        (0.398, 0.137, 0.213, "Most of R (46–66 %) swings"),
+        (0.398, 0.137, 0.213, "About half of R (34–54 %) is a steady lean; the rest swings"),
         (0.398, 0.190, 0.213, "About half of R (48–54 %) is a steady lean; the rest swings"),
         (0.398, 0.020, 0.360, "cannot be told"),
         (0.400, 0.300, 0.380, "Most of R (75–95 %) is a steady lean; the rest swings"),
@@ -40,12 +35,24 @@ def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
     ],
 )
 def test_the_share_that_is_steady(small: Run, R: float, low: float, high: float, said: str) -> None:
-    found = present(steady(facts(with_risks(small, R, low, high)))).text
-    if said.startswith("Most of R (46"):  # 56 contexts are not "too few" for this
-        assert "cannot tell" not in found
-        assert "46–66 %" in found or "34–54 %" in found
-    else:
-        assert said in found
+    """Of a run with this R and this interval of the bias risk."""
+    report = replace(
+        small.risks,
+        R=Estimate(R, 0.9 * R, 1.1 * R, 0.95, "made"),
+        R_bias=Estimate((low + high) / 2, low, high, 0.95, "made"),
+    )
+    assert said in present(steady(facts(replace(small, risks=report)))).text
+
+
+def test_sentences_say_how_far_how_sure_and_how_many_groups(small: Run) -> None:
+    first, said = small.findings[0], sentences(small)
+    assert said[0] == first.text
+    assert (first.clear, first.counted) == (summary_of(small).cells.clear.sum(), 30)
+    assert f"{small.risks.R.value:.3f}" in " ".join(said)
+    assert "95 % intervals" in " ".join(said)
+    says, says_not = limits([small])
+    assert says[0].startswith("Each model was asked")
+    assert says_not[0].startswith("They do not say that a model is fair")
 
 
 def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:
