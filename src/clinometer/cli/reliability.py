@@ -23,8 +23,7 @@ from clinometer.reliability import load_statements, read_variants
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
-from clinometer.reliability.variants import VariantSettings
-from clinometer.reliability.variants.make import NO_FILLER
+from clinometer.reliability.variants import NO_FILLER, VariantSettings
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import csv_text
 

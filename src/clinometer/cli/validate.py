@@ -21,7 +21,8 @@ from clinometer.settings import option
 
 if TYPE_CHECKING:
     from clinometer.measure import Estimate
-    from clinometer.reliability.people import Agreement, Ratings, Rule, Validation
+    from clinometer.reliability.agreement import Agreement, Ratings
+    from clinometer.reliability.validation import Validation
 
 
 RatingsArgument = Annotated[
@@ -115,8 +116,8 @@ def validate_command(
     words), and the paper's regression. Read the first sentence. One column of consensus labels
     will do. Empty cells, "skip" and "na" are not judgements.
     """
-    from clinometer.reliability.people import Rule, StatementScores, read_ratings, validate
-    from clinometer.reliability.people.agreement import parse_share
+    from clinometer.reliability.agreement import read_ratings
+    from clinometer.reliability.validation import StatementScores, validate
 
     judged = read_ratings(ratings, columns=annotators)
     settings = set_settings(ValidateSettings(), values, KEYS)
@@ -124,13 +125,8 @@ def validate_command(
     if scores and (accepted or stratified or out):
         raise SettingsError("--accepted, --stratified, --out: expected without SCORES")
     if not scores:
-        categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
-        rule = Rule(categories, parse_share(settings.share), settings.judgements)
-        always = settings.accept is not None or accepted is not None
         sample = judged.stratified(seed=settings.seed) if stratified else judged
-        result = _agreement(
-            judged, sample, rule, accepted, dataset, always, json_output, statistics
-        )
+        result = _agreement(judged, sample, settings, accepted, dataset, json_output, statistics)
         if out is not None:
             _draw_disagreements(result, out)
     elif any(path.is_dir() for path in scores):
@@ -150,21 +146,22 @@ def validate_command(
 def _agreement(
     ratings: Ratings,
     sample: Ratings,
-    rule: Rule,
+    settings: ValidateSettings,
     out: Path | None,
     dataset: Path | None,
-    always: bool,
     json_output: bool,
     statistics: dict[str, Any],
 ) -> Agreement:
-    """Print the agreement on the sample; all items that are accepted are counted where `always`,
-    or where a judgement can accept one."""
-    from clinometer.reliability.people import accepted, agreement
+    """Print the agreement on the sample; all items that are accepted are counted where that was
+    asked for, or where a judgement can accept one."""
+    from clinometer.reliability.agreement import accepted, agreement, parse_share
 
+    categories = [a.strip().lower() for a in (settings.accept or "yes").split(",")]
+    share = parse_share(settings.share)
     result = agreement(sample, **statistics)
     ids = None
-    if always or set(rule.categories) & set(ratings.categories):
-        ids = accepted(ratings, rule)
+    if settings.accept or out or set(categories) & set(ratings.categories):
+        ids = accepted(ratings, categories, share=share, judgements=settings.judgements)
     if out is not None and ids is not None:
         _write_accepted(ratings, ids, out=out, dataset=dataset)
     elif dataset is not None:
@@ -178,8 +175,8 @@ def _agreement(
     if ids is not None:
         where = "" if out is None else f", written to {out}"
         sentence(
-            f"{len(ids)} of {len(ratings.items)} items accepted ({', '.join(rule.categories)} by "
-            f"at least {rule.share}){where}"
+            f"{len(ids)} of {len(ratings.items)} items accepted ({', '.join(categories)} by "
+            f"at least {share}){where}"
         )
     return result
 
@@ -220,8 +217,7 @@ def _write_accepted(
 ) -> None:
     import pandas as pd
 
-    from clinometer.reliability.benchmarks import need_columns
-    from clinometer.storage.rows import read_rows
+    from clinometer.storage.rows import need_columns, read_rows
 
     rows = ratings.rows
     if dataset is not None:
@@ -290,11 +286,7 @@ def _truth(
 ) -> None:
     """Compare the runs in the folders with the ratings, and print the table."""
     from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.people.validation import (
-        StatementScores,
-        random_control,
-        validate,
-    )
+    from clinometer.reliability.validation import StatementScores, random_control, validate
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
     controls = {}
@@ -367,8 +359,7 @@ def _read_scores(
     path: Path, column: str, dataset: Path | None
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Scores by id, and sentences by id: those of the table itself, or of the dataset."""
-    from clinometer.reliability.benchmarks import need_columns, need_unique_ids
-    from clinometer.storage.rows import read_rows
+    from clinometer.storage.rows import need_columns, need_unique_ids, read_rows
 
     rows = list(read_rows(path))
     need_columns(path, rows, ("id", column))

@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from starlette.exceptions import HTTPException
 
 from clinometer.errors import RunError
-from clinometer.reliability.folder import ReliabilityFolder
-from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.run import ReliabilityFolder, ReliabilityRun
 from clinometer.report.cell_statistics import drawn
 from clinometer.report.explorer import explorer_data
 from clinometer.report.reliability import is_reliability_run, reliability_story

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from clinometer.errors import RunError, SettingsError, TableError
-from clinometer.reliability.people.ratings import HIGH
+from clinometer.reliability.agreement import HIGH
 from clinometer.storage.atomic import output_file
 from clinometer.storage.spreadsheet import no_formula
 from clinometer.web.annotation.task import SKIP, Item, Task

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.benchmarks import need_columns, need_unique_ids
-from clinometer.storage.rows import Row, read_rows
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
 
 Mode = Literal["blanks", "rating", "category"]
 SKIP = "skip"
