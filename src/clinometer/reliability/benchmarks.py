@@ -13,7 +13,7 @@ from typing import Any
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.statement import Blanks, Merged, Statement, merge, target_term
-from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows, reading
 from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json, read_parquet
 
 
@@ -44,10 +44,8 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
     path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
-    try:
+    with reading(path, TableError):
         chosen = format or recognise(path)
-    except (OSError, ValueError) as error:
-        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
     if chosen is None:
         raise TableError(
             f"{path}: cannot tell which benchmark this is; use --format {'|'.join(FORMATS)}"

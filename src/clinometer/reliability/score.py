@@ -118,15 +118,12 @@ class RankAgreement(Plain):
     rho: Estimate | None
 
 
-def rank_agreement(
-    scores: Mapping[str, FloatArray], *, replicates: int = 1000, level: float = 0.95, seed: int = 0
-) -> list[RankAgreement]:
-    """Every pair of models, with a percentile bootstrap over statements."""
+def rank_agreement(scores: Mapping[str, FloatArray], **options: Any) -> list[RankAgreement]:
+    """Every pair of models, with a bootstrap over statements."""
     pairs = []
     for a, b in combinations(scores, 2):
         both = np.isfinite(scores[a]) & np.isfinite(scores[b])
-        how = {"replicates": replicates, "level": level, "seed": seed}
-        rho = rank_correlation(scores[a], scores[b], **how)
+        rho = rank_correlation(scores[a], scores[b], **options)
         pairs.append(RankAgreement(a, b, int(both.sum()), rho))
     return pairs
 

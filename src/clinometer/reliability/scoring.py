@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -356,6 +356,8 @@ class TextsToScore:
 _POOL = {"cpu": 256, "cuda": 10_240}
 
 NOT_SCORED = "not_scored"
+#: Of a text that is not asked about: log-probability, tokens, unknown ones, and why.
+_NONE = (np.nan, 0, 0, NOT_SCORED)
 
 
 @dataclass
@@ -396,27 +398,17 @@ def model_taus(
 
     A model that has to be opened is added to `record`, which is stored before scoring starts.
     """
-    n, marked = len(texts.table), texts.marked
-    columns: dict[str, Any] = {
-        "log_prob": np.full(n, np.nan),
-        "tokens": np.zeros(n, dtype=np.int64),
-        "unknown": np.zeros(n, dtype=np.int64),
-        "problem": np.full(n, NOT_SCORED, dtype=object),
-    }
+    held: dict[str, tuple[Any, ...]] = {}
 
-    def put(rows: IntArray, scores: TextScores) -> None:
-        for name, column in columns.items():
-            column[rows] = getattr(scores, name)
+    def keep(keys: Iterable[str], scores: TextScores) -> None:
+        rows = zip(scores.log_prob, scores.tokens, scores.unknown, scores.problem, strict=True)
+        held.update(zip(keys, rows, strict=True))
 
-    places: dict[str, list[int]] = {}
-    for i, key in enumerate(texts.keys):
-        places.setdefault(key, []).append(i)
-    for keys, scores in folder.read_scores(model) if folder else ():
-        for at, key in enumerate(keys):
-            for name, column in columns.items():
-                column[places.get(key, [])] = getattr(scores, name)[at]
+    for found, known_scores in folder.read_scores(model) if folder else ():
+        keep(found, known_scores)
+    keys, marked = texts.keys, texts.marked
     counted = (texts.table["left_out"] == "").to_numpy()
-    missing = np.flatnonzero((columns["problem"] == NOT_SCORED) & counted)
+    missing = np.flatnonzero([n and keys[i] not in held for i, n in enumerate(counted)])
     known = record.model(model)
     if len(missing) or known is None:
         scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
@@ -437,21 +429,21 @@ def model_taus(
                 scorer, ([marked[i] for i in pool] for pool in pools), settings.text_options
             )
             for rows, scores in zip(pools, chunks, strict=True):
-                put(rows, scores)
+                keep((keys[i] for i in rows), scores)
                 yield rows, scores
 
         store_as_they_come(
             scored(),
-            partial(folder.write_scores, scorer.info.name, texts.keys)
-            if folder
-            else lambda _: None,
+            partial(folder.write_scores, scorer.info.name, keys) if folder else lambda _: None,
             done=int(counted.sum()) - len(missing),
             total=int(counted.sum()),
             progress=progress,
             size=lambda rows_scores: len(rows_scores[0]),
             every_s=FLUSH_S,
         )
-    return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
+    rows = [held[k] if n else _NONE for k, n in zip(keys, counted, strict=True)]
+    *numbers, problem = zip(*rows, strict=True)
+    return ModelTaus(model, known, TextScores(*map(np.array, numbers), problem))
 
 
 def _measure(
