@@ -184,7 +184,10 @@ def audit_benchmark(
             variants = versions.variants
         if until == VERSIONS:
             return BenchmarkAudit(read, points, versions)
-        earlier = _earlier_scores(folder.path / "run")
+        try:
+            earlier = ReliabilityRun.load(folder.path / "run").statements
+        except ClinometerError:  # before the first audit, or after one that was killed
+            earlier = None
         run = score_reliability(
             read,
             variants,
@@ -202,14 +205,6 @@ def audit_benchmark(
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _earlier_scores(run: Path) -> pd.DataFrame | None:
-    """The statements of the last audit; None before the first, or after one that was killed."""
-    try:
-        return ReliabilityRun.load(run).statements
-    except ClinometerError:
-        return None
 
 
 def _changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> list[dict[str, Any]]:

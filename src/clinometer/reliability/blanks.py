@@ -269,8 +269,10 @@ def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
 def _word_edge(text: str, place: int) -> int:
     """The position itself, at the end of a word; or the start of the next word if a determiner or
     the like has just ended, because the blank then belongs to what follows. Both are one gap."""
-    if place == len(text):
-        return _before_signs(text, place)
+    if place == len(text):  # context ends with the sentence, so before its full stop
+        while place and not text[place - 1].isalnum():
+            place -= 1
+        return place or len(text)
     if text[place].isspace():
         after = place + len(text[place:]) - len(text[place:].lstrip())
         return after if after < len(text) else place
@@ -281,13 +283,6 @@ def _word_edge(text: str, place: int) -> int:
         if any(c.isalnum() for c in rest):  # don ___ 't, well ___ -known
             raise Refused(IN_WORD)
     return place
-
-
-def _before_signs(text: str, place: int) -> int:
-    """Move a blank after the last full stop to before it: context ends with the sentence."""
-    while place and not text[place - 1].isalnum():
-        place -= 1
-    return place or len(text)
 
 
 def _solid(text: str) -> str:
@@ -327,16 +322,12 @@ _BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
 def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
     """Offsets at which the rules put a blank."""
     spans = tuple(targets)
-    found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
+    found = {t.idx for t in doc if _is_open(t)}
     found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
-    return sorted(p for p in found if not any(a < p < b for a, b in spans))
-
-
-def _after_sentences(doc: Doc) -> Iterator[int]:
     for sentence in doc.sents:
         words = [t for t in sentence if any(c.isalnum() for c in t.text)]
-        if words:
-            yield words[-1].idx + len(words[-1])
+        found |= {t.idx + len(t) for t in words[-1:]}
+    return sorted(p for p in found if not any(a < p < b for a, b in spans))
 
 
 def _is_open(noun: Token) -> bool:

@@ -55,10 +55,6 @@ class ReliabilityFinding:
         return {**vars(self), "text": self.text, "who": list(self.who), "numbers": numbers}
 
 
-#: A run does not know what people say of its statements.
-NOT_VALIDATED = ReliabilityFinding("not validated", "cannot tell")
-
-
 def run_findings(
     record: ReliabilityRecord, statements: pd.DataFrame
 ) -> tuple[ReliabilityFinding, ...]:
@@ -86,7 +82,7 @@ def run_findings(
         total = Estimate(len(statements))
         numbers = {"without": Estimate(without), "statements": total}
         findings.append(ReliabilityFinding("no target", numbers=numbers))
-    findings.append(NOT_VALIDATED)
+    findings.append(ReliabilityFinding("not validated", "cannot tell"))  # people were not asked
     findings += [
         ReliabilityFinding("two models", "described", (pair.a, pair.b), {"rho": pair.rho})
         for pair in record.agreement

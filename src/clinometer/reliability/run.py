@@ -103,8 +103,15 @@ class ReliabilityRecord(FolderRecord):
 #: Texts by their index in the run, and their scores.
 Scored = tuple[IntArray, TextScores]
 
-#: The fields of TextScores.
-_COLUMNS = ("log_prob", "tokens", "unknown", "problem")
+#: The columns of a part: the key of a text, and the fields of TextScores.
+_SCHEMA = {
+    "key": pa.string(),
+    "log_prob": pa.float64(),
+    "tokens": pa.int64(),
+    "unknown": pa.int64(),
+    "problem": pa.string(),
+}
+_, *_FIELDS = _SCHEMA
 
 
 class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
@@ -123,7 +130,7 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
     def write_scores(self, model: str, keys: Sequence[str], scored: Sequence[Scored]) -> None:
         """Write one part; `keys` are those of all texts of the run."""
         tables = [
-            pa.table({"key": [keys[i] for i in rows], **{n: getattr(scores, n) for n in _COLUMNS}})
+            pa.table({"key": [keys[i] for i in rows], **{n: getattr(scores, n) for n in _FIELDS}})
             for rows, scores in scored
         ]
         self._parts(model).write(int(scored[0][0][0]), pa.concat_tables(tables))
@@ -138,21 +145,11 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         return Parts(self.path / "scores" / folder)
 
 
-_SCHEMA = {
-    "key": pa.string(),
-    "log_prob": pa.float64(),
-    "tokens": pa.int64(),
-    "unknown": pa.int64(),
-    "problem": pa.string(),
-}
-
-
 def _from_table(table: pa.Table) -> tuple[list[str], TextScores] | None:
     if not sound(table, _SCHEMA, nan=("log_prob",)):
         return None
-    log_prob, tokens, unknown = (table[name].to_numpy() for name in _COLUMNS[:-1])
-    scores = TextScores(log_prob, tokens, unknown, tuple(table["problem"].to_pylist()))
-    return table["key"].to_pylist(), scores
+    numbers = (table[name].to_numpy() for name in _FIELDS[:-1])
+    return table["key"].to_pylist(), TextScores(*numbers, tuple(table["problem"].to_pylist()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -457,13 +457,15 @@ def _measure(
     """Write the results into the record; the tables of the run."""
     names, statements = [answer.name for answer in answers], texts.statements
     taus = np.stack([answer.taus(texts, per=settings.per) for answer in answers])
-    own, versions = _by_statement(texts, taus)
+    own, counted = taus[:, texts.originals.index], texts.counted
+    versions = np.full((*own.shape, 1 + texts.table["version"].max()), np.nan)  # [M, S, N]
+    versions[:, counted["statement"], counted["version"]] = taus[:, counted.index]
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
     columns, record.sureness = _statement_columns(texts, own, versions, settings)
     columns["flag"] = _flags(texts, answers, columns["tau"], columns["scored"])
     if embed is not None:
-        used = texts.counted.groupby("statement")["text"].agg(list)
+        used = counted.groupby("statement")["text"].agg(list)
         some = [used.get(i, []) for i in range(len(statements))]
         far = version_dissimilarity([s.text for s in statements], some, embed)
         columns["dissimilarity_pairwise"], columns["dissimilarity_to_statement"] = far
@@ -510,15 +512,6 @@ def _measure(
         ),
         "versions": _version_table(texts, names, taus),
     }
-
-
-def _by_statement(texts: TextsToScore, taus: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """tau of statements [M, S] and of versions [M, S, N], from those of all texts [M, T]."""
-    width = 1 + texts.table["version"].max()
-    versions = np.full((len(taus), len(texts.statements), width), np.nan)
-    some = texts.counted
-    versions[:, some["statement"], some["version"]] = taus[:, some.index]
-    return taus[:, texts.originals.index], versions
 
 
 def _statement_columns(
