@@ -196,14 +196,20 @@ def test_versions_that_change_nothing_have_no_width() -> None:
 @pytest.mark.parametrize("law", ["normal", "shifted", "exponential", "student"])
 def test_intervals_cover_the_truth(n: int, law: str) -> None:
     """Statements of a run vary in their scale; E cv = 100 / tau * scale² * E change²."""
-    rng = np.random.default_rng(1)
-    changes, square, tau, spread = {
-        "normal": (rng.normal(size=(3000, n)), 1.0, 20.0, 0.3),
-        "shifted": (1 + rng.normal(size=(3000, n)), 2.0, 20.0, 0.3),
-        "exponential": (rng.exponential(size=(3000, n)), 2.0, 100.0, 0.5),
-        "student": (rng.standard_t(5, size=(3000, n)), 5 / 3, 100.0, 0.5),
+    rng, shape = np.random.default_rng(1), (3000, n)
+    square, tau, spread = {
+        "normal": (1.0, 20.0, 0.3),
+        "shifted": (2.0, 20.0, 0.3),
+        "exponential": (2.0, 100.0, 0.5),
+        "student": (5 / 3, 100.0, 0.5),
     }[law]
     scale = np.exp(rng.normal(0, spread, (3000, 1)))
+    changes = {
+        "normal": lambda: rng.normal(size=shape),
+        "shifted": lambda: 1 + rng.normal(size=shape),
+        "exponential": lambda: rng.exponential(size=shape),
+        "student": lambda: rng.standard_t(5, size=shape),
+    }[law]()
     law_of = distribution(np.full(3000, tau), tau + scale * changes)
     low, high = law_of.intervals(level=0.95)
     truth = 100 / tau * scale[:, 0] ** 2 * square
