@@ -41,7 +41,8 @@ def written(path: Path, some: Iterable[dict[str, Any]]) -> Path:
     elif path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in content))
     elif path.suffix in (".gz", ".csv"):
-        with (gzip.open if path.suffix == ".gz" else open)(path, "wt", newline="") as stream:
+        opened: Any = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "wt", newline="") as stream:
             writer = csv.DictWriter(stream, list(content[0]) if content else list(COLUMNS))
             writer.writeheader()
             writer.writerows(content)

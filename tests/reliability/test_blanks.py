@@ -176,9 +176,9 @@ def test_model_answers_are_checked_retried_and_replaced() -> None:
     assert (first["proposer"], first["answers"]) == ("model", ["text_changed", "accepted"])
     assert (second["proposer"], len(second["answers"])) == ("rules", 3)
     assert found.counts["acceptance"] == 1 / 5
-    temperatures = [temperature for *_, temperature, _ in writer.asked]
+    temperatures = [asked[2] for asked in writer.asked]
     assert temperatures == [0.0, 0.7, 0.0, 0.7, 0.7]  # the most probable answer comes first
-    assert len({seed for *_, seed in writer.asked}) == 5
+    assert len({asked[3] for asked in writer.asked}) == 5
 
 
 def test_a_writer_can_be_asked_as_in_the_paper() -> None:

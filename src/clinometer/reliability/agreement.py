@@ -455,7 +455,7 @@ def agreement(
     everybody = range(len(ratings.annotators))
     rows = tuple(_annotator(ratings, j) for j in everybody)
     fleiss, observed = estimate(fleiss_kappa), estimate(observed_agreement)
-    alpha = partial(krippendorff_alpha, level="interval" if ratings.numeric else "nominal")
+    apart: Literal["nominal", "interval"] = "interval" if ratings.numeric else "nominal"
     by_chance = float((shares**2).sum())
     return Agreement(
         items=len(ratings.items),
@@ -465,7 +465,7 @@ def agreement(
         levels=_levels(ratings),
         observed=observed,
         fleiss=fleiss,
-        alpha=estimate(alpha),
+        alpha=estimate(partial(krippendorff_alpha, level=apart)),
         cohen=tuple(pair(a, b) for a, b in combinations(everybody, 2)),
         prevalence=prevalence,
         by_chance=by_chance,

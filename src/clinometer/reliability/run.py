@@ -148,8 +148,9 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
 def _from_table(table: pa.Table) -> tuple[list[str], TextScores] | None:
     if not sound(table, _SCHEMA, nan=("log_prob",)):
         return None
-    numbers = (table[name].to_numpy() for name in _FIELDS[:-1])
-    return table["key"].to_pylist(), TextScores(*numbers, tuple(table["problem"].to_pylist()))
+    log_prob, tokens, unknown = (table[name].to_numpy() for name in _FIELDS[:-1])
+    scores = TextScores(log_prob, tokens, unknown, tuple(table["problem"].to_pylist()))
+    return table["key"].to_pylist(), scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)

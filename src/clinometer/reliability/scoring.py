@@ -442,8 +442,9 @@ def model_taus(
             every_s=FLUSH_S,
         )
     rows = [held[k] if n else _NONE for k, n in zip(keys, counted, strict=True)]
-    *numbers, problem = zip(*rows, strict=True)
-    return ModelTaus(model, known, TextScores(*map(np.array, numbers), problem))
+    log_prob, tokens, unknown, problem = zip(*rows, strict=True)
+    numbers = np.array(log_prob), np.array(tokens), np.array(unknown)
+    return ModelTaus(model, known, TextScores(*numbers, problem))
 
 
 def _measure(
@@ -457,9 +458,10 @@ def _measure(
     """Write the results into the record; the tables of the run."""
     names, statements = [answer.name for answer in answers], texts.statements
     taus = np.stack([answer.taus(texts, per=settings.per) for answer in answers])
-    own, counted = taus[:, texts.originals.index], texts.counted
+    own, counted = taus[:, texts.originals.index.to_numpy()], texts.counted
     versions = np.full((*own.shape, 1 + texts.table["version"].max()), np.nan)  # [M, S, N]
-    versions[:, counted["statement"], counted["version"]] = taus[:, counted.index]
+    statement, version = counted[["statement", "version"]].to_numpy().T
+    versions[:, statement, version] = taus[:, counted.index.to_numpy()]
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
     columns, record.sureness = _statement_columns(texts, own, versions, settings)
@@ -577,11 +579,11 @@ def _version_table(texts: TextsToScore, names: Sequence[str], taus: FloatArray) 
     rows = texts.versions.assign(id=[texts.statements[i].id for i in texts.versions["statement"]])
     kinds = {"id": pa.string(), "version": pa.int64(), "text": pa.string(), "words": pa.int64()}
     kinds |= {"left_out": pa.string(), "identical": pa.bool_()}
-    by_name = {"tau": taus.mean(axis=0)}
+    index, by_name = rows.index.to_numpy(), {"tau": taus.mean(axis=0)}
     by_name |= {f"tau {name}": tau for name, tau in zip(names, taus, strict=True)}
     return pa.table(
         {
             **{name: pa.array(rows[name], kind) for name, kind in kinds.items()},
-            **{name: pa.array(tau[rows.index], from_pandas=True) for name, tau in by_name.items()},
+            **{name: pa.array(tau[index], from_pandas=True) for name, tau in by_name.items()},
         }
     )

@@ -271,7 +271,8 @@ def validate(
         rho = spearman(x, y, **options)
         partial = None if given is None else spearman(x, y, given=given, **options)
         ahead = spearman_difference(trial, x, y, given=given, **options) if rows else None
-        rows.append(ScoreRow(name, role, rho and rho.rho, partial and partial.rho, ahead))
+        plain, beyond = (None if each is None else each.rho for each in (rho, partial))
+        rows.append(ScoreRow(name, role, plain, beyond, ahead))
     places = {item: i for i, item in enumerate(ratings.items)}
     outcome = _consensus(ratings, [places[item] for item in table.index])
     found, counts = np.unique(outcome, return_counts=True)
