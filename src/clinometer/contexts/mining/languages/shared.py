@@ -56,9 +56,14 @@ class Decision:
 
 
 @cache
+def read_toml(package: str, file: str) -> dict[str, Any]:
+    """A file of lists or numbers in `package`."""
+    return tomllib.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
+
+
 def read_lexicon(package: str) -> dict[str, Any]:
     """The lists and tables of the language in `package`."""
-    return tomllib.loads(files(package).joinpath("lexicon.toml").read_text(encoding="utf-8"))
+    return read_toml(package, "lexicon.toml")
 
 
 @cache
