@@ -23,6 +23,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clinometer.contexts.mining.languages import LATER, Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.languages.english.coreference import facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
@@ -33,7 +34,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     word_link,
 )
 from clinometer.contexts.mining.languages.english.language import English
-from clinometer.contexts.mining.languages.shared import LATER, Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 

@@ -19,7 +19,7 @@ from tests.contexts.mining.conftest import assert_same_sets
 from clinometer.contexts import load_contexts
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, corpora, mine, run
-from clinometer.contexts.mining.languages.shared import Decision
+from clinometer.contexts.mining.languages import Decision
 from clinometer.contexts.mining.run import Part, WorkFolder, mine_shard, sampled
 from clinometer.errors import ContextError, SettingsError
 from clinometer.shards import Shard

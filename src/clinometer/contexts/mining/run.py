@@ -35,8 +35,7 @@ from pydantic import TypeAdapter
 
 from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata
 from clinometer.contexts.mining.corpora import Source, articles, find_sources, raw_articles
-from clinometer.contexts.mining.languages import Language, open_language
-from clinometer.contexts.mining.languages.shared import Decision
+from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.contexts.mining.settings import KEYS, MineSettings
 from clinometer.errors import ContextError, InputError
 from clinometer.shards import WHOLE, Shard

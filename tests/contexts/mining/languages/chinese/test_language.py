@@ -9,13 +9,12 @@ import pytest
 from tests.processes import python
 
 from clinometer.contexts.mining import MineSettings
-from clinometer.contexts.mining.languages import open_language
+from clinometer.contexts.mining.languages import open_language, read_lexicon
 from clinometer.contexts.mining.languages.chinese.language import (
     Chinese,
     is_simplified,
     to_simplified,
 )
-from clinometer.contexts.mining.languages.shared import read_lexicon
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.present import loaded
 
+from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.languages.english.coreference import LinkFacts, facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
     clause_link,
@@ -14,7 +15,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 
 BENCHMARK = Path(__file__).resolve().parents[5] / "benchmarks" / "coreference.py"

@@ -26,7 +26,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from clinometer.contexts.mining.languages.shared import (
+from clinometer.contexts.mining.languages import (
     Decision,
     Dropped,
     WordAutomaton,

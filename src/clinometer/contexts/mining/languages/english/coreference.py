@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clinometer.contexts.mining.languages import Dropped, Parsed, drop_if, has_dep, read_toml
 from clinometer.contexts.mining.languages.english.grammar import (
     FEMALE,
     GENDERED_PRONOUNS,
@@ -25,7 +26,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     is_person,
     listed,
 )
-from clinometer.contexts.mining.languages.shared import Dropped, Parsed, drop_if, has_dep, read_toml
 
 if TYPE_CHECKING:
     from spacy.tokens import Token

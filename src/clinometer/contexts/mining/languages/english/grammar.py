@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.shared import (
+from clinometer.contexts.mining.languages import (
     Dropped,
     SpacyParser,
     drop_if,

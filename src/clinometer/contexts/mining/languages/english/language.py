@@ -15,6 +15,16 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from clinometer.contexts.mining.languages import (
+    Decision,
+    Dropped,
+    Parsed,
+    SpacyParser,
+    WordAutomaton,
+    drop_if,
+    has_dep,
+    read_lexicon,
+)
 from clinometer.contexts.mining.languages.english.coreference import facts_of, person_kind
 from clinometer.contexts.mining.languages.english.grammar import (
     DEFAULT_PARSER,
@@ -38,16 +48,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     subject_of,
     verb_group,
     word_link,
-)
-from clinometer.contexts.mining.languages.shared import (
-    Decision,
-    Dropped,
-    Parsed,
-    SpacyParser,
-    WordAutomaton,
-    drop_if,
-    has_dep,
-    read_lexicon,
 )
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
