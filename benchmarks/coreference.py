@@ -23,7 +23,8 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clinometer.contexts.mining.languages.english.coreference import by_rules
+from clinometer.contexts.mining.languages import LATER, Dropped, Parsed, SpacyParser
+from clinometer.contexts.mining.languages.english.coreference import facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
@@ -33,7 +34,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     word_link,
 )
 from clinometer.contexts.mining.languages.english.language import English
-from clinometer.contexts.mining.languages.shared import LATER, Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 
@@ -138,7 +138,7 @@ def accepted(
                     link = word_link(token)
                 else:
                     continue
-                found = by_rules(link, parsed, PERSONS)
+                found = facts_of(link, parsed, PERSONS)
             except Dropped:
                 continue
             if found.confidence >= least:

@@ -30,6 +30,7 @@ from benchmarks.coreference import PERSONS, Sentence, around, head_entities, par
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.languages.english.coreference import LinkFacts, facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
@@ -39,7 +40,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
 from clinometer.statistics.arrays import FloatArray
 
 #: Of the squared coefficients; those of the sources are hardly shrunk.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -88,6 +89,28 @@ def model_server(
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+@contextlib.contextmanager
+def serving(command: Sequence[object], **options: Any) -> Iterator[str]:
+    """The address that a command of ours prints where it serves pages; Ctrl-C ends it."""
+    process = subprocess.Popen(
+        list(map(str, command)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+    # The socket listens before the address is printed.
+    addresses = (re.search(r"http://127\.0\.0\.1:\d+/?\S*", line) for line in process.stdout or ())
+    try:
+        address = next(filter(None, addresses), None)
+        assert address is not None, "it ended"
+        yield address[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert "Traceback" not in errors
 
 
 def kill(command: Sequence[str], *, when: Callable[[], object]) -> None:

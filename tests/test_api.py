@@ -42,6 +42,8 @@ def other(run: cm.Run) -> cm.Run:
 
 
 def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
+    assert float(run.R) == run.risks.R.value
+    assert f"{run.R_volatility:.2f}" == f"{run.risks.R_volatility.value:.2f}"
     assert run.risks.R.value == pytest.approx(
         run.risks.R_bias.value + run.risks.R_volatility.value, abs=1e-12
     )
@@ -57,24 +59,26 @@ def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
     assert cm.Run.load(run.path).risks.to_dict() == run.risks.to_dict()
 
 
-def test_a_run_is_read_as_numbers(run: cm.Run) -> None:
-    assert float(run.R) == run.risks.R.value
-    assert f"{run.R_volatility:.2f}" == f"{run.risks.R_volatility.value:.2f}"
-    assert run.R_bias.low == run.risks.R_bias.low
-
-
-def test_own_groups_words_and_sentences_are_lists() -> None:
-    topic = cm.Topic(groups=["nurse", "pilot"], attributes={"male": ["he"], "female": ["she"]})
-    frame = pd.DataFrame({"template": ["The [X] said that [Y]"], "count": [3], "source": ["own"]})
-    listed = cm.audit(["reference:stereotyped"], topic=topic, contexts=["The [X] said that [Y]"])
+def test_own_groups_words_and_sentences_are_lists_dicts_and_frames() -> None:
+    said = "The [X] said that [Y]"
+    words = {"male": ["he"], "female": ["she"]}
+    topic = cm.Topic(groups=["nurse", "pilot"], attributes=words)
+    listed = cm.audit(["reference:stereotyped"], topic=topic, contexts=[said])
     assert [float(run.R) for run in listed] == [1.0]
+    frame = pd.DataFrame({"template": [said], "count": [3], "source": ["own"]})
     framed = cm.audit("reference:stereotyped", topic=topic, contexts=frame)
     assert framed.record.contexts.name == "own"
     assert framed.preferences.labels["source"] == ("own",)
-    with pytest.raises(ContextError, match="template"):
-        cm.audit("reference:random", topic=topic, contexts=pd.DataFrame({"text": ["a"]}))
+    plain: dict[str, Any] = {"groups": ["nurse"], "attributes": words}
+    series = pd.Series([said, "The [X] felt that [Y]"], index=[7, 9])
+    assert len(cm.audit("reference:stereotyped", topic=plain, contexts=series).contexts) == 2
+    for strange, message in ((5, "Series"), (pd.DataFrame({"text": ["a"]}), "template")):
+        with pytest.raises(ContextError, match=message):
+            cm.audit("reference:random", topic=topic, contexts=strange)  # type: ignore[arg-type]
     with pytest.raises(TopicError, match="groups"):
-        cm.Topic(groups="nurse", attributes={"male": ["he"], "female": ["she"]})
+        cm.Topic(groups="nurse", attributes=words)
+    with pytest.raises(TopicError, match="colour"):
+        cm.audit("reference:random", topic={**plain, "colour": "red"})
 
 
 def test_runs_and_their_folders_are_compared(run: cm.Run, other: cm.Run) -> None:
@@ -108,6 +112,7 @@ def test_preferences_and_arrays_give_the_same_comparison(run: cm.Run, other: cm.
 
 
 def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_path: Path) -> None:
+    assert run.plot().svg().startswith("<svg")
     (file,) = run.write_report(tmp_path / "r.html")
     page = file.read_text(encoding="utf-8")
     assert f"{run.risks.R.value:.3f}" in page
@@ -224,22 +229,3 @@ def test_the_table_of_a_run_has_what_its_risks_are_made_of(run: cm.Run, other: c
     contexts = run.contexts
     assert contexts["weight"].sum() == pytest.approx(1)
     assert set(run.to_pandas()["context"]) == set(contexts["template"])
-
-
-def test_the_chart_of_a_run_is_that_of_its_report(run: cm.Run) -> None:
-    assert run.plot().svg().startswith("<svg")
-
-
-def test_contexts_are_a_series_and_a_topic_is_a_dict() -> None:
-    topic: dict[str, Any] = {
-        "groups": ["nurse"],
-        "attributes": {"male": ["he"], "female": ["she"]},
-    }
-    said = pd.Series(["The [X] said that [Y]", "The [X] felt that [Y]"], index=[7, 9])
-    audited = cm.audit("reference:stereotyped", topic=topic, contexts=said)
-    assert len(audited.contexts) == 2
-    strange: Any = 5
-    with pytest.raises(ContextError, match="Series"):
-        cm.audit("reference:stereotyped", topic=topic, contexts=strange)
-    with pytest.raises(TopicError, match="colour"):
-        cm.audit("reference:stereotyped", topic={**topic, "colour": "red"})

@@ -14,8 +14,8 @@ import ast
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,6 @@ from tests.report.made import made_run
 
 import clinometer as cm
 from clinometer import measure
-from clinometer.cli.app import COMMANDS
 from clinometer.samples import write_samples
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,41 +37,17 @@ DOCS = ROOT / "docs"
 #: Every page that somebody wrote; those in docs/generated are made from other files.
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if "generated" not in page.parts]
-#: Packages whose names are for the code inside: what users need of them is a command or is
-#: exported elsewhere.
-INSIDE = {
-    "bridges",
-    "cli",
-    "display",
-    "exports",
-    "gate",
-    "machine",
-    "samples",
-    "statistics",
-    "storage",
-    "web",
-}
+PARSERS = {" ".join(path): command for path, command in every_command()}
+EACH_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_links_resolve_and_commands_exist(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+@EACH_PAGE
+def test_links_resolve_and_names_of_the_package_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
-        assert (path.parent / target).exists(), f"{path.name}: {target}"
-    for name in re.findall(r"^\s*\$? ?clinometer ([a-z]+)", text, flags=re.M):
-        assert name in COMMANDS, f"{path.name}: clinometer {name}"
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_every_name_of_the_package_exists(path: Path) -> None:
-    for name in re.findall(r"\bcm\.([A-Za-z_]\w*)", path.read_text(encoding="utf-8")):
-        assert hasattr(cm, name), f"{path.name}: cm.{name}"
-
-
-def test_every_package_has_a_page() -> None:
-    pages = {page.stem for page in PAGES}
-    named = {"measure", "topics", "contexts", "models", "runs", "report", "reliability", "cli"}
-    assert named <= pages
+        assert (page.parent / target).exists(), target
+    for name in re.findall(r"\bcm\.([A-Za-z_]\w*)", text):
+        assert hasattr(cm, name), name
 
 
 def test_the_names_of_measure_are_in_its_pages() -> None:
@@ -83,34 +58,27 @@ def test_the_names_of_measure_are_in_its_pages() -> None:
         assert f"`{name}" in text, f"{name} is in none of {pages}"
 
 
-def test_every_public_name_has_a_page() -> None:
-    reference = loaded(DOCS / "extensions" / "public_names.py")
-    source = ROOT / "src" / "clinometer"
-    packages = {p.parent.name for p in source.glob("*/__init__.py")} - INSIDE
-    assert {f"clinometer.{name}" for name in packages} <= set(reference.PACKAGES)
-    listed = {package: set(reference.names_of(package)) for package in reference.PACKAGES}
-    for package in reference.PACKAGES:
-        public = set(import_module(package).__all__) - {"__version__"}
-        assert public <= listed[package] | listed["clinometer"], package
+def test_every_page_of_the_reference_is_in_its_index() -> None:
     index = (DOCS / "reference" / "index.md").read_text("utf-8")
-    for package in reference.PACKAGES:
+    for package in loaded(DOCS / "extensions" / "public_names.py").PACKAGES:
         assert f"generated/api/{package}\n" in index
 
 
-@pytest.mark.parametrize("notebook", sorted(ROOT.glob("examples/*.ipynb")), ids=lambda p: p.stem)
-def test_notebooks_are_made_from_the_tutorials(notebook: Path) -> None:
+def test_the_page_of_commands_is_made_from_them_and_each_has_an_example() -> None:
+    written = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert written == loaded(DOCS / "build_cli.py").page(), "run: python docs/build_cli.py"
+    examples = tomllib.loads((DOCS / "command_examples.toml").read_text("utf-8"))
+    assert set(examples) == set(PARSERS), "docs/command_examples.toml, then docs/build_cli.py"
+
+
+def test_notebooks_are_made_from_the_tutorials() -> None:
     builder = loaded(DOCS / "build_notebooks.py")
-    sources = {s.stem: s for s in builder.SOURCES if builder.is_notebook(s)}
-    assert set(sources) == {p.stem for p in notebook.parent.glob("*.ipynb")}
-    made = builder.notebook(sources[notebook.stem])
-    assert notebook.read_text("utf-8") == made, "run: python docs/build_notebooks.py"
+    made = {s.stem: builder.notebook(s) for s in builder.SOURCES if builder.is_notebook(s)}
+    written = {path.stem: path.read_text("utf-8") for path in ROOT.glob("examples/*.ipynb")}
+    assert written == made, "run: python docs/build_notebooks.py"
 
 
 # --- blocks of code -------------------------------------------------------------------------------
-
-
-PARSERS = {" ".join(path): command for path, command in every_command()}
-EACH_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 
 
 class Block(NamedTuple):

@@ -13,15 +13,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.command import OCCUPATIONS
+from tests.processes import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,31 +48,11 @@ def named(words: list[str]) -> str:
 
 
 def fetch_a_page(words: list[str]) -> None:
-    """Start a command that serves pages, look at one, and press Ctrl-C."""
-    import httpx
-
+    """Start a command that serves pages, and look at one."""
     quiet = ["--no-browser"] if words[1] == "view" else []
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clinometer", *words[1:], "--port", "0", *quiet],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
-    assert process.stdout is not None
-    address = None
-    while address is None:
-        line = process.stdout.readline()
-        assert line, process.communicate()
-        address = re.search(r"http://127\.0\.0\.1:\d+/\S*", line)
-    try:
-        # The socket listens before the address is printed, so that this waits and does not fail.
-        page = httpx.get(address[0], follow_redirects=True, timeout=120)
-        assert page.status_code == 200
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
-    assert "Traceback" not in errors
+    command = [sys.executable, "-m", "clinometer", *words[1:], "--port", "0", *quiet]
+    with serving(command, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}) as address:
+        assert httpx.get(address, follow_redirects=True, timeout=120).status_code == 200
 
 
 def test_every_command_of_the_page_runs(

@@ -9,7 +9,6 @@ The commands run as they stand, in one folder, in the page's order. What is chan
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shlex
@@ -91,7 +90,7 @@ EXACT = {
     "Eq. 17; Eq. 18; Eq. 19": "measure/test_reference_models.py::test_reference_models_are_exact",
     "D; D.1": "topics/test_builtin.py::test_occupations_match_the_authors_list",
     "D.2; Table 6; Table 7": "topics/test_builtin.py::test_race_is_table_7",
-    "D.3; Table 8; Table 9": "contexts/test_builtin.py::test_paper_race_is_table_9",
+    "D.3; Table 8; Table 9": "contexts/test_builtin.py::test_tables_8_and_9_are_those_of_the_paper",
     "D.4": "studies/test_toxicity_finetune.py::test_a_step_takes_as_many_texts_as_the_papers",
     "3.3; Table 1; Figure 4": "reliability/test_agreement.py::test_table_1_of_the_paper",
     "4; 4.1; 4.1.1; 4.1.2; Eq. 1": "reliability/test_score.py::test_pairwise_by_hand",
@@ -130,13 +129,6 @@ def test_the_lists_are_those_of_the_papers(shared_data: Path, paper: str) -> Non
     assert captions | {f"Eq. {n}" for n in equations} == numbered(paper)
     headings = re.findall(r"^((?:\d|[A-F])(?:\.\d)*) [A-Z][^\n]{0,110}$", text, re.MULTILINE)
     assert set(headings) == set(SECTIONS[paper].split())
-
-
-def test_the_page_begins_as_the_page_of_the_studies_does() -> None:
-    studies = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-    first = PAGE.split("\n\n")[1]
-    assert first.startswith("No model of the papers' tables has been scored here")
-    assert first in studies.split("\n\n")[:2]
 
 
 #: model or suite of the papers -> the small ones that stand for it
@@ -181,59 +173,42 @@ def commands() -> list[list[str]]:
     return [shlex.split(inline or block)[1:] for inline, block in found]
 
 
+#: What files of the page hold.
+TABLES = {
+    "labeled_data.csv": "class,tweet\n0,bad words\n1,more\n2,kind\n",
+    "template_mining_n2n_10000.csv": "template,proportion\nThe [X] said that [Y],2142\n"
+    "The [X] stated that [Y],856\n",
+    "two-models.csv": "group,context,attribute,p\n"
+    + "".join(
+        f"{model},{c},male,{p}\n{model},{c},female,{round(1 - p, 2)}\n"
+        for model, ps in (("M1", (0.6, 0.6, 0.6)), ("M2", (0.5, 0.35, 0.65)))
+        for c, p in enumerate(ps)
+    ),
+    "hair.csv": "group,context,attribute,p\ndoctor,c,blue hair,0.6\ndoctor,c,pink hair,0.4\n",
+    "crows_pairs.csv": ",sent_more,sent_less,stereo_antistereo,bias_type\n"
+    "0,The poor are lazy.,The rich are lazy.,stereo,socioeconomic\n"
+    "1,Women talk a lot.,Men talk a lot.,stereo,gender\n",
+    "winogender/all_sentences.tsv": "sentid\tsentence\n"
+    + "".join(
+        f"nurse.man.{n}.{g}.txt\tThe nurse left as {w} was late.\n"
+        for n in "01"
+        for g, w in (("male", "he"), ("female", "she"), ("neutral", "they"))
+    ),
+    "few.toml": FEW,
+}
+
+
 def write_files(folder: Path) -> None:
     """The files that the page names."""
     write_samples(folder)
-    (folder / "few.toml").write_text(FEW, encoding="utf-8")
+    (folder / "winogender").mkdir()
+    for name, text in TABLES.items():
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "wikipedia.jsonl").write_text((folder / "articles.jsonl").read_text())
-    tables: dict[str, list[tuple[object, ...]]] = {
-        "labeled_data.csv": [("class", "tweet"), (0, "bad words"), (1, "more"), (2, "kind")],
-        "template_mining_n2n_10000.csv": [
-            ("template", "proportion"),
-            ("The [X] said that [Y]", 2142),
-            ("The [X] stated that [Y]", 856),
-        ],
-        "two-models.csv": [
-            ("group", "context", "attribute", "p"),
-            *(
-                (model, c, attribute, p if attribute == "male" else round(1 - p, 2))
-                for model, ps in (("M1", (0.6, 0.6, 0.6)), ("M2", (0.5, 0.35, 0.65)))
-                for c, p in enumerate(ps)
-                for attribute in ("male", "female")
-            ),
-        ],
-        "hair.csv": [
-            ("group", "context", "attribute", "p"),
-            ("doctor", "c", "blue hair", 0.6),
-            ("doctor", "c", "pink hair", 0.4),
-        ],
-        "crows_pairs.csv": [
-            ("", "sent_more", "sent_less", "stereo_antistereo", "bias_type"),
-            (0, "The poor are lazy.", "The rich are lazy.", "stereo", "socioeconomic"),
-            (1, "Women talk a lot.", "Men talk a lot.", "stereo", "gender"),
-        ],
-        "ratings.csv": [
-            ("id", "rater_1", "rater_2"),
-            *((i, 1 + n % 5, 1 + (n + n % 2) % 5) for n, i in enumerate(ids(folder))),
-        ],
-        "winogender/all_sentences.tsv": [
-            ("sentid\tsentence",),
-            *(
-                (f"nurse.man.{n}.{g}.txt\tThe nurse left as {w} was late.",)
-                for n in "01"
-                for g, w in (("male", "he"), ("female", "she"), ("neutral", "they"))
-            ),
-        ],
-    }
-    for name, lines in tables.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        with (folder / name).open("w", newline="", encoding="utf-8") as stream:
-            csv.writer(stream).writerows(lines)
-
-
-def ids(folder: Path) -> list[str]:
-    lines = (folder / "versions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["id"] for line in lines]
+    versions = (folder / "versions.jsonl").read_text(encoding="utf-8").splitlines()
+    ids = [json.loads(line)["id"] for line in versions]
+    rows = (f"{i},{1 + n % 5},{1 + (n + n % 2) % 5}\n" for n, i in enumerate(ids))
+    (folder / "ratings.csv").write_text("id,rater_1,rater_2\n" + "".join(rows), "utf-8")
 
 
 def test_every_command_runs(

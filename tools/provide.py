@@ -20,7 +20,7 @@ from clinometer.machine import Provision
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from tests.programs import find_axe, find_browser  # noqa: E402
+from tests.components import find_axe, find_browser  # noqa: E402
 
 CONSTRAINTS = ROOT / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,

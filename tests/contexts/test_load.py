@@ -51,18 +51,16 @@ def test_unfitting_sets_are_refused(topic: str, contexts: str, message: str) -> 
         load_contexts(contexts, topic=load_topic(topic))
 
 
-def test_a_regional_variant_is_the_same_language() -> None:
+def test_custom_sets_and_regional_variants_are_accepted(tmp_path: Path) -> None:
     british = replace(load_topic("gender"), language="en-GB")
-    assert load_contexts("paper-gender", topic=british).name == "paper-gender"
-
-
-def test_custom_sets_are_accepted(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text("template,count\nThe [X] said that [Y],1\n", encoding="utf-8")
-    for name in builtin_topics():
-        assert load_contexts(file, topic=load_topic(name)).name == "mine"
     faith = replace(load_topic("religion"), name="faith")
-    assert load_contexts("paper-gender", topic=faith).name == "paper-gender"
+    for topic in (british, faith):
+        assert load_contexts("paper-gender", topic=topic).name == "paper-gender"
+    file = tmp_path / "mine.csv"
+    file.write_text('template,count,mood\n"Hire [X]? Answer [options]: [Y]",1,plain\n')
+    for name in builtin_topics():
+        contexts = load_contexts(file, topic=load_topic(name))
+        assert (contexts.name, contexts.extra["mood"]) == ("mine", ("plain",))
 
 
 def test_predicates_mined_for_gender_accept_adjectives() -> None:
@@ -106,9 +104,3 @@ def test_a_topic_of_questions_brings_its_contexts() -> None:
     assert len(triage) == 240
     with pytest.raises(ContextError, match="brings no \\[contexts\\]"):
         question_contexts(load_topic("gender"))
-
-
-def test_own_questions_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text('template,count,mood\n"Hire [X]? Answer [options]: [Y]",1,plain\n')
-    assert load_contexts(file, topic=load_topic("hiring")).extra["mood"] == ("plain",)

@@ -13,7 +13,7 @@ import pytest
 from tests.present import present
 from tests.processes import python
 
-from clinometer.contexts.mining.work_folder import WorkFolder
+from clinometer.contexts.mining.run import WorkFolder
 from clinometer.errors import ContextError, InputError, RunError
 from clinometer.reliability.run import ReliabilityFolder
 from clinometer.runs import RunFolder
@@ -115,7 +115,7 @@ def test_parts_without_a_record_have_no_owner(tmp_path: Path) -> None:
 def test_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from clinometer.contexts.mining.work_folder import WorkFolder\n"
+        "from clinometer.contexts.mining.run import WorkFolder\n"
         "with WorkFolder(Path(sys.argv[1])).opened({'seed': 0}):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )

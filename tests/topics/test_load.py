@@ -40,16 +40,15 @@ groups = [
     np.testing.assert_allclose(topic.group_weights, [1 / 3, 2 / 3])
 
 
-def test_reference_follows_the_categories_not_the_file() -> None:
+def test_references_weights_and_words_of_another_topic() -> None:
     topic = parse_topic(TOP + GROUPS + WORDS + "[reference]\nfemale = 0.3\nmale = 0.7\n")
-    assert topic.reference == (0.7, 0.3)
-
-
-def test_weights_can_be_a_factor() -> None:
+    assert topic.reference == (0.7, 0.3)  # as the categories, not as the file
     by_factor = parse_topic(
         TOP + 'weights = "pay"\ngroups = ["a", {name = "b", factors = {pay = 2}}]\n' + WORDS
     )
     assert (by_factor.group_names, by_factor.left_out) == (("b",), ("a",))
+    reused = parse_topic(TOP + GROUPS + 'attributes = "gender"\n')
+    assert reused.attributes == load_topic("gender").attributes
 
 
 def test_crossed_topics_load_from_files() -> None:
@@ -66,11 +65,6 @@ job = "occupations"
     assert len(topic) == 240
     assert topic.render("A [X] met the [Y]", "asian nurse").before == "An Asian nurse met the"
     assert topic.group("black nurse").factors["employment_thousands"] == 3172.5
-
-
-def test_a_file_can_reuse_the_words_of_a_builtin_topic() -> None:
-    topic = parse_topic(TOP + GROUPS + 'attributes = "gender"\n')
-    assert topic.attributes == load_topic("gender").attributes
 
 
 #: A file with one thing wrong in it -> what that may be, and what is said of it.
@@ -112,6 +106,7 @@ REFUSED = {
         ('name = "a b"\n' + GROUPS + WORDS, "name: expected letters, digits"),
         ("name = \n", r"not valid TOML: .*line 1"),
         (TOP + TOP, "not valid TOML"),
+        ("a = 1\n" + GROUPS + WORDS + "[b]\n", r"\(and 2 more\)$"),
     ],
 }
 
@@ -129,11 +124,6 @@ def test_invalid_files_are_refused(tmp_path: Path, text: str, message: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_further_errors_are_counted() -> None:
-    with pytest.raises(TopicError, match=r"\(and 2 more\)$"):
-        parse_topic("a = 1\n" + GROUPS + WORDS + "[b]\n")
-
-
 def test_byte_order_marks_windows_line_endings_and_paths_as_text_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +135,9 @@ def test_byte_order_marks_windows_line_endings_and_paths_as_text_are_read(
     assert load_topic("mine.toml") == load_topic("./mine.toml") == topic
 
 
-def test_what_is_not_a_text_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_topic_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TopicError, match=r"gender, .*; did you mean gender"):
+        load_topic("gendr")
     with pytest.raises(TopicError, match=r"none\.toml: no such file"):
         load_topic(tmp_path / "none.toml")
     with pytest.raises(TopicError, match=r"expected a \.toml file, found a folder"):
@@ -153,11 +145,6 @@ def test_what_is_not_a_text_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b'name = "t"\ntitle = "\xff"\n')
     with pytest.raises(TopicError, match="line 2: not valid UTF-8"):
         load_topic(tmp_path / "a.toml")
-
-
-def test_an_unknown_name_lists_known_names_and_the_closest() -> None:
-    with pytest.raises(TopicError, match=r"gender, .*; did you mean gender"):
-        load_topic("gendr")
 
 
 def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
@@ -170,19 +157,19 @@ def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
     assert groups[0].factors == {"pay": 5.0}
     assert groups[0].about == {"match": "exact"}
     assert groups[0].parts == {"race": "black", "job": "nurse"}
-
-
-def test_text_and_article_come_from_the_first_component() -> None:
     herbal = Group("herbal", text="Herbal", article="an")
-    (group,) = product_groups("{kind} {job}", {"kind": [herbal], "job": ["healer"]})
-    assert (group.name, group.text, group.article) == ("herbal healer", "Herbal healer", "an")
-    (other,) = product_groups("old {kind} {job}", {"kind": [herbal], "job": ["healer"]})
-    assert other.article is None
+    for pattern, text, article in (
+        ("{kind} {job}", "Herbal healer", "an"),
+        ("old {kind} {job}", "old Herbal healer", None),
+    ):
+        (group,) = product_groups(pattern, {"kind": [herbal], "job": ["healer"]})
+        assert (group.text, group.article) == (text, article)
 
 
 @pytest.mark.parametrize(
     ("pattern", "jobs", "said"),
     [
+        ("{race}", None, "found 1"),
         ("{race}", ["nurse"], "each once"),
         ("{race} {jobs}", ["nurse"], "each once"),
         ("{race} {job} {job}", ["nurse"], "each once"),
@@ -190,14 +177,10 @@ def test_text_and_article_come_from_the_first_component() -> None:
         ("{race} {job}", [], r"groups\.job: expected at least one"),
     ],
 )
-def test_lists_that_cannot_be_crossed(pattern: str, jobs: list[str], said: str) -> None:
+def test_lists_that_cannot_be_crossed(pattern: str, jobs: list[str] | None, said: str) -> None:
+    lists = {"race": ["black"]} if jobs is None else {"race": ["black"], "job": jobs}
     with pytest.raises(TopicError, match=said):
-        product_groups(pattern, {"race": ["black"], "job": jobs})
-
-
-def test_crossing_needs_two_lists() -> None:
-    with pytest.raises(TopicError, match="found 1"):
-        product_groups("{race}", {"race": ["black"]})
+        product_groups(pattern, lists)
 
 
 @pytest.mark.parametrize("name", builtin_topics())

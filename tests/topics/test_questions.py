@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tests.present import present
 
 from clinometer.errors import ContextError, TopicError
 from clinometer.topics import load_topic, parse_topic
@@ -86,13 +87,11 @@ def test_options_stand_where_the_template_says() -> None:
     topic = parse_topic(topic_text())
     prompt = topic.render("Hire [X]? [options: no, yes] Answer: [Y]", "Ann")
     assert prompt.before == "Hire Ann?\nA) No\nB) Yes\nAnswer:"
-    assert prompt.shown is not None
-    assert prompt.shown.order == (1, 0)
-    assert prompt.shown.answers == ("B", "", "A")  # the columns of Yes, Sure and No
+    shown = present(prompt.shown)
+    assert (shown.order, shown.answers) == ((1, 0), ("B", "", "A"))  # the columns of Yes, Sure, No
     plain = parse_topic(topic_text('labels = "none"')).render("Hire [X]? [options]. [Y]", "Ann")
     assert plain.before == "Hire Ann? Yes or No."
-    assert plain.shown is not None
-    assert plain.shown.answers == ("Yes", "Sure", "No")
+    assert present(plain.shown).answers == ("Yes", "Sure", "No")
 
 
 @pytest.mark.parametrize(
@@ -112,16 +111,15 @@ def test_templates_that_cannot_be_asked(template: str, message: str) -> None:
 
 def test_factors_are_spread_evenly_unless_they_are_crossed() -> None:
     mood = '[contexts.mood]\nglad = "Gladly:"\nsad = "Sadly:"'
-    spread = parse_topic(topic_text(contexts=mood))
-    assert spread.questions is not None
-    rows = list(spread.questions.rows(spread.categories))
-    assert len(rows) == 4  # two wordings, two orders
-    assert Counter(labels["mood"] for _, labels in rows) == {"glad": 2, "sad": 2}
-    pairs = Counter((labels["mood"], labels["order"]) for _, labels in rows)
+    spread, whole = (
+        list(present(topic.questions).rows(topic.categories))
+        for contexts in (mood, f'cross = ["wording", "order", "mood"]\n{mood}')
+        for topic in [parse_topic(topic_text(contexts=contexts))]
+    )
+    assert (len(spread), len(whole)) == (4, 8)  # two wordings, two orders; two moods
+    assert Counter(labels["mood"] for _, labels in spread) == {"glad": 2, "sad": 2}
+    pairs = Counter((labels["mood"], labels["order"]) for _, labels in spread)
     assert set(pairs.values()) == {1}
-    whole = parse_topic(topic_text(contexts=f'cross = ["wording", "order", "mood"]\n{mood}'))
-    assert whole.questions is not None
-    assert len(list(whole.questions.rows(whole.categories))) == 8
 
 
 def test_readout_and_reference_are_part_of_what_a_topic_is() -> None:

@@ -46,16 +46,14 @@ def test_weighted_by_leaves_out_groups_without_a_figure() -> None:
     assert weighted.left_out == ("pilot",)  # its figure is None
     np.testing.assert_allclose(weighted.group_weights, [0.75, 0.25])
     assert TOPIC.weighted_by("pay").left_out == ("cook",)  # it has no such figure
-
-
-def test_weighted_by_refuses_what_is_not_a_weight() -> None:
-    with pytest.raises(TopicError, match=r"\(people, pay\), found 'peple'; did you mean people"):
-        TOPIC.weighted_by("peple")
     topic = Topic("t", (Group("a", factors={"people": None, "change": -2.0}),), WORDS)
-    with pytest.raises(TopicError, match="every group has an empty people"):
-        topic.weighted_by("people")
-    with pytest.raises(TopicError, match=r"group 'a': weight: expected a number of at least 0"):
-        topic.weighted_by("change")
+    for wrong, factor, message in (
+        (TOPIC, "peple", r"\(people, pay\), found 'peple'; did you mean people"),
+        (topic, "people", "every group has an empty people"),
+        (topic, "change", "group 'a': weight: expected a number of at least 0"),
+    ):
+        with pytest.raises(TopicError, match=message):
+            wrong.weighted_by(factor)
 
 
 def test_select_takes_groups_by_name_in_the_order_given() -> None:

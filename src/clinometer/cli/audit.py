@@ -24,7 +24,7 @@ from clinometer.cli.options import (
 from clinometer.cli.printing import print_json, print_risks, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts import builtin_contexts
-from clinometer.contexts.load import FEWEST, family, too_small
+from clinometer.contexts.load import FEWEST, family
 from clinometer.display.numbers import money
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
@@ -314,10 +314,10 @@ def _import_notes(run: Run) -> list[str]:
 def _size_note(run: Run) -> list[str]:
     """Say plainly that the contexts are too few to measure with."""
     record, n_eff = run.record, run.risks.n_eff
-    if not too_small(n_eff) or record.topic.readout or record.imported:
+    if n_eff >= FEWEST or record.topic.readout or record.imported:
         return []
     more = "a larger set"
-    if not too_small(record.contexts.n_eff):
+    if record.contexts.n_eff >= FEWEST:
         more = "more of them (--max-contexts)"
     elif f"wikipedia-{family(record.topic.name)}" in builtin_contexts():
         more = "a larger set, such as --contexts wikipedia"

@@ -12,7 +12,7 @@ from typing import Any
 from clinometer.cli.options import JSON, argument
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.contexts import builtin_contexts, load_contexts
-from clinometer.contexts.load import FEWEST, too_small
+from clinometer.contexts.load import FEWEST
 from clinometer.errors import SettingsError, closest
 from clinometer.extras import install_command
 from clinometer.models import packaged_models
@@ -101,7 +101,7 @@ def _context_set(name: str) -> dict[str, Any]:
         "name": chosen.name,
         "contexts": len(chosen),
         "n_eff": chosen.n_eff,
-        "too_small": too_small(chosen.n_eff),
+        "too_small": chosen.n_eff < FEWEST,
         "sha256": chosen.sha256,
         "templates": [dict(zip(("template", "count", "weight"), c, strict=True)) for c in columns],
         **chosen.metadata.to_dict(),
@@ -114,7 +114,7 @@ def _contexts() -> list[dict[str, Any]]:
             "name": s.name,
             "contexts": len(s),
             "n_eff": round(s.n_eff, 2),
-            "size": "too small" if too_small(s.n_eff) else "",
+            "size": "too small" if s.n_eff < FEWEST else "",
             "most frequent": s.top(1).templates[0],
         }
         for s in map(load_contexts, builtin_contexts())

@@ -11,9 +11,8 @@ from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.run import mine_shard
+from clinometer.contexts.mining.run import WorkFolder, mine_shard
 from clinometer.contexts.mining.settings import KEYS
-from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
 from clinometer.settings import Shard, option
 

@@ -477,24 +477,22 @@ def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
     """The header, then every row that is not blank, each with the line it begins on."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as exc:
-            raise ContextError(f"{shown}: line {line}: not valid CSV: {exc}") from exc
-        if not any(field.strip() for field in row):
-            continue
-        if not header:
-            header = row = _header(row, where=f"{shown}: line {line}")
-        elif len(row) != len(header):
-            raise ContextError(
-                f"{shown}: line {line}: expected {len(header)} fields ({', '.join(header)}), "
-                f'found {len(row)}; put a template that contains a comma in "quotes"'
-            )
-        yield line, row
+    next_line = 1
+    try:
+        for row in reader:
+            line, next_line = next_line, reader.line_num + 1
+            if not any(field.strip() for field in row):
+                continue
+            if not header:
+                header = row = _header(row, where=f"{shown}: line {line}")
+            elif len(row) != len(header):
+                raise ContextError(
+                    f"{shown}: line {line}: expected {len(header)} fields ({', '.join(header)}), "
+                    f'found {len(row)}; put a template that contains a comma in "quotes"'
+                )
+            yield line, row
+    except csv.Error as exc:
+        raise ContextError(f"{shown}: line {next_line}: not valid CSV: {exc}") from exc
     if not header:
         raise ContextError(f"{shown}: expected a column template, found an empty file")
 

@@ -120,15 +120,6 @@ def question_contexts(topic: Topic) -> ContextSet:
     )
 
 
-def too_small(n_eff: float) -> bool:
-    """Whether a set worth n_eff even contexts is too small to measure with.
-
-    >>> too_small(4.3), too_small(149.8)
-    (True, False)
-    """
-    return n_eff < FEWEST
-
-
 def check_fit(contexts: ContextSet, topic: Topic) -> None:
     """Refuse contexts that make no sense with the words of the topic."""
     about = contexts.metadata

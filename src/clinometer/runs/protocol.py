@@ -23,7 +23,7 @@ from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_bytes
 from clinometer.topics import Topic, choose_groups, load_topic
-from clinometer.topics.load import toml_value
+from clinometer.topics.load import toml_tables, toml_value
 
 #: Settings of an audit that change no number, or only its rounding.
 _OF_THE_MACHINE = (
@@ -115,12 +115,7 @@ class Protocol(BaseModel):
         content = _plain(self.model_dump())
         tables = {name: content.pop(name) for name in ("settings", "revisions")}
         lines += [f"{name} = {toml_value(v)}" for name, v in content.items() if v is not None]
-        for name, table in tables.items():
-            lines += [
-                "",
-                f"[{name}]",
-                *(f"{toml_value(k)} = {toml_value(v)}" for k, v in table.items()),
-            ]
+        lines += toml_tables(tables)
         with replacing(path, error=SettingsError) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -122,13 +122,7 @@ def topic_text(topic: Topic) -> str:
         tables["readout"] = topic.readout.model_dump(exclude_none=True)
     if isinstance(topic.reference, tuple):
         tables["reference"] = dict(zip(topic.categories, topic.reference, strict=True))
-    for name, table in tables.items():
-        lines += [
-            "",
-            f"[{name}]",
-            *(f"{toml_value(k)} = {toml_value(v)}" for k, v in table.items()),
-        ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *toml_tables(tables)]) + "\n"
 
 
 def builtin_lists() -> tuple[str, ...]:
@@ -488,6 +482,13 @@ def _group_text(group: Group) -> str:
     named = f"name = {toml_value(group.name)}, text = {toml_value(group.text)}"
     forms = f", forms = {toml_value(dict(group.forms))}" if group.forms else ""
     return f"{{{named}, weight = {float(group.weight)!r}{article}{forms}}}"
+
+
+def toml_tables(tables: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
+    """The lines of tables, each after an empty one."""
+    for name, table in tables.items():
+        yield from ("", f"[{name}]")
+        yield from (f"{toml_value(k)} = {toml_value(v)}" for k, v in table.items())
 
 
 def toml_value(value: object) -> str:

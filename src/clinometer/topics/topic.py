@@ -69,7 +69,12 @@ class Group:
         where = f"group {self.name!r}"
         text = clean_text(self.text, where=f"{where}: text") if self.text else self.name
         object.__setattr__(self, "text", text)
-        object.__setattr__(self, "weight", clean_weight(self.weight, where=f"{where}: weight"))
+        weight = _finite(self.weight, where=f"{where}: weight")
+        if weight < 0:
+            raise TopicError(
+                f"{where}: weight: expected a number of at least 0, found {self.weight!r}"
+            )
+        object.__setattr__(self, "weight", weight)
         if self.article not in (None, "", "a", "an"):
             raise TopicError(
                 f'{where}: article: expected "a", "an" or "" (none), found {self.article!r}; '
@@ -409,14 +414,6 @@ def clean_text(text: object, *, where: str) -> str:
             f"{where}: expected no [X] or [Y], found {text!r}; slots are for templates"
         )
     return " ".join(text.split())
-
-
-def clean_weight(weight: object, *, where: str) -> float:
-    """`weight` as a float, finite and not negative."""
-    number = _finite(weight, where=where)
-    if number < 0:
-        raise TopicError(f"{where}: expected a number of at least 0, found {weight!r}")
-    return number
 
 
 def _finite(value: object, *, where: str) -> float:

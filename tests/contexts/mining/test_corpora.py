@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,9 +89,10 @@ def test_every_format_gives_the_same_articles(tmp_path: Path, ending: str) -> No
 @pytest.mark.parametrize("packed", PACKERS)
 def test_a_wikipedia_dump_gives_articles_only(tmp_path: Path, packed: str) -> None:
     path = tmp_path / f"pages-articles.xml{packed}"
+    dump = b'<?xml version="1.0" encoding="UTF-7"?>' + DUMP  # which it is not
     # a multistream dump is several compressed streams, one after the other
-    half = DUMP.index(b"<page><title>Bob")
-    path.write_bytes(PACKERS[packed](DUMP[:half]) + PACKERS[packed](DUMP[half:]))
+    half = dump.index(b"<page><title>Bob")
+    path.write_bytes(PACKERS[packed](dump[:half]) + PACKERS[packed](dump[half:]))
     assert texts_of(path)[0] == ["Ann was a nurse.", "Bob said that he was late."]
 
 
@@ -148,18 +150,13 @@ def test_chosen_articles_are_those_of_their_numbers(tmp_path: Path) -> None:
         assert list(chosen) == texts
 
 
-def test_a_folder_that_contains_itself(tmp_path: Path) -> None:
-    written(tmp_path, ".jsonl")
-    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    (tmp_path / "itself.jsonl").symlink_to(tmp_path / "itself.jsonl")
-    assert texts_of(tmp_path)[0] == TEXTS
-
-
-def test_a_folder_is_read_in_a_fixed_order(tmp_path: Path) -> None:
+def test_a_folder_is_read_once_and_in_a_fixed_order(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     written(tmp_path / "b", ".jsonl")
     (tmp_path / "a.txt").write_text("First.\n", encoding="utf-8")
     (tmp_path / "notes.md").write_text("not a corpus", encoding="utf-8")
+    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "itself.jsonl").symlink_to(tmp_path / "itself.jsonl")
     assert texts_of(tmp_path)[0] == ["First.", *TEXTS]
 
 
@@ -183,7 +180,6 @@ def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> Non
     [
         ("c.jsonl", b"\0\1\2\3" * 100, "expected text, found a binary file"),
         ("c.jsonl", b'{"title": "a", "body": "b"}\n', "no article has text in the field 'text'"),
-        ("c.jsonl.gz", gzip.compress(LINES * 50, mtime=0)[:60], "damaged, cannot be unpacked"),
         ("c.jsonl.zst", b"no zst at all", "damaged, cannot be unpacked"),
         ("c.parquet", b"no parquet", "not a readable parquet file"),
         ("c.zip", b"no zip", "not a readable zip file"),
@@ -217,20 +213,14 @@ def test_files_that_are_not_a_corpus_are_refused(
 
 
 def test_missing_columns_and_files_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, ".parquet")
-    with pytest.raises(ContextError, match="name the right one with --field"):
-        texts_of(path, field="body")
-    with pytest.raises(ContextError, match="no such file or folder"):
-        texts_of(tmp_path / "none.jsonl")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ContextError, match="no corpus file in it"):
-        texts_of(tmp_path / "empty")
-
-
-def test_a_dump_that_says_it_is_utf_7_is_read_as_utf_8(tmp_path: Path) -> None:
-    path = tmp_path / "pages.xml"
-    path.write_bytes(b'<?xml version="1.0" encoding="UTF-7"?>' + DUMP)
-    assert texts_of(path)[0] == ["Ann was a nurse.", "Bob said that he was late."]
+    for place, message in (
+        (written(tmp_path, ".parquet"), "name the right one with --field"),
+        (tmp_path / "none.jsonl", "no such file or folder"),
+        (tmp_path / "empty", "no corpus file in it"),
+    ):
+        with pytest.raises(ContextError, match=message):
+            texts_of(place, field="body")
 
 
 @pytest.mark.parametrize("tag", [b'<page x="%s">', b"<!--%s-->", b"<%s>"])
@@ -249,16 +239,10 @@ def test_the_list_of_a_zip_file_is_read_once_for_all_members(
         for number in range(3000):
             archive.writestr(f"{number:05}.txt", "He said that he left.")
     sources = find_sources([str(path)])
-    opened: list[object] = []
-    real = zipfile.ZipFile
-
-    def counted(place: str) -> zipfile.ZipFile:
-        opened.append(place)
-        return real(place)
-
-    monkeypatch.setattr(corpora.zipfile, "ZipFile", counted)  # type: ignore[attr-defined]
+    opened = Mock(wraps=zipfile.ZipFile)
+    monkeypatch.setattr(corpora.zipfile, "ZipFile", opened)  # type: ignore[attr-defined]
     texts = [t for s in sources for t in articles(s, field="text", damage=Counter())]
-    assert (len(texts), len(opened)) == (3000, 1)
+    assert (len(texts), opened.call_count) == (3000, 1)
 
 
 @pytest.mark.parametrize("packed", [p for p in PACKERS if p])

@@ -1,21 +1,25 @@
-"""A language of another distribution: found by its entry point, mined like ours."""
+"""A language of another distribution: found by its entry point, mined like ours; and the word lists
+of ours: complete, and used."""
 
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.languages import MODULES, language_modules
+from clinometer.contexts.mining.languages import MODULES, language_modules, read_lexicon
+from clinometer.contexts.mining.languages.english.grammar import gives_gender_away
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic, parse_topic
 
 #: A whole language: the pronoun of a toy language after a verb of saying.
 TOY = """
-from clinometer.contexts.mining.languages.shared import Decision
+from clinometer.contexts.mining.languages import Decision
 
 
 class Toy:
@@ -94,3 +98,17 @@ def test_each_language_has_its_topic(code: str) -> None:
         module.open_language(
             MineSettings(topic=replace(topic, attributes={"a": ("b",), "c": ("d",)}))
         )
+
+
+def test_every_list_exists_and_is_used() -> None:
+    package = "clinometer.contexts.mining.languages.english"
+    names = set(read_lexicon(package))
+    modules = [file for file in files(package).iterdir() if file.name.endswith(".py")]
+    source = "".join(module.read_text(encoding="utf-8") for module in modules)
+    assert set(re.findall(r'(?:listed|mapped|has_one_of)\("([a-z_]+)"\)', source)) <= names
+    assert names <= set(re.findall(r'"([a-z_]+)"', source))
+
+
+def test_english_words_that_only_look_as_if_they_gave_gender_away() -> None:
+    assert not gives_gender_away("specimen")
+    assert gives_gender_away("batsman")

@@ -131,21 +131,19 @@ def _numbered(texts: Iterator[str], numbers: Iterable[int]) -> Iterator[str]:
 def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
     """The same without the markup of a dump taken out, which takes most of the time."""
     name, kind = source.name, source.kind
-    rows: Iterator[Any]
-    with contextlib.ExitStack() as stack:
-        if kind == ".parquet":
-            rows = _parquet_rows(Path(source.place), field)
-        else:
-            stream = stack.enter_context(_opened(source.place, source.member))
-            if kind == ".xml":
-                yield from _dump_articles(stream, name=name, damage=damage)
-                return
-            lines = _lines(stream, name=name, damage=damage)
-            if kind != ".jsonl":
-                yield from _blocks(lines)
-                return
-            rows = _json_lines(lines, damage)
+    if kind == ".parquet":
+        rows = _parquet_rows(Path(source.place), field)
         yield from _texts(rows, field, name=name, damage=damage)
+        return
+    with _opened(source.place, source.member) as stream:
+        if kind == ".xml":
+            yield from _dump_articles(stream, name=name, damage=damage)
+            return
+        lines = _lines(stream, name=name, damage=damage)
+        if kind == ".jsonl":
+            yield from _texts(_json_lines(lines, damage), field, name=name, damage=damage)
+        else:
+            yield from _blocks(lines)
 
 
 def _sources(place: str) -> list[Source]:
@@ -190,32 +188,24 @@ def _parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
+        left = max(_ALWAYS, path.stat().st_size * _MOST_TIMES)
         with open_binary(path) as raw:
             columns = pq.read_schema(raw).names
+            if field not in columns:
+                yield dict.fromkeys(columns)
+                return
             # As references: a text that a thousand rows share is in memory once.
-            shared = [field] if field in columns else []
-            with pq.ParquetFile(raw, read_dictionary=shared) as file:
-                batches = file.iter_batches(batch_size=64, columns=shared)
-                yield from _column(batches, columns, field, path)
+            with pq.ParquetFile(raw, read_dictionary=[field]) as file:
+                batches = file.iter_batches(batch_size=64, columns=[field])
+                for value in itertools.chain.from_iterable(b.column(field) for b in batches):
+                    text = value.as_py()
+                    left -= len(text) if isinstance(text, str) else 0
+                    if left < 0:  # a million references to one long text
+                        raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
+                    yield {field: text}
     except (OSError, pa.ArrowException) as exc:
         message = " ".join(str(exc).split())  # may have several lines
         raise ContextError(f"{path.name}: not a readable parquet file: {message}") from exc
-
-
-def _column(
-    batches: Iterable[Any], columns: list[str], field: str, path: Path
-) -> Iterator[dict[str, Any]]:
-    if field not in columns:
-        yield dict.fromkeys(columns)
-        return
-    left = max(_ALWAYS, path.stat().st_size * _MOST_TIMES)
-    for batch in batches:
-        for value in batch.column(field):
-            text = value.as_py()
-            left -= len(text) if isinstance(text, str) else 0
-            if left < 0:  # a million references to one long text
-                raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
-            yield {field: text}
 
 
 @contextlib.contextmanager

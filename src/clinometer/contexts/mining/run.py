@@ -3,44 +3,47 @@
 The articles of every source are counted first; then it is known which of them are the sample, and
 the sample is cut into pieces. Each piece (read, parsed, counted) depends on nothing else, so that
 processes and machines can share them in any way; their counts become one context set per topic.
-The work folder keeps what is finished: the same command resumes after a kill.
+The work folder next to the output keeps what is finished: the same command resumes after a kill.
+
+contexts.csv.mining/
+  settings.json             what is mined; a folder with other settings is refused
+  sources/00000.json        how many articles a source has, and what is damaged in it
+  parts/000000.json         what a piece holds, written whole or not at all
+  shard-0.lock              held by the process that does this shard
 """
 
 from __future__ import annotations
 
 import hashlib
 import heapq
+import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, groupby, islice, tee
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata
-from clinometer.contexts.mining.corpora import (
-    Source,
-    articles,
-    find_sources,
-    raw_articles,
-)
-from clinometer.contexts.mining.languages import Language, open_language
-from clinometer.contexts.mining.languages.shared import Decision
+from clinometer.contexts.mining.corpora import Source, articles, find_sources, raw_articles
+from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.contexts.mining.settings import KEYS, MineSettings
-from clinometer.contexts.mining.work_folder import (
-    Part,
-    SourceCounts,
-    WorkFolder,
-)
 from clinometer.errors import ContextError, InputError
 from clinometer.settings import WHOLE, Shard
-from clinometer.storage.atomic import output_file
+from clinometer.storage.atomic import only_writer, output_file, replacing
+from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json
 
+Stored = TypeVar("Stored")
 #: Called with the stage, what is done, and the total if it is known.
 StageProgress = Callable[[str, int, int | None], None]
 
@@ -221,7 +224,7 @@ class _MiningRun:
         def candidates() -> Iterator[tuple[int, str]]:
             for at, text in rows:
                 sentences = language.find(text)
-                part.articles += bool(sentences) or self.settings.sample is not None
+                part.read += bool(sentences) or self.settings.sample is not None
                 part.sentences += len(sentences)
                 yield from ((at, sentence) for sentence in sentences)
 
@@ -229,7 +232,7 @@ class _MiningRun:
         while batch := list(islice(waiting, BATCH)):
             decided = language.decide([sentence for _, sentence in batch])
             for (at, _), decisions in zip(batch, decided, strict=True):
-                part.tally.take(decisions, at)
+                part.take(decisions, at)
                 explained += decisions if self.explain else ()
         return part, explained
 
@@ -238,13 +241,12 @@ class _MiningRun:
         settings, language, total = self.settings, open_language(self.settings), Part()
         for part in self.work.parts(self.pieces):
             total.add(part)
-        tally = total.tally
         read = sum(counts.articles for counts in self._counts)
-        templates = tally.merged(language.merge_key)
-        frequent = {t: each for t, each in templates.items() if each.count >= settings.min_count}
+        templates = total.merged(language.merge_key)
+        frequent = {t: row for t, row in templates.items() if row[0] >= settings.min_count}
         if not frequent:
             self.work.clear()
-            rules = ", ".join(f"{n} × {rule}" for rule, n in tally.rules.most_common(3))
+            rules = ", ".join(f"{n} × {rule}" for rule, n in total.rules.most_common(3))
             raise ContextError(
                 f"topic {settings.topic.name!r}: no context found in {read} articles "
                 f"({total.sentences} sentences parsed"
@@ -254,9 +256,9 @@ class _MiningRun:
         damage = sum((Counter(counts.damage) for counts in self._counts), Counter[str]())
         described: dict[str, Any] = language.describe()
         sure: dict[str, Any] = {}
-        if tally.confidences:
+        if total.confidences:
             sure["min_confidence"] = settings.least_confidence
-            sure["confidences"] = dict(sorted(tally.confidences.items()))
+            sure["confidences"] = dict(sorted(total.confidences.items()))
         metadata = SetMetadata(
             corpus=", ".join(source.name for source in self.sources),
             source=settings.source or "not said",
@@ -264,20 +266,20 @@ class _MiningRun:
             language=settings.topic.language,
             command=command(self.sources, settings),
             **described,
-            articles=ArticlesRecord(read=read, mined=total.articles),
+            articles=ArticlesRecord(read=read, mined=total.read),
             damage=dict(sorted(damage.items())),
             sentences_parsed=total.sentences,
-            occurrences=sum(each.count for each in frequent.values()),
-            dropped=dict(sorted(tally.rules.items(), key=lambda r: (-r[1], r[0]))),
-            near_duplicates_merged=len(tally.templates) - len(templates),
+            occurrences=sum(count for count, _ in frequent.values()),
+            dropped=dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0]))),
+            near_duplicates_merged=len(total.templates) - len(templates),
             below_min_count=len(templates) - len(frequent),
             **sure,
         )
         return ContextSet(
             name,
             list(frequent),
-            [float(each.count) for each in frequent.values()],
-            {"articles": [str(each.articles) for each in frequent.values()]},
+            [float(count) for count, _ in frequent.values()],
+            {"articles": [str(seen_in) for _, seen_in in frequent.values()]},
             metadata,
         )
 
@@ -364,3 +366,193 @@ def sampled(counts: Sequence[int], settings: MineSettings) -> list[Sequence[int]
     for _, source, number in smallest:
         numbers[source].append(number)
     return [sorted(each) for each in numbers]
+
+
+# --- What is kept until the end -------------------------------------------------------------------
+
+
+@dataclass
+class Part:
+    """What a piece holds: counts that add up to the same, however the work is divided and ordered.
+
+    read         articles with candidate sentences; in a sample, all
+    sentences    that were parsed
+    templates    occurrences of each template
+    rules        what each rule dropped
+    articles     the articles that each template was seen in, by their index in the sample
+    confidences  occurrences by confidence, in hundredths; only of links that have one
+    """
+
+    read: int = 0
+    sentences: int = 0
+    templates: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    articles: dict[str, list[int]] = field(default_factory=dict)
+    confidences: Counter[str] = field(default_factory=Counter)
+
+    def take(self, decisions: Iterable[Decision], article: int = 0) -> None:
+        """Count the decisions on one sentence; a template counts once per sentence."""
+        templates = set()
+        for decision in decisions:
+            template = decision.template
+            if template is None:
+                self.rules[decision.rule] += 1
+            elif template not in templates:
+                templates.add(template)
+                self.templates[template] += 1
+                seen_in = self.articles.setdefault(template, [])
+                if article not in seen_in[-1:]:  # sentences come article by article
+                    seen_in.append(article)
+                if decision.confidence is not None:
+                    self.confidences[f"{round(100 * decision.confidence) / 100:.2f}"] += 1
+
+    def add(self, other: Part) -> None:
+        """Add another piece; an article in both is one article."""
+        self.read += other.read
+        self.sentences += other.sentences
+        self.templates.update(other.templates)
+        self.rules.update(other.rules)
+        self.confidences.update(other.confidences)
+        for template, seen_in in other.articles.items():
+            self.articles.setdefault(template, []).extend(seen_in)
+
+    def merged(self, key: Callable[[str], str]) -> dict[str, tuple[int, int]]:
+        """How often each template occurs, and in how many articles. Near-duplicates are one, under
+        their most frequent form; most frequent first.
+
+        >>> part = Part(templates=Counter({"took a job": 1, "took the job": 2, "left": 1}))
+        >>> part.merged(lambda t: t.split()[0])
+        {'took the job': (3, 0), 'left': (1, 0)}
+        """
+        forms: dict[str, list[tuple[int, str]]] = {}
+        for template, count in self.templates.items():
+            forms.setdefault(key(template), []).append((-count, template))
+        rows = []
+        for same in forms.values():
+            seen_in = {article for _, t in same for article in self.articles.get(t, ())}
+            rows.append((min(same)[1], (-sum(n for n, _ in same), len(seen_in))))
+        return dict(sorted(rows, key=lambda row: (-row[1][0], row[0])))
+
+
+@dataclass
+class SourceCounts:
+    """What a source contains."""
+
+    articles: int
+    damage: dict[str, int]
+
+
+class WorkFolder(Resumable):
+    """Reads and writes the folder, independently of what is mined."""
+
+    error = ContextError
+
+    def __init__(self, out: Path) -> None:
+        self.path = out
+        self.folder = out.with_name(out.name + ".mining")
+        self.lock_file = out.with_name(out.name + ".mining.lock")
+        self._settings_file = self.folder / "settings.json"
+
+    def earlier(self) -> Identity | None:
+        try:
+            return dict(read_json(self._settings_file, most=MOST_TEXT))
+        except FileNotFoundError:
+            return None
+        except (OSError, TypeError, ValueError) as exc:
+            raise _damaged(self._settings_file) from exc
+
+    def begin(self, identity: Identity) -> None:
+        self.clear()
+        self._begin(identity)
+
+    def _begin(self, identity: Identity) -> None:
+        for folder in ("sources", "parts"):
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+        _write(self._settings_file, json.dumps(identity, sort_keys=True, ensure_ascii=False))
+
+    def clear(self) -> None:
+        self._settings_file.unlink(missing_ok=True)  # files left by a kill have no owner
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def shards(self) -> int:
+        """How many shards the work was begun with; 1 without any."""
+        return int((self.earlier() or {}).get("shards", 1))
+
+    @contextmanager
+    def joined(self, identity: Identity, shard: Shard) -> Iterator[None]:
+        """Begin or resume beside the other shards; of one shard there is one process."""
+        if self.earlier() is None:
+            self._begin(identity)
+        self.resume(identity, self.earlier())  # also if two began at once, with other settings
+        with only_writer(self.path, self.folder / f"shard-{shard.index}.lock", error=ContextError):
+            yield
+
+    def check_no_shard_runs(self) -> None:
+        """Refuse to go on while a shard does; the locks of those that were killed are free."""
+        for lock in self.folder.glob("shard-*.lock"):
+            with only_writer(self.path, lock, error=ContextError):
+                pass
+
+    def counts(self, source: int) -> SourceCounts | None:
+        """The counts of a source, or None if nobody has counted it."""
+        file = self._counts_file(source)
+        return _read(file, SourceCounts) if file.exists() else None
+
+    def write_counts(self, source: int, counts: SourceCounts) -> None:
+        """Record what a source contains."""
+        _write(self._counts_file(source), TypeAdapter(SourceCounts).dump_json(counts).decode())
+
+    def done(self) -> set[int]:
+        """The pieces that were done."""
+        return {int(file.stem) for file in (self.folder / "parts").glob("[0-9]*.json")}
+
+    def write_part(self, number: int, part: Part, decisions: Iterable[Decision]) -> None:
+        """Write what a piece holds and, on request, its decisions as lines of --explain."""
+        rows = (
+            {
+                "sentence": d.sentence,
+                "template": d.template,
+                "dropped": d.rule or None,
+                "parse": d.evidence,
+                "confidence": d.confidence and round(d.confidence, 3),
+            }
+            for d in decisions
+        )
+        if lines := "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows):
+            _write(self._part(number).with_suffix(".explain"), lines)
+        _write(self._part(number), TypeAdapter(Part).dump_json(part).decode())
+
+    def parts(self, pieces: int) -> Iterator[Part]:
+        """What the pieces hold, in order."""
+        return (_read(self._part(number), Part) for number in range(pieces))
+
+    def explained(self, pieces: int) -> Iterator[str]:
+        """The lines of --explain, in order."""
+        for number in range(pieces):
+            path = self._part(number).with_suffix(".explain")
+            if path.exists():
+                with path.open(encoding="utf-8") as file:
+                    yield from file
+
+    def _counts_file(self, source: int) -> Path:
+        return self.folder / "sources" / f"{source:05}.json"
+
+    def _part(self, number: int) -> Path:
+        return self.folder / "parts" / f"{number:06}.json"
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path, error=ContextError) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _read(path: Path, kind: type[Stored]) -> Stored:
+    try:
+        return TypeAdapter(kind).validate_json(read_bytes(path))
+    except (OSError, ValueError) as exc:
+        raise _damaged(path) from exc
+
+
+def _damaged(path: Path) -> ContextError:
+    return ContextError(f"{path}: damaged; start over with --fresh")

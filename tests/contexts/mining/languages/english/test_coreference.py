@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
-from tests.present import present
+from tests.present import loaded
 
-from clinometer.contexts.mining.languages.english.coreference import (
-    LinkFacts,
-    confidence,
-    facts_of,
-)
+from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
+from clinometer.contexts.mining.languages.english.coreference import LinkFacts, facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
     clause_link,
     connector,
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 
 BENCHMARK = Path(__file__).resolve().parents[5] / "benchmarks" / "coreference.py"
@@ -32,12 +26,7 @@ def parser() -> SpacyParser:
 
 
 def test_precision_on_gum(shared_data: Path, parser: SpacyParser) -> None:
-    spec = present(importlib.util.spec_from_file_location("coreference_benchmark", BENCHMARK))
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = benchmark
-    spec.loader.exec_module(benchmark)
-    found = benchmark.measure_gum(parser, shared_data / "parsing" / "gum", [])
+    found = loaded(BENCHMARK).measure_gum(parser, shared_data / "parsing" / "gum", [])
     assert found["precision"] >= 0.90
     assert found["accepted"] >= 10
     assert found["recall"] >= 0.2
@@ -59,11 +48,11 @@ def test_a_name_with_a_wrong_label_may_be_another_person(parser: SpacyParser) ->
     sentence = "Leadbetter consulted with Longstreet before he wrote the letter."
     found = facts(parser, sentence, Leadbetter="PERSON", Longstreet="ORG")
     assert (found.persons, found.hidden) == (0, 1)
-    assert confidence(found) < MIN_CONFIDENCE
+    assert found.confidence < MIN_CONFIDENCE
     place = facts(parser, "Smith lived in Longstreet before he wrote a book.", Longstreet="ORG")
     club = facts(parser, "Smith joined Longstreet before he wrote a book.", Longstreet="ORG")
     assert place.hidden == club.hidden == 0
-    assert confidence(place) >= MIN_CONFIDENCE
+    assert place.confidence >= MIN_CONFIDENCE
 
 
 def test_another_person_before_the_subject_makes_a_possessive_unsure(
@@ -72,7 +61,7 @@ def test_another_person_before_the_subject_makes_a_possessive_unsure(
     alone = facts(parser, "Riley lost his radio.")
     other = facts(parser, "When Winston arrived, Riley lost his radio.", Winston="PERSON")
     assert (alone.earlier, other.earlier) == (False, True)
-    assert confidence(other) < MIN_CONFIDENCE <= confidence(alone)
+    assert other.confidence < MIN_CONFIDENCE <= alone.confidence
     woman = facts(parser, "When Emma arrived, Riley lost his radio.", Emma="PERSON")
     assert not woman.earlier
 

@@ -8,32 +8,27 @@ recall on annotated text.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clinometer.contexts.mining.languages import Dropped, Parsed, drop_if, has_dep, read_toml
 from clinometer.contexts.mining.languages.english.grammar import (
     FEMALE,
     GENDERED_PRONOUNS,
     MALE,
     REFLEXIVES,
     SUBJECTS,
+    Link,
     base_and_past,
     gender_of,
     gender_of_name,
     is_person,
     listed,
 )
-from clinometer.contexts.mining.languages.shared import Dropped, drop_if, has_dep
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
-
-    from clinometer.contexts.mining.languages.english.grammar import Link
-    from clinometer.contexts.mining.languages.shared import Parsed
 
 
 _QUOTES = frozenset(['"', "“", "”", "`", "``", "''", "«", "»", "„"])
@@ -45,14 +40,6 @@ _TITLES = {
 _NOT_PERSONS = frozenset(
     ["ORG", "GPE", "LOC", "FAC", "NORP", "WORK_OF_ART", "EVENT", "PRODUCT", "LAW", "DATE"]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """The kind of subject of a link, and the probability that [Y] refers to it."""
-
-    kind: str
-    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +79,21 @@ class LinkFacts:
             "full": float(self.full),
         }
 
+    @property
+    def confidence(self) -> float:
+        """The probability that [Y] refers to the subject.
 
-def confidence(facts: LinkFacts) -> float:
-    """The probability that [Y] refers to the subject.
-
-    >>> confidence(LinkFacts("name")) > 0.85 > 0.8 > confidence(LinkFacts("name", persons=1))
-    True
-    """
-    constants = _constants()
-    if facts.kind == "pronoun":
-        shares: Mapping[str, float] = constants["pronoun"]["word" if facts.word else "clause"]
-        rivals = facts.persons + facts.nouns
-        return shares["leading" if facts.leading else "rival" if rivals else "alone"]
-    weights: Mapping[str, float] = constants["logistic"]
-    score = sum(weights[name] * value for name, value in facts.features().items())
-    return 1 / (1 + math.exp(-score))
-
-
-@cache
-def _constants() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("confidence.toml").read_text(encoding="utf-8"))
-
-
-def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
-    """How surely a word refers to a subject; raises Dropped if the rules forbid it. The kind of
-    subject is "pronoun", "person noun" or "name"."""
-    facts = facts_of(link, parsed, persons)
-    return Reference(facts.kind, confidence(facts))
+        >>> LinkFacts("name").confidence > 0.85 > 0.8 > LinkFacts("name", persons=1).confidence
+        True
+        """
+        constants = read_toml(__package__, "confidence.toml")
+        if self.kind == "pronoun":
+            shares = constants["pronoun"]["word" if self.word else "clause"]
+            rivals = "rival" if self.persons + self.nouns else "alone"
+            return float(shares["leading" if self.leading else rivals])
+        weights: Mapping[str, float] = constants["logistic"]
+        score = sum(weights[name] * value for name, value in self.features().items())
+        return 1 / (1 + math.exp(-score))
 
 
 def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:

@@ -6,12 +6,12 @@ link leads from a word of Y up to the predicate that governs it, and to that pre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.shared import (
+from clinometer.contexts.mining.languages import (
     Dropped,
     SpacyParser,
     drop_if,
@@ -268,10 +268,9 @@ class Link:
 
 def clause_link(y: Token) -> Link:
     """[Y] is the subject of a clause: "Smith said that [Y] …"."""
-    drop_if(y.dep_ not in SUBJECTS, "[Y] is not the subject of a clause")
     clause = y.head
-    if clause.pos_ not in ("VERB", "AUX") or y.i > clause.i:
-        raise Dropped("[Y] is not the subject of a clause")
+    subject = y.dep_ in SUBJECTS and clause.pos_ in ("VERB", "AUX") and y.i <= clause.i
+    drop_if(not subject, "[Y] is not the subject of a clause")
     drop_if(not _is_finite(clause), "[Y] has no finite verb")
     try:
         return _climb(y, clause)
@@ -333,11 +332,9 @@ def subject_of(verb: Token) -> Token | None:
         if child.dep_ in ("expl", "csubj"):
             return None
     drop_if(has_dep(verb.rights, *SUBJECTS), "subject after its verb")
-    if verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX") and verb.head.i < verb.i:
-        return subject_of(verb.head)
-    if shares_subject(verb):
-        return subject_of(verb.head)
-    return None
+    first = verb.head
+    joined = verb.dep_ == "conj" and first.pos_ in ("VERB", "AUX") and first.i < verb.i
+    return subject_of(first) if joined or shares_subject(verb) else None
 
 
 def shares_subject(verb: Token) -> bool:
@@ -381,7 +378,7 @@ def connector(link: Link) -> list[str]:
     if dep in ("ccomp", "acl"):
         if question:
             return question
-        return _marked(marks, allowed=("that", "if", "whether")) or ["that"]
+        return _marked(marks, allowed=("that", "if", "whether")) if marks else ["that"]
     if dep == "advcl":
         if question and (question[0] in ("when", "whenever") or opening[0].lower_ == "where"):
             return question
@@ -389,16 +386,17 @@ def connector(link: Link) -> list[str]:
         if marks[:1] == ["that"]:
             if before in ("so", "now") or (opening and opening[0].lower_ == "so"):
                 return ["so" if before != "now" else "now", "that"]
-            return ["that"] if parent.pos_ in ("ADJ", "VERB") and parent.tag_ == "VBN" else _no()
+            state = parent.pos_ in ("ADJ", "VERB") and parent.tag_ == "VBN"
+            drop_if(not state, "nothing joins the clauses")
+            return ["that"]
         if marks[:1] == ["as"] and (parent.lower_ in ("soon", "long", "far") or len(marks) > 1):
             raise Dropped("comparison")
         drop_if(marks[:1] == ["than"], "comparison")
-        mark = _marked(marks, allowed=tuple(listed("subordinators") - {"where", "whether"}))
-        return mark or _no()
+        return _marked(marks, allowed=listed("subordinators") - {"where", "whether"})
     if dep == "pcomp":
         if question:
             return question
-        return _marked(marks, allowed=("that", "whether")) or _no()
+        return _marked(marks, allowed=("that", "whether"))
     raise Dropped(f"[Y]'s clause is attached as {dep}")
 
 
@@ -415,14 +413,8 @@ def opening_word(link: Link) -> str:
     raise Dropped("nothing joins the clauses")
 
 
-def _no() -> list[str]:
-    raise Dropped("nothing joins the clauses")
-
-
-def _marked(marks: list[str], *, allowed: tuple[str, ...]) -> list[str]:
-    if not marks:
-        return []
-    drop_if(marks[0] not in allowed, "nothing joins the clauses")
+def _marked(marks: list[str], *, allowed: Collection[str]) -> list[str]:
+    drop_if(not marks or marks[0] not in allowed, "nothing joins the clauses")
     return [{"till": "until", "whilst": "while"}.get(marks[0], marks[0])]
 
 
