@@ -165,7 +165,7 @@ def test_result_files_of_other_tools(tmp_path: Path) -> None:
     ("few", "note"), [({"n": 1}, NO_DICE), ({"contexts": 1}, ONE_CONTEXT), ({"groups": 1}, None)]
 )
 def test_what_replies_cannot_tell_is_a_result_with_a_note(
-    tmp_path: Path, few: dict[str, int], note: str | None
+    tmp_path: Path, few: dict[str, Any], note: str | None
 ) -> None:
     (run,) = imported(written(tmp_path / "a.csv", rows(**few)))
     components = present(run.record.components)

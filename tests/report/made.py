@@ -143,7 +143,10 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     shape = (len(topic), len(contexts))
     lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])
     yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
-    answers = {"values": np.stack([yes, 1 - yes], axis=-1), "coverage": np.full(shape, covered)}
+    answers: dict[str, Any] = {
+        "values": np.stack([yes, 1 - yes], axis=-1),
+        "coverage": np.full(shape, covered),
+    }
     settings = AuditSettings(clusters="wording")
     return _measured("made", topic, contexts, settings, **answers, reference="group-mean")
 

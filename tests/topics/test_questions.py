@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import cast
 
 import pytest
 from tests.present import present
@@ -112,7 +113,7 @@ def test_templates_that_cannot_be_asked(template: str, message: str) -> None:
 def test_factors_are_spread_evenly_unless_they_are_crossed() -> None:
     mood = '[contexts.mood]\nglad = "Gladly:"\nsad = "Sadly:"'
     spread, whole = (
-        list(present(topic.questions).rows(topic.categories))
+        list(cast(Questions, topic.questions).rows(topic.categories))
         for contexts in (mood, f'cross = ["wording", "order", "mood"]\n{mood}')
         for topic in [parse_topic(topic_text(contexts=contexts))]
     )

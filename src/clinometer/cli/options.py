@@ -143,7 +143,7 @@ def _parameter(name: str, hint: Any, setting: Field[Any], *, optional: bool = Fa
         show_default=about.unset or True,
         hidden=about.advanced,
     )
-    typed = Annotated[hint, shown]  # type: ignore[valid-type]
+    typed = Annotated[hint, shown]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=typed)
 
 

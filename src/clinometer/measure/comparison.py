@@ -247,8 +247,9 @@ def _rows(
     groups: Sequence[str | None],
     *tested: FloatArray,
 ) -> list[Difference]:
+    found = np.stack(tested)
     return [
-        Difference(*pair, measure, group, *(plain(part[m, x]) for part in tested), None)
+        Difference(*pair, measure, group, *map(plain, found[:, m, x]), p_corrected=None)
         for m, measure in enumerate(measures)
         for x, group in enumerate(groups)
     ]

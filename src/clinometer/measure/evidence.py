@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ WHOLE = 1e-3
 """How far p × replies may be from a whole number."""
 
 
-def unit_numbers(clusters: Sequence[object] | None, C: int) -> NDArray[np.intp]:
+def unit_numbers(clusters: Sequence[object] | NDArray[Any] | None, C: int) -> NDArray[np.intp]:
     """[C], the number of the unit that each context belongs to, in the order of their first one.
 
     >>> unit_numbers(["b", "a", "b"], 3).tolist()

@@ -166,11 +166,11 @@ def calibrated_risks(
     >>> round(better.R.value, 2), better.R.method             # R of people's shares is 0.25
     (0.24, 'mean over contexts, judge')
     """
-    unmix = np.linalg.inv(confusion.matrix)
+    unmix = np.asarray(np.linalg.inv(confusion.matrix), dtype=np.float64)
     evidence = Evidence.of(grid, clusters=clusters, samples=samples, unmix=unmix)
     found = []
     for matrix in confusion.like(MATRICES):
-        moved = Evidence.of(grid, clusters=clusters, unmix=np.linalg.inv(matrix))
+        moved = Evidence.of(grid, clusters=clusters, unmix=np.asarray(np.linalg.inv(matrix)))
         r = (moved.weights * moved.high).sum(axis=0)
         bias = grid.criterion(moved.mean)
         parts = np.stack([r, bias, r - bias])

@@ -150,7 +150,8 @@ def _mean_over_contexts(grid: PreferenceGrid, values: FloatArray) -> FloatArray:
     """[X,C,Y] -> [X,Y]; NaN for a group without an observed cell."""
     w = grid.shares()[0]
     means = (w[..., None] * np.where(w[..., None] > 0, values, 0.0)).sum(axis=1)
-    return np.asarray(np.where(w.any(axis=1)[:, None], means, np.nan))
+    seen = np.asarray(w.any(axis=1))
+    return np.asarray(np.where(seen[:, None], means, np.nan))
 
 
 # --- What a measurement returns ------------------------------------------------------------------

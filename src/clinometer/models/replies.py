@@ -51,6 +51,7 @@ from clinometer.readouts.tables import (
     TextTable,
 )
 from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.storage.resumable import ReplyLog
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 
@@ -97,10 +98,6 @@ class ReplyScorer(Scorer):
             )
         self.scorer, self.query, self.chat = scorer, query, chat
         self._reader, self._turn = reader, threading.Lock()
-        # All but the scores is the scorer's own affair.
-        self.blocks_at_once, self.generate = scorer.blocks_at_once, scorer.generate
-        self.expect, self.keep, self.halt = scorer.expect, scorer.keep, scorer.halt
-        self.usage, self.close = scorer.usage, scorer.close
 
     @property
     def info(self) -> ModelInfo:  # type: ignore[override]  # it changes with the first replies
@@ -113,6 +110,28 @@ class ReplyScorer(Scorer):
         report = self.scorer.word_report(words, space=space and not self.chat)
         self._check(report)
         return report
+
+    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
+        return self.scorer.generate(prompts)
+
+    @property
+    def blocks_at_once(self) -> int:
+        return self.scorer.blocks_at_once
+
+    def expect(self, prompts: int) -> None:
+        self.scorer.expect(prompts)
+
+    def keep(self, log: ReplyLog) -> None:
+        self.scorer.keep(log)
+
+    def halt(self) -> None:
+        self.scorer.halt()
+
+    def usage(self) -> dict[str, int]:
+        return self.scorer.usage()
+
+    def close(self) -> None:
+        self.scorer.close()
 
     def score(
         self,

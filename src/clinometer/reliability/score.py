@@ -160,7 +160,8 @@ def length_adjusted(scores: ArrayLike, words: ArrayLike) -> FloatArray:
     if good.sum() < 3 or np.ptp(x[good]) == 0 or np.ptp(y[good]) == 0:
         return y.copy()
     dx, dy = x[good] - x[good].mean(), y[good] - y[good].mean()
-    return y - float((dx @ dy) / (dx @ dx)) * (x - x[good].mean())
+    adjusted: FloatArray = y - float((dx @ dy) / (dx @ dx)) * (x - x[good].mean())
+    return adjusted
 
 
 # --- Single statements: the interval of a score, its rank, the versions that it would take --------

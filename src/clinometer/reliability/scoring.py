@@ -409,7 +409,7 @@ def model_taus(
         keep(found, known_scores)
     keys, marked = texts.keys, texts.marked
     counted = (texts.table["left_out"] == "").to_numpy()
-    missing = np.flatnonzero([n and keys[i] not in held for i, n in enumerate(counted)])
+    missing = np.flatnonzero([bool(n) and keys[i] not in held for i, n in enumerate(counted)])
     known = record.model(model)
     if len(missing) or known is None:
         scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))

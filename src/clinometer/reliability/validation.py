@@ -281,7 +281,7 @@ def validate(
         unmatched=len(ratings.items) + int(first.notna().sum()) - 2 * len(table),
         annotators=len(ratings.annotators),
         rows=tuple(rows),
-        right_order=right_order(trial, sign * outcome, **drawn) if len(found) == 2 else None,
+        right_order=right_order(trial, int(sign) * outcome, **drawn) if len(found) == 2 else None,
         outcome={ratings.categories[int(k)]: int(n) for k, n in zip(found, counts, strict=True)},
         regression=regression(outcome, trial, categories=ratings.categories, level=level)
         if len(found) > 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.runs.people import joint, kinds_shown
-from clinometer.statistics.regression import RegressionArguments, regress
+from clinometer.statistics.regression import regress
 from clinometer.topics.conversation import CASE
 
 REFERENCES = (
@@ -755,11 +755,11 @@ def regression_line(
     y: ArrayLike,
     x: ArrayLike,
     *,
+    weights: ArrayLike | None = None,
+    y_se: ArrayLike | None = None,
     points: ArrayLike | None = None,
-    **how: Unpack[RegressionArguments],
 ) -> pd.DataFrame:
-    """x, y, low, high of the fitted line over the range of `points` (of x when not given); `how` it
-    is fitted, as for `regress`.
+    """x, y, low, high of the fitted line over the range of `points` (of x when not given).
 
     The interval at a point is that of the intercept with x measured from there: the same robust
     errors as the slope's, without a separate formula.
@@ -768,6 +768,6 @@ def regression_line(
     seen = values if points is None else np.asarray(points, dtype=float)
     rows = []
     for at in np.linspace(np.nanmin(seen), np.nanmax(seen), 25):
-        here = regress(y, {"x": values - at}, **how)["intercept"]
+        here = regress(y, {"x": values - at}, weights=weights, y_se=y_se)["intercept"]
         rows.append((float(at), here.value, here.low, here.high))
     return pd.DataFrame(rows, columns=["x", "y", "low", "high"])

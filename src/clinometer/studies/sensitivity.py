@@ -64,7 +64,7 @@ def sensitivity(run: Run, *, seed: int = 0) -> Findings:
 def _line(
     choice: str,
     option: str,
-    risks: Preferences | RiskReport | Sequence[float] | None,
+    risks: Preferences | RiskReport | Sequence[float | None] | None,
     *,
     note: str = "",
     comparable: bool = True,
@@ -73,7 +73,7 @@ def _line(
         risks = risks.decompose()
     if isinstance(risks, RiskReport):
         risks = [getattr(risks, measure).value for measure in MEASURES]
-    values = dict(zip(MEASURES, risks or [None] * 3, strict=True))
+    values = dict(zip(MEASURES, risks or (None, None, None), strict=True))
     return {"choice": choice, "option": option, **values, "note": note, "comparable": comparable}
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from clinometer.errors import ModelError, RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.models import ModelSpec
-from clinometer.models.catalog.pretrained import loading, pretrained, quiet
+from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.weights import weights_source
 from clinometer.runs import AuditSettings
 from clinometer.settings import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS, check_settings, option
@@ -136,13 +136,15 @@ def _silent() -> Iterator[None]:
     import transformers
 
     logging: Any = transformers.utils.logging
-    loud = logging.get_verbosity()
+    bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        with quiet(transformers):
-            yield
+        yield
     finally:
         logging.set_verbosity(loud)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _train(

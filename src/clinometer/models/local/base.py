@@ -164,7 +164,7 @@ def answered(
     for node, who, found in parts:
         kids = tree.children[node]
         # Whole rows are copied several times as fast as chosen places.
-        places: Any = np.ix_(kids, who) if len(who) < asked.shape[1] else list(kids)
+        places: Any = np.ix_(np.asarray(kids), who) if len(who) < asked.shape[1] else list(kids)
         answer[places] = found[:, : len(kids)].T
     return answer
 
@@ -368,7 +368,8 @@ class TransformerScorer(WordScorer):
         finally:
             if hook is not None:
                 hook.remove()
-        return logits[0] if picked else logits[rows, positions]
+        scored: Tensor = logits[0] if picked else logits[rows, positions]
+        return scored
 
     def call_model(self, inputs: dict[str, Any], *, packed: bool) -> Any:
         """The model's output for these inputs."""
