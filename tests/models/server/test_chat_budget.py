@@ -29,7 +29,7 @@ class Billing(Server):
     """A chat endpoint that bills a token for four letters, and says of it what `usage` is; `fails`
     is the status of every second answer."""
 
-    def __init__(self, usage: Any = None, fails: int = 0, said: str = "Yes.") -> None:
+    def __init__(self, usage: Any = None, fails: int = 0, *, said: str = "Yes.") -> None:
         self.usage, self.fails, self.said = usage, fails, said
         self.billed, self.asked, self.turn = 0.0, 0, threading.Lock()
         super().__init__(Handler)
