@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from clinometer.display.numbers import MEASURES, SYMBOLS, between, counted, risk
 from clinometer.errors import RunError
@@ -13,9 +13,6 @@ from clinometer.report.export import markdown_text, write_files
 from clinometer.runs import Run
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.untrusted import folder_name
-
-if TYPE_CHECKING:
-    from huggingface_hub import EvalResult, EvalResultEntry
 
 NAMES = {
     "R": "Discrimination risk R",
@@ -73,54 +70,25 @@ def write_hugging_face(run: Run, folder: Path, *, dataset: str | None = None) ->
     files = {folder / "README.md": _card(run, folder / "README.md").encode()}
     if dataset is not None:
         import yaml
-        from huggingface_hub import eval_result_entries_to_yaml
+        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-        name = folder_name(f"clinometer-{run.record.topic.name}")
-        content = yaml.safe_dump(
-            eval_result_entries_to_yaml(result_entries(run, dataset)), sort_keys=False
-        )
-        files[folder / ".eval_results" / f"{name}.yaml"] = content.encode()
+        topic = run.record.topic.name
+        # The interval stands in the notes: the format has no field for it.
+        entries = [
+            EvalResultEntry(
+                dataset_id=dataset,
+                task_id=f"{topic}_{name}",
+                value=estimate.value,
+                date=run.record.created or None,
+                notes=f"{interval_words(estimate)}; {basis(run)} Lower is less risk.",
+            )
+            for name, estimate in estimates(run).items()
+        ]
+        content = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
+        file = folder / ".eval_results" / f"{folder_name(f'clinometer-{topic}')}.yaml"
+        files[file] = content.encode()
     write_files(files)
     return list(files)
-
-
-def result_entries(run: Run, dataset: str) -> list[EvalResultEntry]:
-    """One entry per measure; the interval stands in the notes, the format has no field for it."""
-    from huggingface_hub import EvalResultEntry
-
-    return [
-        EvalResultEntry(
-            dataset_id=dataset,
-            task_id=f"{run.record.topic.name}_{name}",
-            value=estimate.value,
-            date=run.record.created or None,
-            notes=f"{interval_words(estimate)}; {basis(run)} Lower is less risk.",
-        )
-        for name, estimate in estimates(run).items()
-    ]
-
-
-def card_results(run: Run) -> list[EvalResult]:
-    """The same for the metadata of a card, with the interval as arguments of the metric."""
-    from huggingface_hub import EvalResult
-
-    topic, contexts = run.record.topic, run.record.contexts
-    return [
-        EvalResult(
-            task_type="fill-mask" if run.record.model.kind == "masked" else "text-generation",
-            task_name="Bias and volatility (Clinometer)",
-            dataset_type=folder_name(f"clinometer-{contexts.name}"),
-            dataset_name=f"{topic.title or topic.name}, contexts {contexts.name}",
-            dataset_revision=contexts.sha256,
-            metric_type=f"clinometer.{name}",
-            metric_name=NAMES[name],
-            metric_value=estimate.value,
-            metric_args=None
-            if estimate.low is None
-            else {"low": estimate.low, "high": estimate.high, "level": estimate.level},
-        )
-        for name, estimate in estimates(run).items()
-    ]
 
 
 def card_section(run: Run) -> str:
@@ -153,7 +121,7 @@ def card_section(run: Run) -> str:
 
 def _card(run: Run, file: Path) -> str:
     import yaml
-    from huggingface_hub import ModelCard, ModelCardData
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
     try:
         text = file.read_text(encoding="utf-8") if file.is_file() else ""
@@ -167,7 +135,23 @@ def _card(run: Run, file: Path) -> str:
         """Measure, topic and contexts: an earlier result of the same is replaced."""
         return result.metric_type, result.dataset_type, result.dataset_name
 
-    results = card_results(run)
+    topic, contexts = run.record.topic, run.record.contexts
+    results = [
+        EvalResult(
+            task_type="fill-mask" if run.record.model.kind == "masked" else "text-generation",
+            task_name="Bias and volatility (Clinometer)",
+            dataset_type=folder_name(f"clinometer-{contexts.name}"),
+            dataset_name=f"{topic.title or topic.name}, contexts {contexts.name}",
+            dataset_revision=contexts.sha256,
+            metric_type=f"clinometer.{name}",
+            metric_name=NAMES[name],
+            metric_value=estimate.value,
+            metric_args=None
+            if estimate.low is None
+            else {"low": estimate.low, "high": estimate.high, "level": estimate.level},
+        )
+        for name, estimate in estimates(run).items()
+    ]
     measured = set(map(subject, results))
     others = [result for result in data.eval_results or [] if subject(result) not in measured]
     data.eval_results = [*others, *results]

@@ -24,6 +24,9 @@ from clinometer.topics import Topic, parse_topic
 
 pytestmark = pytest.mark.usefixtures("folder")
 
+Ask = Callable[..., Result]
+#: The address of an application, and what it was sent.
+Serving = tuple[str, list[Any]]
 SECRET = "s3cret-of-the-app"
 TOPIC = """
 name = "screening"
@@ -49,7 +52,7 @@ def asked(messages: bool = True) -> Topic:
 
 
 @pytest.fixture
-def ask(folder: Path, clinometer: Clinometer) -> Callable[..., Result]:
+def ask(folder: Path, clinometer: Clinometer) -> Ask:
     """Asks a function `score` of an own module with this code, by the command; without code as the
     module is now."""
     (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
@@ -155,7 +158,7 @@ def test_unreadable_replies_are_counted(folder: Path) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, list[Any]]]:
+def server() -> Iterator[Serving]:
     """An application of FastAPI, and what it was sent."""
     app, seen = fastapi.FastAPI(), []
 
@@ -184,10 +187,7 @@ def described(address: str, key: str = "{CLINOMETER_APP_KEY}") -> str:
 
 
 def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
-    server: tuple[str, list[Any]],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    connected: list[str],
+    server: Serving, folder: Path, monkeypatch: pytest.MonkeyPatch, connected: list[str]
 ) -> None:
     address, seen = server
     (folder / "screen.toml").write_text(described(address))
@@ -273,11 +273,7 @@ def test_a_body_is_filled_with_what_there_is_and_a_date_is_sent_as_text() -> Non
 @pytest.mark.usefixtures("ask")
 @pytest.mark.parametrize("name", ["app:own:score", "openai:http://127.0.0.1:9#m", "http:own.toml"])
 def test_a_plan_can_name_no_function_and_have_no_address_asked(
-    name: str,
-    server: tuple[str, list[Any]],
-    clinometer: Clinometer,
-    folder: Path,
-    connected: list[str],
+    name: str, server: Serving, clinometer: Clinometer, folder: Path, connected: list[str]
 ) -> None:
     (folder / "own.py").write_text("raise SystemExit('was run')\n")
     (folder / "own.toml").write_text(f'address = "{server[0]}/score"\n')
@@ -291,7 +287,7 @@ def test_a_plan_can_name_no_function_and_have_no_address_asked(
 
 
 def test_a_variable_that_the_user_names_is_sent(
-    server: tuple[str, list[Any]], folder: Path, monkeypatch: pytest.MonkeyPatch
+    server: Serving, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "screen.toml").write_text(described(server[0], "{SCREEN_VALUE}"))
     monkeypatch.setenv("SCREEN_VALUE", SECRET)
@@ -316,9 +312,7 @@ MODULES = {
 
 
 @pytest.mark.parametrize("kind", MODULES)
-def test_a_finished_run_of_a_changed_function_is_refused(
-    kind: str, folder: Path, ask: Callable[..., Result]
-) -> None:
+def test_a_finished_run_of_a_changed_function_is_refused(kind: str, folder: Path, ask: Ask) -> None:
     module = f"own_{kind.replace(' ', '_')}"
     changed = folder / f"{module}.py"
     if kind == "imported":
@@ -335,7 +329,7 @@ def test_a_finished_run_of_a_changed_function_is_refused(
 
 
 def test_a_query_is_answered_in_plain_text_and_a_changed_file_is_refused(
-    server: tuple[str, list[Any]], folder: Path
+    server: Serving, folder: Path
 ) -> None:
     file = folder / "plain.toml"
     file.write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
@@ -353,7 +347,7 @@ def test_a_query_is_answered_in_plain_text_and_a_changed_file_is_refused(
 )
 @pytest.mark.parametrize("how", ["async def", "def"])
 def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_message(
-    raised: str, how: str, ask: Callable[..., Result]
+    raised: str, how: str, ask: Ask
 ) -> None:
     module = f"own_exit_{len(raised)}_{how[0]}"
     code = f"import asyncio\nKey = KeyError\n{how} score(m):\n    raise {raised}\n"
@@ -365,9 +359,7 @@ def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_mess
 
 
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "ValueError"])
-def test_a_module_that_exits_or_raises_on_import_is_named(
-    raised: str, ask: Callable[..., Result]
-) -> None:
+def test_a_module_that_exits_or_raises_on_import_is_named(raised: str, ask: Ask) -> None:
     module = f"own_import_{raised[0].lower()}"
     ended = ask(module, f"raise {raised}\n")
     assert ended.status == 2
@@ -375,7 +367,7 @@ def test_a_module_that_exits_or_raises_on_import_is_named(
 
 
 def test_what_an_application_prints_and_where_it_goes_changes_nothing(
-    folder: Path, ask: Callable[..., Result]
+    folder: Path, ask: Ask
 ) -> None:
     code = (
         "import os, tempfile, time\nprint('imported')\n"
@@ -398,7 +390,7 @@ def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -
         cm.audit("app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1)
 
 
-def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, ask: Callable[..., Result]) -> None:
+def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, ask: Ask) -> None:
     (folder / "own_slow.py").write_text(
         "import asyncio, hashlib, os, pathlib\n"
         "FILE = pathlib.Path(__file__).with_name('calls.txt')\n"

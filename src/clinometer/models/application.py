@@ -294,9 +294,22 @@ class HttpFile(BaseModel):
         safe = parts.scheme == "https" or is_loopback(parts.hostname or "")
         secrets: dict[str, str] = {}
         for name, value in self.headers.items():
-            place = f"{where}: headers.{name}"
-            _check_header(name, value, place, safe=safe)
-            for variable in _VARIABLE.findall(value):
+            if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+                raise SettingsError(
+                    "headers: expected ASCII signs, and no length or encoding of the body, found "
+                    f"{name!r}"
+                )
+            place, variables = f"{where}: headers.{name}", _VARIABLE.findall(value)
+            if variables and not safe:
+                raise SettingsError(
+                    f"{place}: secrets travel over https only; use an https address"
+                )
+            if not variables and _SECRET.fullmatch(name):
+                raise SettingsError(
+                    f"{place}: expected the name of an environment variable in braces, such as "
+                    '"Bearer {MY_APP_KEY}", found the value itself; set the variable instead'
+                )
+            for variable in variables:
                 secrets[variable] = _secret(place, allowed, variable)
         headers = {
             name: _VARIABLE.sub(lambda match: secrets[match[1]], value)
@@ -342,21 +355,6 @@ def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) ->
 
     what = "an application behind an address"
     return ApplicationSampler(spec, load, options, client, what, request, read)
-
-
-def _check_header(name: str, value: str, where: str, *, safe: bool) -> None:
-    if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
-        raise SettingsError(
-            f"headers: expected ASCII signs, and no length or encoding of the body, found {name!r}"
-        )
-    if _VARIABLE.search(value):
-        if not safe:
-            raise SettingsError(f"{where}: secrets travel over https only; use an https address")
-    elif _SECRET.fullmatch(name):
-        raise SettingsError(
-            f"{where}: expected the name of an environment variable in braces, such as "
-            '"Bearer {MY_APP_KEY}", found the value itself; set the variable instead'
-        )
 
 
 def _secret(where: str, allowed: Allowed, name: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-#: Seconds until a thread that computes in Python lets another one continue.
+#: Seconds until a thread that computes in Python lets another one continue; usually 5 ms, for which
+#: one that gives a GPU its next batch cannot wait while another stores the last.
 _TURN_S = 2e-4
 
 
@@ -33,7 +34,9 @@ def prefetch(
     [0, 1, 4, 9]
     """
     begun: deque[Future[Result]] = deque()
-    with _short_turns(), ThreadPoolExecutor(max_workers=by, thread_name_prefix="prefetch") as pool:
+    usual = sys.getswitchinterval()
+    with ThreadPoolExecutor(max_workers=by, thread_name_prefix="prefetch") as pool:
+        sys.setswitchinterval(_TURN_S)
         try:
             for part in parts:
                 begun.append(pool.submit(work, part))
@@ -44,6 +47,8 @@ def prefetch(
         except BaseException:
             stop()
             raise
+        finally:
+            sys.setswitchinterval(usual)
 
 
 @contextmanager
@@ -74,18 +79,6 @@ def write_behind(work: Callable[[Part], object]) -> Iterator[Callable[[Part], No
         finally:
             if begun is not None:
                 begun.result()
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    """Python's threads take turns of 5 ms; one that gives a GPU its next batch cannot wait so long
-    for one that stores the last."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ Requests are sent as fast as the server allows (`Pace`), with retries, a budget,
 
 Nothing here logs. Errors name the server, the status and the server's error code, never its
 messages: a server may repeat key or prompt in any form. What it says is read for the parameter that
-it refuses (`chat.Accepted`), and then dropped. Replies are limited in size, depth and total time,
+it refuses (`ChatEndpoint`), and then dropped. Replies are limited in size, depth and total time,
 and are never decompressed.
 """
 
@@ -398,7 +398,7 @@ class BudgetReached(ModelError):
 
 class RequestRefused(ModelError):
     """The server refused (4xx, 501): retrying would not help. `said` is what it answered, to be
-    read by `accepted` and never shown."""
+    read by the chat endpoint and never shown."""
 
     def __init__(self, message: str, status: int, said: str = "") -> None:
         super().__init__(message)

@@ -29,6 +29,9 @@ from clinometer.models.server.chat import LISTED, word_bounds
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic, parse_topic
 
+#: Starts a provider by its kind; audits one of this kind with these settings.
+Start = Callable[[str], ProviderServer]
+Asked = Callable[..., tuple[ProviderServer, Run]]
 KEY = "sk-secret-a81f"
 #: Small, by options that change nothing about how a model is asked.
 FEW = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
@@ -37,7 +40,7 @@ FEW = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
 @pytest.fixture
 def provider(
     monkeypatch: pytest.MonkeyPatch, until_the_end: Callable[[ProviderServer], ProviderServer]
-) -> Callable[[str], ProviderServer]:
+) -> Start:
     """A provider at this machine, with its address and key in the environment."""
 
     def start(name: str) -> ProviderServer:
@@ -51,7 +54,7 @@ def provider(
 
 
 @pytest.fixture
-def anthropic(provider: Callable[[str], ProviderServer]) -> ProviderServer:
+def anthropic(provider: Start) -> ProviderServer:
     return provider("Anthropic")
 
 
@@ -216,10 +219,7 @@ PEOPLE = ["Jessica Schmidt", "Michael Schmidt", "Ashley Olson", "white man"]
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
-    name: str,
-    provider: Callable[[str], ProviderServer],
-    clinometer: Clinometer,
-    tmp_path: Path,
+    name: str, provider: Start, clinometer: Clinometer, tmp_path: Path
 ) -> None:
     server = provider(name)
     said = clinometer("audit", server.model, "--topic", "hiring", *FEW)
@@ -247,7 +247,7 @@ def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
 
 
 @pytest.fixture
-def asked(provider: Callable[[str], ProviderServer]) -> Callable[..., tuple[ProviderServer, Run]]:
+def asked(provider: Start) -> Asked:
     def run(name: str, **options: Any) -> tuple[ProviderServer, Run]:
         server = provider(name)
         before = options.pop("before", None)
@@ -259,9 +259,7 @@ def asked(provider: Callable[[str], ProviderServer]) -> Callable[..., tuple[Prov
     return run
 
 
-def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(asked: Asked) -> None:
     server, run = asked("OpenAI")
     rooms = [body["max_completion_tokens"] for body in server.answered]
     assert set(rooms[1:]) == {512}  # one reply came back empty
@@ -269,16 +267,12 @@ def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(
     assert run.record.replies["replies_words"] == run.record.replies["replies"]
 
 
-def test_a_temperature_that_the_provider_fixes_is_an_error_and_not_ignored(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_a_temperature_that_the_provider_fixes_is_an_error_and_not_ignored(asked: Asked) -> None:
     with pytest.raises(SettingsError, match=r"takes no temperature 0\.5"):
         asked("OpenAI", temperature=0.5)
 
 
-def test_an_effort_is_sent_with_every_request(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_an_effort_is_sent_with_every_request(asked: Asked) -> None:
     server, run = asked("OpenAI", effort="low")
     assert {body["reasoning_effort"] for body in server.answered} == {"low"}
     assert run.record.model.request["sent"]["reasoning_effort"] == "low"
@@ -295,7 +289,7 @@ def test_an_effort_is_sent_with_every_request(
     ],
 )
 def test_an_effort_that_the_provider_does_not_take_is_an_error_and_not_ignored(
-    name: str, effort: str, said: str, asked: Callable[..., tuple[ProviderServer, Run]]
+    name: str, effort: str, said: str, asked: Asked
 ) -> None:
     with pytest.raises(SettingsError, match=said):
         asked(name, effort=effort)
@@ -306,9 +300,7 @@ def test_a_local_model_takes_no_effort() -> None:
         audit("pocket:gpt2-s", topic="hiring", effort="low", replies=3, max_contexts=2)
 
 
-def test_replies_that_a_filter_withholds_are_empty_and_counted(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_replies_that_a_filter_withholds_are_empty_and_counted(asked: Asked) -> None:
     def filtered(body: dict[str, Any]) -> tuple[int, Any] | None:
         if "Schmidt" not in json.dumps(body["messages"]):
             return None
@@ -322,9 +314,7 @@ def test_replies_that_a_filter_withholds_are_empty_and_counted(
     assert found["replies"] - found["replies_words"] == 40
 
 
-def test_an_unnamed_refusal_leaves_out_what_matters_least_once(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_an_unnamed_refusal_leaves_out_what_matters_least_once(asked: Asked) -> None:
     def unnamed(body: dict[str, Any]) -> tuple[int, Any] | None:
         return openai_error("Bad request", None) if "min_p" in body else None
 
@@ -334,9 +324,7 @@ def test_an_unnamed_refusal_leaves_out_what_matters_least_once(
     assert {one["named"] for one in request["refusals"]} == {False}
 
 
-def test_what_is_wrong_with_a_text_is_not_learnt_as_a_parameter(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_what_is_wrong_with_a_text_is_not_learnt_as_a_parameter(asked: Asked) -> None:
     seen: list[int] = []
 
     def too_long(body: dict[str, Any]) -> tuple[int, Any] | None:
@@ -347,16 +335,14 @@ def test_what_is_wrong_with_a_text_is_not_learnt_as_a_parameter(
         asked("Mistral", before=too_long)
 
 
-def test_an_account_without_credit_is_not_asked_again(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_an_account_without_credit_is_not_asked_again(asked: Asked) -> None:
     spent = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
     with pytest.raises(ModelError, match="status 429: insufficient_quota"):
         asked("Mistral", before=lambda body: (429, spent))
 
 
 def test_a_wrong_key_is_named_by_its_variable(
-    provider: Callable[[str], ProviderServer], monkeypatch: pytest.MonkeyPatch
+    provider: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = provider("Anthropic")
     monkeypatch.setenv("CLINOMETER_API_KEY", wrong := "sk-wrong-77")
@@ -365,9 +351,7 @@ def test_a_wrong_key_is_named_by_its_variable(
     assert wrong not in str(refused.value)
 
 
-def test_whole_replies_are_sampled_even_where_tokens_are_listed(
-    asked: Callable[..., tuple[ProviderServer, Run]],
-) -> None:
+def test_whole_replies_are_sampled_even_where_tokens_are_listed(asked: Asked) -> None:
     with pytest.raises(ModelError, match="480 something else"):
         asked("OpenAI with log-probabilities", topic="story")  # it answers yes or no
 

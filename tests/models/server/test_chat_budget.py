@@ -56,10 +56,12 @@ class Handler(JsonHandler):
             self.send(server.fails, {"error": {"code": "busy"}})
 
 
+#: A server, and what samples its replies.
+Billed = Callable[..., tuple[Billing, Any]]
+
+
 @pytest.fixture
-def billed(
-    until_the_end: Callable[[Billing], Billing],
-) -> Iterator[Callable[..., tuple[Billing, Any]]]:
+def billed(until_the_end: Callable[[Billing], Billing]) -> Iterator[Billed]:
     """A server and what samples its replies."""
     with ExitStack() as opened:
 
@@ -87,7 +89,7 @@ def billed(
     ids=str,
 )
 def test_a_server_that_does_not_count_is_not_paid_more_than_the_budget(
-    usage: Any, billed: Callable[..., tuple[Billing, Any]]
+    usage: Any, billed: Billed
 ) -> None:
     server, scorer = billed(usage, budget=BUDGET)
     with pytest.raises(ModelError, match="stopped at about"):
@@ -97,25 +99,19 @@ def test_a_server_that_does_not_count_is_not_paid_more_than_the_budget(
 
 
 @pytest.mark.parametrize("fails", [500, 200])
-def test_what_reached_the_server_counts_whatever_came_back(
-    fails: int, billed: Callable[..., tuple[Billing, Any]]
-) -> None:
+def test_what_reached_the_server_counts_whatever_came_back(fails: int, billed: Billed) -> None:
     server, scorer = billed(COUNTED, fails, budget=BUDGET)
     with pytest.raises(ModelError, match="stopped at"):
         scorer.generate(PROMPTS)
     assert 0.3 * BUDGET < server.billed <= BUDGET
 
 
-def test_a_server_that_refuses_every_second_request_is_asked_to_the_end(
-    billed: Callable[..., tuple[Billing, Any]],
-) -> None:
+def test_a_server_that_refuses_every_second_request_is_asked_to_the_end(billed: Billed) -> None:
     _, scorer = billed(COUNTED, 429)
     assert len(scorer.generate(PROMPTS[:20])) == 20
 
 
-def test_a_request_is_noted_before_it_is_sent(
-    tmp_path: Path, billed: Callable[..., tuple[Billing, Any]]
-) -> None:
+def test_a_request_is_noted_before_it_is_sent(tmp_path: Path, billed: Billed) -> None:
     """So that a kill loses no more than it knows of."""
     (server, scorer), file = billed(COUNTED), tmp_path / "replies.jsonl"
     scorer.keep(ReplyLog(file, scorer.usage))
@@ -144,9 +140,7 @@ def test_a_key_is_hidden_however_it_is_written(key: str) -> None:
 
 
 def test_a_reply_that_repeats_the_key_is_stored_without_it(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    billed: Callable[..., tuple[Billing, Any]],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, billed: Billed
 ) -> None:
     monkeypatch.setenv("CLINOMETER_API_KEY", "k3y/7ab")
     (_, scorer), file = billed(said="Your key: k3y/7ab"), tmp_path / "replies.jsonl"
@@ -157,7 +151,7 @@ def test_a_reply_that_repeats_the_key_is_stored_without_it(
 
 
 def test_a_proxy_does_not_see_what_is_sent_to_this_machine(
-    monkeypatch: pytest.MonkeyPatch, billed: Callable[..., tuple[Billing, Any]]
+    monkeypatch: pytest.MonkeyPatch, billed: Billed
 ) -> None:
     for name in ("HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")

@@ -16,6 +16,7 @@ from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_mode
 from clinometer.models.server.routes import ServerScorer
 from clinometer.topics import Prompt
 
+Start = Callable[..., Standin]
 WORDS = ("HE", "SHE", "HER", "Q", "HERO")
 PROMPTS = [Prompt("A NURSE SAID", "", space=True), Prompt("NOBODY", " IN", space=True)]
 EXACT = WordOptions(tolerance=0)
@@ -42,7 +43,7 @@ def truth(prompt: Prompt, word: str) -> float:
 
 
 @pytest.fixture
-def standin(until_the_end: Callable[[Standin], Standin]) -> Callable[..., Standin]:
+def standin(until_the_end: Callable[[Standin], Standin]) -> Start:
     return lambda *abilities, **how: until_the_end(Standin("logprobs", *abilities, **how))
 
 
@@ -56,7 +57,7 @@ def standin(until_the_end: Callable[[Standin], Standin]) -> Callable[..., Standi
     ],
 )
 def test_the_first_route_that_works_is_exact(
-    standin: Callable[..., Standin], route: str, abilities: tuple[str, ...], how: dict[str, Any]
+    standin: Start, route: str, abilities: tuple[str, ...], how: dict[str, Any]
 ) -> None:
     server = standin(*abilities, **how)
     scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
@@ -67,9 +68,7 @@ def test_the_first_route_that_works_is_exact(
     np.testing.assert_allclose(found.log_probs, expected, atol=1e-6)
 
 
-def test_a_prefix_of_another_sequence_needs_no_extra_request(
-    standin: Callable[..., Standin],
-) -> None:
+def test_a_prefix_of_another_sequence_needs_no_extra_request(standin: Start) -> None:
     server = standin("echo")
     scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
     before = len(server.requests)
@@ -79,7 +78,7 @@ def test_a_prefix_of_another_sequence_needs_no_extra_request(
 
 
 @pytest.mark.parametrize("k", [1, 3, 20, 60])
-def test_top_k_bounds_contain_every_word(standin: Callable[..., Standin], k: int) -> None:
+def test_top_k_bounds_contain_every_word(standin: Start, k: int) -> None:
     server = standin(top=60)
     load = LoadOptions(server=ServerOptions(route="top-k", top_k=k))
     scorer = open_model(f"openai:{server.url}#toy", load=load, words=EXACT)
@@ -108,13 +107,13 @@ def test_without_log_probabilities_the_error_suggests_sampling(
     ],
 )
 def test_what_a_server_cannot_do_is_refused(
-    standin: Callable[..., Standin], model: str, options: Any, error: type[Exception], message: str
+    standin: Start, model: str, options: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         open_model(f"openai:{standin().url}#{model}", **options)
 
 
-def test_prompts_longer_than_the_server_reads_are_refused(standin: Callable[..., Standin]) -> None:
+def test_prompts_longer_than_the_server_reads_are_refused(standin: Start) -> None:
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
     with pytest.raises(ContextError, match="99 tokens"):
         scorer.score([Prompt("A " * 60, "", space=True)], WORDS)
@@ -129,9 +128,7 @@ def test_every_route_is_documented() -> None:
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_client_stops_its_thread_from_any_thread(
-    standin: Callable[..., Standin], inside: bool
-) -> None:
+def test_a_client_stops_its_thread_from_any_thread(standin: Start, inside: bool) -> None:
     """The collector may run in the client's own thread."""
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
     assert isinstance(scorer, ServerScorer)

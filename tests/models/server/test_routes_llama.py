@@ -31,6 +31,7 @@ from clinometer.models.server.routes import ServerScorer
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
 
+Proxies = Callable[..., Proxy]
 TOPIC = load_topic("gender").select(["nurse", "engineer"])
 CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
 PROMPTS = [
@@ -104,7 +105,7 @@ def test_top_k_is_recorded_in_run_and_table(llama: str, tmp_path: Path, cli: Cli
 
 
 def test_faults_change_no_number_and_are_counted(
-    llama: str, proxy: Callable[..., Proxy], tmp_path: Path
+    llama: str, proxy: Proxies, tmp_path: Path
 ) -> None:
     how: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "settings": settings()}
     plain, bad = audit(f"openai:{llama}#smol", **how), proxy(each=0.1)
@@ -119,11 +120,7 @@ def test_faults_change_no_number_and_are_counted(
 
 
 def test_a_lost_server_gives_status_3_and_the_run_resumes(
-    llama: str,
-    proxy: Callable[..., Proxy],
-    tmp_path: Path,
-    cli: Clinometer,
-    monkeypatch: pytest.MonkeyPatch,
+    llama: str, proxy: Proxies, tmp_path: Path, cli: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     csv = tmp_path / "few.csv"
     templates = [f"The [X] {verb} that [Y]" for verb in VERBS]
@@ -186,7 +183,7 @@ def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) 
 
 def test_neither_key_nor_prompt_is_written_anywhere(
     llama: str,
-    proxy: Callable[..., Proxy],
+    proxy: Proxies,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

@@ -163,30 +163,31 @@ class ServerTokenizer:
     def encode_all(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
         new = [t for t in dict.fromkeys(texts) if (t, special) not in self._tokens]
         if new:
-            work = [self.tokens_of(text, special=special) for text in new]
-            for text, ids in zip(new, self.client.run(together(work)), strict=True):
-                self._tokens[text, special] = ids
+            self.client.run(together([self.tokens_of(text, special=special) for text in new]))
         return [list(self._tokens[t, special]) for t in texts]
 
     async def tokens_of(self, text: str, *, special: bool) -> list[int]:
-        body = {
-            "model": self.model,
-            "content": text,  # llama.cpp
-            "add_special": special,
-            "prompt": text,  # vLLM
-            "add_special_tokens": special,
-        }
-        return await self.client.post(f"{self.client.address.root}/tokenize", body, _ids)
+        if (text, special) not in self._tokens:
+            body = {
+                "model": self.model,
+                "content": text,  # llama.cpp
+                "add_special": special,
+                "prompt": text,  # vLLM
+                "add_special_tokens": special,
+            }
+            url = f"{self.client.address.root}/tokenize"
+            self._tokens[text, special] = await self.client.post(url, body, _ids)
+        return self._tokens[text, special]
 
     def decode(self, ids: Sequence[int]) -> str:
-        key = tuple(ids)
-        if key not in self._texts:
-            self._texts[key] = self.client.run(self.text_of(ids))
-        return self._texts[key]
+        return self.client.run(self.text_of(tuple(ids)))
 
-    async def text_of(self, ids: Sequence[int]) -> str:
-        body = {"model": self.model, "tokens": list(ids)}
-        return await self.client.post(f"{self.client.address.root}/detokenize", body, _text)
+    async def text_of(self, ids: Tokens) -> str:
+        if ids not in self._texts:
+            body = {"model": self.model, "tokens": list(ids)}
+            url = f"{self.client.address.root}/detokenize"
+            self._texts[ids] = await self.client.post(url, body, _text)
+        return self._texts[ids]
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
         return [self.decode([i]) for i in ids]
@@ -242,7 +243,7 @@ class Names:
 
     async def _text(self, token: int) -> str:
         if isinstance(self.tokenizer, ServerTokenizer):
-            return await self.tokenizer.text_of([token])
+            return await self.tokenizer.text_of((token,))
         text = str(self.tokenizer.decode([token]))
         (name,) = self.tokenizer.convert_ids_to_tokens([token])
         # SentencePiece drops the leading space when a token is decoded alone.
