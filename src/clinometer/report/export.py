@@ -17,7 +17,7 @@ from clinometer.storage.spreadsheet import csv_text
 if TYPE_CHECKING:
     from clinometer.report.figure import Figure
 
-#: Endings of --out: one page; its tables in one file (md, tex, json) or a file for each (csv); a file
+#: Endings of --out: one page; its tables in one file (md, tex, json) or each in one (csv); a file
 #: for each chart (svg, png).
 FORMATS = ("html", "md", "tex", "json", "csv", "svg", "png")
 _LONGEST = 2000  # rows of a table for people; csv and json have all tables
