@@ -210,7 +210,7 @@ def test_every_point_has_a_number_and_the_key_its_name(width: int) -> None:
         assert {str(i + 1) for i in range(n)} <= texts
 
 
-# --- The palette: any two categories can be told apart, and every colour read as text --------------
+# --- The palette: any two categories can be told apart, and every colour read as text ------------
 
 #: Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 SEEN_BY = {

@@ -35,7 +35,7 @@ from clinometer.runs.compare import runs_findings
 from clinometer.runs.findings import comparison_findings, run_findings
 from clinometer.topics import load_topic
 
-# --- Numbers read out of drawings, from where the marks stand --------------------------------------
+# --- Numbers read out of drawings, from where the marks stand -------------------------------------
 
 _MOVE = re.compile(r"translate\(([-\d.e]+),([-\d.e]+)\)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
