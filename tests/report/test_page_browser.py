@@ -8,16 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.browser import (
-    PHONE,
-    ZOOMED,
-    Watched,
-    axe_problems,
-    overflow,
-    pixels,
-    settled,
-    watched,
-)
+from tests.browser import PHONE, ZOOMED, Watched, axe_problems, overflow, pixels, settled, watched
 from tests.report.made import hiring_run, made_half, made_run, with_floor
 
 from clinometer.report import write_report

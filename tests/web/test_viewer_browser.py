@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.browser import (
-    PHONE,
-    ZOOMED,
-    Watched,
-    axe_problems,
-    overflow,
-    pixels,
-    settled,
-    watched,
-)
+from tests.browser import PHONE, ZOOMED, Watched, axe_problems, overflow, pixels, settled, watched
 from tests.report.made import add_part, started
 from tests.web.conftest import served
 

@@ -17,27 +17,13 @@ from clinometer.storage.rows import csv_text
 if TYPE_CHECKING:
     from clinometer.report.figure import Figure
 
-#: Endings of --out, and what each gives.
-FORMATS = {
-    "html": "one page",
-    "md": "its tables",
-    "tex": "its tables",
-    "json": "its tables",
-    "csv": "a file for each table",
-    "svg": "a file for each chart",
-    "png": "a file for each chart",
-}
+#: Endings of --out: one page; its tables in one file (md, tex, json) or each in one (csv); a file
+#: for each chart (svg, png).
+FORMATS = ("html", "md", "tex", "json", "csv", "svg", "png")
 _LONGEST = 2000  # rows of a table for people; csv and json have all tables
 
-_TEX = {
+_TEX = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "−": "$-$",

@@ -633,16 +633,7 @@ def lede(run: Run) -> tuple[str, ...]:
     """What follows the headline: how much of R is steady, and what else moves the answer. The strip
     below it has R and what it is measured from, the badge the number of contexts."""
     said = {one.kind: one.text for one in run.findings[1:]}
-    kinds = (
-        "judge",
-        *HEADLINES,
-        "shown",
-        "placebo",
-        "parts",
-        "steady",
-        "shared",
-        "other",
-    )
+    kinds = ("judge", *HEADLINES, "shown", "placebo", "parts", "steady", "shared", "other")
     return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
 
 

@@ -217,17 +217,14 @@ def _picture(scored: pd.DataFrame) -> Figure:
 
 def is_reliability_run(path: Path) -> bool:
     """Whether a folder's record is that of a reliability run; or its run's, of an audit."""
-    inside = path / "run" / "run.json"
+    record = path / "run.json"
+    if not record.exists() and (path / "audit.json").exists():  # of a `reliability audit`
+        record = path / "run" / "run.json"
     try:
-        content = read_json(inside if _is_audit(path) else path / "run.json")
+        content = read_json(record)
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("kind") == ReliabilityFolder.kind
-
-
-def _is_audit(path: Path) -> bool:
-    """Whether it is the folder of a `reliability audit`, which holds its run."""
-    return not (path / "run.json").exists() and (path / "audit.json").exists()
 
 
 def render_reliability(run: ReliabilityRun) -> str:

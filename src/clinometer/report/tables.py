@@ -162,15 +162,7 @@ def flags_table(run: Run) -> Table:
 
 def settings_table(content: Mapping[str, Any]) -> Table:
     """Settings passed and defaulted, versions, hashes: all of run.json except the results."""
-    skip = {
-        "summary",
-        "plug_in",
-        "counts",
-        "words",
-        "unmeasurable",
-        "factors",
-        "calibration",
-    }
+    skip = {"summary", "plug_in", "counts", "words", "unmeasurable", "factors", "calibration"}
     rows = [
         (key, value)
         for part in content

@@ -335,9 +335,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             lede=lede(summary.run) if summary else (),
             chips=chips(summary.run) if summary else (),
             sentences=sentences(summary.run) if summary else [],
-            settings=None
-            if opened.record is None
-            else tables.settings_table(opened.record.to_dict()),
+            settings=opened.record and tables.settings_table(opened.record.to_dict()),
             flags=tables.flags_table(summary.run) if summary else None,
             live=index.version(id),
         )

@@ -44,15 +44,8 @@ def said(store: Store) -> dict[tuple[int, int], str]:
 def test_a_wrong_token_gets_403(store: Store) -> None:
     client = TestClient(annotation(store, guidelines=""), base_url="http://127.0.0.1")
     store.annotators(at_least=1)
-    for path in (
-        "/",
-        "/?token=wrong",
-        "/?token=%F0%9F%99%82",
-        "/?token=%00",
-        "/judge",
-        "/answers",
-        "/stop",
-    ):
+    tokens = [f"/?token={token}" for token in ("wrong", "%F0%9F%99%82", "%00")]
+    for path in ("/", *tokens, "/judge", "/answers", "/stop"):
         assert client.get(path).status_code == 403, path
     for path in ("/begin", "/judge", "/undo", "/stop"):
         assert client.post(path, data={"item": "0", "value": "yes"}).status_code == 403, path
