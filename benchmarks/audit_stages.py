@@ -96,11 +96,10 @@ def one_audit(arguments: list[str], started: float) -> None:
     from clinometer.cli import audit as command
     from clinometer.cli import main as clinometer_main
     from clinometer.models import tokens
-    from clinometer.runs.cells import CellGrid
     from clinometer.runs.folder.folder import RunFolder
     from clinometer.runs.run import Run
-    from clinometer.runs.scores.accumulate import PreferenceTable
-    from clinometer.runs.scores.scoring import ModelQuery, ScoreCache, Scoring
+    from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable
+    from clinometer.runs.scores.scoring import AuditedModel, ScoreCache, Scoring
     from clinometer.storage.cache import Cache
 
     stages.seconds["import"] = time.time() - started
@@ -124,14 +123,14 @@ def one_audit(arguments: list[str], started: float) -> None:
                 torch.cuda.set_per_process_memory_fraction(float(os.environ[MEMORY]) / card)
         assert transformers
 
-    load = ModelQuery.open
+    load = AuditedModel.open
 
-    def opening(query: ModelQuery) -> Any:
+    def opening(model: AuditedModel) -> Any:
         stages.call("import", libraries)
         from clinometer.models.local import causal
 
         stages.wrap("tokenise", causal, "head_tokens")
-        scorer: Any = stages.call("load", load, query)
+        scorer: Any = stages.call("load", load, model)
         loaded.append(memory("VmRSS"))
         score = scorer.score
 
@@ -149,7 +148,7 @@ def one_audit(arguments: list[str], started: float) -> None:
         opened.append((scorer, score))
         return scorer
 
-    ModelQuery.open = opening  # type: ignore[method-assign]
+    AuditedModel.open = opening  # type: ignore[method-assign]
     stages.wrap("tokenise", tokens, "_around_marker")
     stages.wrap("find", Scoring, "_fill_from_cache")
     stages.wrap("prompts", CellGrid, "prompts")

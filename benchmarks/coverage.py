@@ -400,7 +400,8 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 
 def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """The same for one model in two sets of contexts (`common`: the share that both have)."""
-    from clinometer.measure.comparison import OwnContexts, compare_unpaired
+    from clinometer.measure import Preferences
+    from clinometer.measure.comparison import compare_unpaired
 
     X, sizes = setting["X"], (setting["n"], setting["m"])
     w = [weights(k, n) for k, n in zip(setting["weights"].split(","), sizes, strict=True)]
@@ -422,11 +423,18 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
             z[: len(both)][same] = both[same]
             at = lean + np.sign(lean) * more
             first = (1 + np.tanh(at + SWING * z)).T / 2
-            grid = read_preferences(np.stack([first, 1 - first], axis=-1), context_weights=w[k])
-            units = [f"{'' if same[c : c + 1].any() else k} {c}" for c in range(n)]
-            models.append(OwnContexts(str(k), grid, units))
+            models.append(
+                Preferences(
+                    values=np.stack([first, 1 - first], axis=-1),
+                    groups=tuple(map(str, range(X))),
+                    contexts=tuple(f"{'' if same[c : c + 1].any() else k} {c}" for c in range(n)),
+                    categories=("a", "b"),
+                    context_weights=w[k],
+                    group_weights=np.ones(X),
+                )
+            )
             truth.append(truth_of({"K": 2}, at) if setting["more"] else np.zeros(3))
-        found = compare_unpaired(models, seed=i)
+        found = compare_unpaired(models, names="01", seed=i)
         hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
         given += [d.low is not None for d in found.overall]
         held += [

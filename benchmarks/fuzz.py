@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 SECURITY = "tests/security"
 FUZZERS = {
-    "bytes": f"{SECURITY}/test_limits.py::test_any_bytes_are_a_value_or_a_value_error",
-    "json": f"{SECURITY}/test_limits.py::test_sound_json_is_read_as_it_is",
+    "bytes": f"{SECURITY}/test_files.py::test_any_bytes_are_a_value_or_a_value_error",
+    "json": f"{SECURITY}/test_files.py::test_sound_json_is_read_as_it_is",
     "inspect": "tests/bridges/inspect/test_hostile_logs.py::test_a_fuzzed_log_is_a_run_or_one_line",
     **{
         name.replace("_", " "): f"{SECURITY}/test_fuzzed.py::test_{name}"

@@ -77,7 +77,7 @@ def empty_run(n: int, kind: str) -> Run:
         context_weights=contexts.weights,
         group_weights=topic.group_weights,
     )
-    return Run.measured(new_record(info, topic, contexts, settings), made, settings, folder=None)
+    return Run.measured(new_record(info, topic, contexts, settings), made, folder=None)
 
 
 def verdicts(n: int, kind: str, planted: float, repeats: int) -> dict[str, float]:

@@ -101,7 +101,7 @@ def measure(
     from clinometer.models.local.masked import MaskedScorer
     from clinometer.models.options import WordOptions
     from clinometer.models.protocol import ModelInfo
-    from clinometer.models.scoring.continuations import Heads
+    from clinometer.models.scoring.causal_job import Heads
     from clinometer.topics.prompt import Prompt
 
     causal = kind == "causal"
@@ -160,8 +160,10 @@ def measure(
             seconds = timed(lambda: scorer.score(prompts, words), device)
         found = speed(len(prompts), seconds)
         found["first_pass_prompts_per_s"] = round(len(prompts) / first)
-        found["compiled"] = scorer.project.compiled and not scorer.project.refused
-        return found | ({"packing": scorer.packing.mode} if causal else {})
+        if causal:
+            found["compiled"] = scorer.compiled and not scorer.refused
+            found["packing"] = scorer.packing.mode
+        return found
 
     def loop(n: int, batch: int) -> dict[str, Any]:
         n, mask_id = min(n, len(rows)), None if causal else tokenizer.mask_token_id

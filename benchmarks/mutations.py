@@ -54,10 +54,10 @@ FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py
 PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
-SCORER = "models/server/scorer.py"
-LIMITS, PAGE = "tests/security/test_limits.py", "tests/report/test_page.py"
+ROUTES = "models/server/routes.py"
+PAGE = "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
-TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
+TASK, BUDGET = "tests/web/annotation/test_store.py", "tests/models/server/test_chat_budget.py"
 
 NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
 IDENTITY, PLANS = "tests/models/catalog/test_weights_revision.py", "tests/runs/test_protocol.py"
@@ -68,13 +68,13 @@ PLAN, VERDICT, LOG = "runs/protocol.py", "gate/decision.py", "bridges/lm_eval.py
 
 MUTATIONS = (
     # files from strangers
-    Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", LIMITS, "nesting"),
+    Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", FILES, "nesting"),
     Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
-    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", LIMITS, "lines_have"),
+    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", FILES, "lines_have"),
     # formulas
-    Mutation("spreadsheet", "storage/spreadsheet.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
-    Mutation("spreadsheet", "storage/spreadsheet.py", "[=+", "[+", PEOPLE, "formula"),
-    Mutation("spreadsheet", "storage/spreadsheet.py", "@\\t", "\\t", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", "@\\t", "\\t", PEOPLE, "formula"),
     # terminal and pages
     Mutation("visible", "display/text.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
     Mutation("visible", "display/text.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
@@ -88,7 +88,7 @@ MUTATIONS = (
     Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
     # paths
-    Mutation("paths", "web/runs_index.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
+    Mutation("paths", "web/viewer.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
     Mutation("paths", "runs/folder/recover.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
@@ -104,24 +104,24 @@ MUTATIONS = (
     Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
     Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
-    Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "together"),
-    Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
-    Mutation("possible", "models/server/routes.py", "or number > 1e-3", "", SERVERS, "single_probability"),
+    Mutation("possible", ROUTES, "if most > 1 + _SLACK:", "if False:", SERVERS, "lies"),
+    Mutation("possible", ROUTES, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
+    Mutation("possible", ROUTES, "or number > 1e-3", "", SERVERS, "lies"),
     # servers that flood
     Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
-    Mutation("keys", "models/client.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
+    Mutation("keys", "models/client.py", 'return "Key(…)"', "return str(self._secrets)", NAMES, "key_goes"),
     Mutation("keys", "models/client.py", "for one in PROVIDERS.values() if one.owns(host))", "for one in PROVIDERS.values())", NAMES, "key_goes"),
-    Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
+    Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", BUDGET, "address_that_is_none"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
     Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
     # work that is resumed
     Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
-    Mutation("resumed", "storage/jsonl.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_jsonl.py"),
-    Mutation("resumed", "storage/jsonl.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_jsonl.py"),
+    Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable.py", "row"),
+    Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable.py", "row"),
     # files on the disk
     Mutation("atomic", "storage/atomic.py", "        _to_disk(beside)\n", "", ATOMIC),
     Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", ATOMIC),
@@ -131,10 +131,10 @@ MUTATIONS = (
     Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
     Mutation("weights", "models/catalog/pretrained.py", "if 8 + length + max(ends, default=0) != size:", "if False:", FOLDERS, "cut_short"),
     # what files name: code, and addresses
-    Mutation("code", UNTRUSTED, "if name != self.code:", "if False:", NAMES, "project_only or no_flag"),
+    Mutation("code", UNTRUSTED, "if name not in self.code:", "if False:", NAMES, "project_only or no_flag"),
     Mutation("code", UNTRUSTED, "        _check_own(module, where=where)\n", "", NAMES, "project_only"),
     Mutation("code", UNTRUSTED, 'getattr(function, "__module__", None) != module', "False", NAMES, "project_only"),
-    Mutation("addresses", UNTRUSTED, "if name != self.model and not here:", "if False:", NAMES, "others_asked"),
+    Mutation("addresses", UNTRUSTED, "if name not in self.models and not here:", "if False:", NAMES, "others_asked"),
     Mutation("addresses", CLIENT, 'if scheme != "https" and not is_loopback(host):', "if False:", NAMES, "key_goes"),
     Mutation("addresses", CLIENT, "if value and not (value.isascii() and value.isprintable()):", "if False:", NAMES, "other_characters"),
     # which weights they are
@@ -156,10 +156,10 @@ MUTATIONS = (
     # what has no end, and what is paid for
     Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
     Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
-    Mutation("endless", "models/server/routes.py", "if any(len(t) > LONGEST_TOKEN * (tokens + 1) for t in found):", "if False:", INPUTS, "no_longer_than"),
+    Mutation("endless", ROUTES, "if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
-    Mutation("paid", CLIENT, "isinstance(v, int) and 0 <= v", "isinstance(v, int) and v", INPUTS, "count_of_tokens"),
-    Mutation("paid", "storage/reply_log.py", "self.used[name] = max(n, self.used.get(name, 0))", "pass", "tests/storage/test_reply_log.py"),
+    Mutation("paid", CLIENT, "type(v) is int and 0 <= v", "type(v) is int and v", INPUTS, "count_of_tokens"),
+    Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
     # what is written over
     Mutation("outputs", "storage/atomic.py", "if target.is_file() and _is_of_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
     Mutation("outputs", "storage/atomic.py", "target.stat().st_size and _kind(target) != _kind(beside):", "False:", OUTPUTS, "did_not_write"),

@@ -133,7 +133,7 @@ class Ways:
     """The ways to score one list of statements, each as a stage."""
 
     def __init__(self, scorer: Any, statements: list[Texts]) -> None:
-        from clinometer.models.texts.types import MarkedText, TextOptions
+        from clinometer.models.protocol import MarkedText, TextOptions
 
         self.scorer, self.model, self.device = scorer, scorer.model, scorer.device
         self.statements = [[MarkedText(*t) for t in s] for s in statements]
@@ -158,7 +158,7 @@ class Ways:
         self.model.set_attn_implementation(used)
 
     def ours(self, n: int, variant: str) -> dict[str, Any]:
-        from clinometer.models.texts.likelihood import score_chunks
+        from clinometer.models.likelihood import score_chunks
 
         some = self.statements[:n]
         chunks = [[t for s in some[k : k + CHUNK] for t in s] for k in range(0, len(some), CHUNK)]
@@ -218,8 +218,8 @@ class Ways:
 
     def long_statement(self, *, at_once: bool) -> dict[str, Any]:
         """350 words: Clinometer in batches, or all copies with all their logits in one batch."""
-        from clinometer.models.texts.likelihood import score_texts
-        from clinometer.models.texts.types import MarkedText
+        from clinometer.models.likelihood import score_texts
+        from clinometer.models.protocol import MarkedText
 
         text = "the nurse at the old office said that she was tired and "
         text = " ".join((text * 30).split()[:350])
@@ -267,7 +267,7 @@ def _memory(device: torch.device, *, reset: bool = False) -> int:
 
 def computed(ways: Ways) -> dict[str, Any]:
     """How many masked copies there are, how many distinct ones, and how long they are."""
-    from clinometer.models.texts.likelihood import encode_texts, masked_copies, scored_tokens
+    from clinometer.models.likelihood import encode_texts, masked_copies, scored_tokens
 
     options, tokenizer = ways.options["equation"], ways.scorer.tokenizer
     texts = [t for s in ways.statements for t in s]

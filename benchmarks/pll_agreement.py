@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from clinometer.models import ModelSpec, open_model
-from clinometer.models.local.batches import light_kernels
-from clinometer.models.texts.likelihood import score_texts
-from clinometer.models.texts.types import MarkedText, Masking, TextOptions
+from clinometer.models.likelihood import score_texts
+from clinometer.models.local.base import light_kernels
+from clinometer.models.protocol import MarkedText, Masking, TextOptions
 
 
 def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:

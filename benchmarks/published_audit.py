@@ -92,13 +92,12 @@ def _plain(tested: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rankings(runs: Sequence[Run]) -> tuple[HalfSplit, float | None]:
-    cells = [CellMoments.of(run.preferences.grid, run.preferences.answers) for run in runs]
     contexts = [run.preferences.contexts for run in runs]
     common = [c for c in contexts[0] if all(c in other for other in contexts)]
-    chosen = [
-        moments.only(np.array([names.index(c) for c in common]))
-        for moments, names in zip(cells, contexts, strict=True)
-    ]
+    chosen = []
+    for run, names in zip(runs, contexts, strict=True):
+        p = run.preferences.only(contexts=[names.index(c) for c in common])
+        chosen.append(CellMoments.of(p.grid, p.answers))
     return half_split(chosen, halves=HALVES), generalisability(chosen)
 
 

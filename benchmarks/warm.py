@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.runs import Run
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 
 
 def command(arguments: argparse.Namespace, out: Path) -> float:

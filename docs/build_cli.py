@@ -8,8 +8,14 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from clinometer.cli.app import COMMANDS, STATUSES, load_command
-from clinometer.cli.help import default_text, keys_of, paragraphs
+from clinometer.cli.app import (
+    COMMANDS,
+    STATUSES,
+    default_text,
+    keys_of,
+    load_command,
+    paragraphs,
+)
 
 PAGE = Path(__file__).parent / "cli.md"
 EXAMPLES = Path(__file__).parent / "command_examples.toml"

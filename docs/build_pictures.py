@@ -18,8 +18,8 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import clinometer as cm
-from clinometer.report.cell_statistics import CellStatistics, find_leans
-from clinometer.report.charts.style import NARROW, PALETTE, WIDE
+from clinometer.report.cell_statistics import CellStatistics
+from clinometer.report.charts import NARROW, PALETTE, WIDE
 from clinometer.report.figures import leans_figure
 
 STATIC = Path(__file__).parent / "static"
@@ -41,7 +41,7 @@ def main(run: str) -> None:
 
 def draw_finding(run: str) -> None:
     found = cm.Run.load(run)
-    chart = leans_figure(find_leans(CellStatistics(found)))
+    chart = leans_figure(CellStatistics(found))
     chart = replace(chart, title=found.findings[0].text)
     for name, width in (("finding", WIDE), ("finding-phone", NARROW)):
         light = chart.svg(width)

@@ -22,6 +22,13 @@ class Result(NamedTuple):
     err: str
 
 
+def refused(result: Result, *said: str) -> None:
+    """Wrong input: status 2, and on stderr one line that has these words."""
+    assert result.status == 2, result.err
+    assert result.err.count("\n") == 1, result.err
+    assert [words for words in said if words not in result.err] == [], result.err
+
+
 class Clinometer(Protocol):
     def __call__(self, *arguments: object) -> Result: ...
 

@@ -78,10 +78,10 @@ LONG = {
     "tests/security/test_faults.py": "faults of every kind",
     "tests/security/test_every_command.py": "every command on every hostile thing",
     "tests/security/test_servers.py": "slow, lying and endless servers",
-    "tests/models/server/test_scorer_llama.py": "a whole audit through llama.cpp's server",
-    "tests/models/server/test_scorer_sampled_llama.py": "an own prompt through llama.cpp's server",
+    "tests/models/server/test_routes_llama.py": "a whole audit through llama.cpp's server",
+    "tests/models/server/test_chat_sampled_llama.py": "an own prompt through llama.cpp's server",
     "tests/runs/test_findings_contradictions.py::test_many": "thousands of random situations",
-    "tests/runs/test_compare_pairs.py::test_many_pairs": "hundreds of pairs of random runs",
+    "tests/runs/test_compare.py::test_many_pairs": "hundreds of pairs of random runs",
     "tests/runs/test_audit_resume.py::test_repeatedly_killed": "a storm of kills",
     "tests/runs/test_audit_resume.py::test_ten_readers": "ten readers beside a writer",
 }
@@ -184,6 +184,18 @@ def clinometer(capsys: pytest.CaptureFixture[str]) -> Clinometer:
         return Result(int(status or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> list[object]:
+    """Options that make any study small: three groups in six contexts."""
+    topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
+    words = '[attributes]\nmale = ["he", "man"]\nfemale = ["she", "woman"]\n'
+    topic.write_text(f'name = "few"\ngroups = ["nurse", "engineer", "teacher"]\n{words}', "utf-8")
+    verbs = enumerate(("said", "felt", "wrote", "knew", "hoped", "added"), 2)
+    rows = "".join(f"The [X] {verb} that [Y],{n}\n" for n, verb in verbs)
+    contexts.write_text(f"template,count\n{rows}", encoding="utf-8")
+    return ["--topic", topic, "--contexts", contexts]
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def planted_run(
         **given,
     )
     record = new_record(ModelInfo(model, "causal", "none"), topic, asked, settings)
-    return Run.measured(record, preferences, settings, folder=None)
+    return Run.measured(record, preferences, folder=None)
 
 
 def _ratings(y: FloatArray, K: int) -> FloatArray:

@@ -109,7 +109,7 @@ def test_no_room_imports_a_higher_one() -> None:
 #: The rooms of models, each of which imports only those before it.
 ROOMS_OF_MODELS = (
     *("background", "providers", "options", "client", "protocol", "catalog", "tokens", "scoring"),
-    *("sampled", "local", "server", "application", "open", "replies", "texts"),
+    *("sampled", "local", "server", "application", "open", "replies", "likelihood", "embeddings"),
 )
 
 

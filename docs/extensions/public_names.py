@@ -56,7 +56,7 @@ def _comment(package: str, name: str) -> str:
     from sphinx.errors import PycodeError
     from sphinx.pycode import ModuleAnalyzer
 
-    for module in sorted(name for name in sys.modules if name.startswith(f"{package}.")):
+    for module in sorted(name for name in sys.modules if f"{name}.".startswith(f"{package}.")):
         try:
             comments = ModuleAnalyzer.for_module(module).find_attr_docs()
         except PycodeError:

@@ -19,8 +19,8 @@ from clinometer.errors import ClinometerError
 from clinometer.models import ModelSpec
 from clinometer.models.open import loaded_once
 from clinometer.runs import audit
-from clinometer.runs.folder.find import default_folder
-from clinometer.shards import Shard
+from clinometer.runs.audit import default_folder
+from clinometer.settings import Shard
 from clinometer.topics import load_topic
 
 

@@ -26,7 +26,7 @@ EXTRAS = {
         "view and annotate",
     ),
     "mining": (
-        ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
+        ("spacy", "lemminflect", "ahocorasick", "jieba", "mwparserfromhell"),
         "mine, and blanks from the parse (check, reliability audit)",
     ),
     "server": (("httpx",), "models behind a server (openai/NAME, openai:URL)"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,6 @@ class Provision:
 
     def to_dict(self) -> dict[str, str | None]:
         return asdict(self)
-
-    @property
-    def line(self) -> str:
-        """What is missing, what that costs, and the command that installs it.
-
-        >>> Provision("browser", None, "the browser tests", "apt-get install chromium").line
-        'browser: not found; needed for the browser tests: apt-get install chromium'
-        """
-        if self.found is not None:
-            return f"{self.name}: {self.found}"
-        return f"{self.name}: not found; needed for {self.enables}" + (
-            f": {self.command}" if self.command else ""
-        )
 
 
 def survey() -> dict[str, list[Provision]]:

@@ -1,11 +1,13 @@
 """Settings declared once: a dataclass has the type, default, range and help text of each.
 
-The library checks them, and the command line derives its options from them.
+The library checks them, and the command line derives its options from them. `Shard` is the share of
+work of one of several machines or processes: I of N, as --shard 0/8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from math import inf
@@ -117,6 +119,7 @@ class Option:
     unset      describes a default of None
     advanced   listed by --help-all only
     key        given as --load KEY=VALUE, or in the name of a model
+    keys       those of KEY=VALUE, each with its help and default, which --help-all lists too
     """
 
     help: str
@@ -129,6 +132,7 @@ class Option:
     unset: str = ""
     advanced: bool = False
     key: bool = False
+    keys: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def expected(self) -> str:
@@ -147,9 +151,11 @@ class Option:
             raise SettingsError(f"{name}: expected {self.expected}; found {value!r}")
 
 
-def option(default: Any = MISSING, *flags: str, **about: Any) -> Any:
-    """A field of a dataclass that is also an option on the command line; `about` as in `Option`."""
-    return field(default=default, metadata={"option": Option(flags=flags, **about)})
+def option(default: Any = ..., *flags: str, **about: Any) -> Any:
+    """A field of a dataclass that is also an option on the command line, or a parameter of a
+    command; required without a default. `about` as in `Option`."""
+    given = MISSING if default is ... else default
+    return field(default=given, metadata={"option": Option(flags=flags, **about)})
 
 
 def option_of(setting: Field[Any]) -> Option | None:
@@ -181,8 +187,9 @@ def dataclass_in(hint: Any) -> Any:
     return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
 
 
-def with_settings(settings: T, given: Mapping[str, Any]) -> T:
-    """A dataclass of settings with some of them replaced, those of nested dataclasses too.
+def with_settings(settings: T | type[T], given: Mapping[str, Any]) -> T:
+    """A dataclass of settings, or its class with the defaults, with some of them replaced, those of
+    nested dataclasses too.
 
     A name that several of the dataclasses share, such as the seed, sets all of them. A nested
     dataclass that is None is created if one of its settings is given.
@@ -197,20 +204,12 @@ def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     Traceback (most recent call last):
     clinometer.errors.SettingsError: sise: no such setting; did you mean size?
     """
-    return _changed(type(settings), settings, given)
-
-
-def set_by_name(kind: type[T], given: Mapping[str, Any]) -> T:
-    """A dataclass with its defaults but for the settings given, those of nested ones too."""
-    return _changed(kind, None, given)
-
-
-def _changed(kind: type[T], settings: T | None, given: Mapping[str, Any]) -> T:
+    kind, before = (settings, None) if isinstance(settings, type) else (type(settings), settings)
     names = list(_settings(cast("Any", kind)))
     for name in given:
         if name not in names:
             raise SettingsError(f"{name}: no such setting{closest(name, names)}")
-    changed: T = _replaced(kind, settings, given)
+    changed: T = _replaced(kind, before, given)
     return changed
 
 
@@ -328,3 +327,38 @@ def _replaced(
     if needed:
         raise SettingsError(f"{', '.join(own)}: expected together with {', '.join(needed)}")
     return kind(**own)
+
+
+# --- A share of work ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Every N-th piece of work, from piece I on; the N shards together are all of it.
+
+    >>> [Shard.parse(text).part("abcde") for text in ("0/2", "1/2")]
+    ['ace', 'bd']
+    """
+
+    index: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """I/N, with I from 0 to N - 1."""
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+        shard = cls(int(match[1]), int(match[2])) if match else WHOLE
+        if match is None or not shard.index < shard.of:
+            raise SettingsError(
+                "shard: expected I/N with I from 0 to N - 1, such as 0/8 for the first of eight; "
+                f"found {text!r}"
+            )
+        return shard
+
+    def part(self, work: Sequence[T]) -> Sequence[T]:
+        """What this shard does of the work."""
+        return work[self.index :: self.of]
+
+
+#: The work of one process alone.
+WHOLE = Shard(0, 1)

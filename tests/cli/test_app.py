@@ -1,22 +1,27 @@
-"""Every command: help, JSON, errors of one line, lazy imports; and how failures end the program."""
+"""Every command: help that fits a screen, errors of one line, lazy imports; and how failures end
+the program."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.command import Clinometer, every_command
+from tests.command import Clinometer, Result, every_command, refused
+from tests.processes import python
 from torch import OutOfMemoryError
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperOption
 
 from clinometer.cli import app as failure
+from clinometer.cli.app import COMMANDS
 
-EVERY = list(every_command())
+EVERY = dict(every_command())
+GROUPS = [(), *((name,) for name, (place, _) in COMMANDS.items() if not isinstance(place, str))]
 M2 = """group,context,attribute,p
 x,c1,a,0.5
 x,c1,b,0.5
@@ -34,17 +39,65 @@ def m2(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
-def test_every_command_and_option_has_help(
-    clinometer: Clinometer, path: tuple[str, ...], command: TyperCommand
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def lines(text: str) -> list[str]:
+    """What is printed, without the empty lines at both ends."""
+    return text.strip().splitlines()
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_every_command_has_help_that_fits_a_screen_and_so_has_every_option(
+    clinometer: Clinometer, path: tuple[str, ...]
 ) -> None:
+    shown = lines(clinometer(*path, "--help").out)
+    assert len(shown) <= 50
+    assert max(map(len, shown)) <= 80
     result = clinometer(*path, "--help-all")
     assert result.status == 0
     assert "Usage" in result.out
-    for parameter in command.params:
+    for parameter in EVERY[path].params:
         assert isinstance(parameter, TyperArgument | TyperOption)
         assert parameter.help, f"{path} {parameter.name} has no help"
         assert isinstance(parameter, TyperArgument) or parameter.opts[0] in result.out
+
+
+def test_the_commands_are_these_in_the_order_of_use() -> None:
+    used = "audit report view compare gate plan import export mine reliability study"
+    assert list(COMMANDS) == [*used.split(), "list", "doctor"]
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(path) or "clinometer")
+def test_a_list_of_commands_fits_a_screen(clinometer: Clinometer, path: tuple[str, ...]) -> None:
+    shown = lines(clinometer(*path, "--help").out)
+    assert len(shown) <= 40
+    assert max(map(len, shown)) <= 80
+    commands = COMMANDS
+    for name in path:
+        inner = commands[name][0]
+        assert not isinstance(inner, str)
+        commands = inner
+    for name, (_, line) in commands.items():
+        row = rf"│ {re.escape(name)} +{re.escape(line)} +│"
+        assert any(re.fullmatch(row, text) for text in shown), f"{name}: more than one line"
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_few_people_need_is_listed_by_help_all(clinometer: Clinometer) -> None:
+    short, whole = (clinometer("audit", option).out for option in ("--help", "--help-all"))
+    hidden = {p.opts[0] for p in EVERY["audit",].params if getattr(p, "hidden", False)}
+    assert hidden
+    assert f"--help-all shows {len(hidden)} more options" in short
+    assert "--help-all" not in whole
+    for option in hidden:
+        assert f"{option} " not in short
+        assert f"{option} " in whole
+    assert "Servers" in whole
 
 
 def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> None:
@@ -90,9 +143,8 @@ def test_wrong_input_is_one_line_and_status_2(
     clinometer: Clinometer, m2: Path, arguments: tuple[str, ...]
 ) -> None:
     result = clinometer(*(m2 if a == "M2" else a for a in arguments))
-    assert result.status == 2
+    refused(result)
     assert result.err.startswith("clinometer: ")
-    assert result.err.count("\n") == 1
     assert result.out == ""
 
 
@@ -133,13 +185,14 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "errors"
 
 
-def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let `clinometer list topics` fail."""
+def broken(clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Result:
+    """What `clinometer list topics` gives if it fails."""
 
     def fail() -> None:
         raise error
 
     monkeypatch.setattr("clinometer.cli.lists.builtin_topics", fail)
+    return clinometer("list", "topics")
 
 
 @pytest.mark.parametrize(
@@ -155,8 +208,7 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    break_topics(monkeypatch, error)
-    result = clinometer("list", "topics")
+    result = broken(clinometer, monkeypatch, error)
     (log,) = logs.iterdir()
     assert result.status == 70
     assert result.out == ""
@@ -178,12 +230,10 @@ def test_memory_that_ran_out_is_no_bug(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """numpy's error is one of Python's; a GPU's is torch's."""
-    break_topics(monkeypatch, error)
-    result = clinometer("list", "topics")
+    result = broken(clinometer, monkeypatch, error)
     assert result.status == 3
-    assert result.err == (
-        "clinometer: memory ran out; free some and rerun the same command to resume\n"
-    )
+    said = "clinometer: memory ran out; free some and rerun the same command to resume\n"
+    assert result.err == said
     assert not logs.exists()
 
 
@@ -194,8 +244,7 @@ def test_only_the_newest_logs_are_kept(
     logs.mkdir()
     for year in (2001, 2002, 2003):
         (logs / f"{year}0101T000000-abcd.log").touch()
-    break_topics(monkeypatch, RuntimeError())
-    assert clinometer("list", "topics").status == 70
+    assert broken(clinometer, monkeypatch, RuntimeError()).status == 70
     old, new = sorted(logs.iterdir())
     assert old.name.startswith("2003")
     assert new.stat().st_size > 0
@@ -205,8 +254,7 @@ def test_without_a_log_folder_the_line_suggests_debug(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.touch()  # a file where the folder should be
-    break_topics(monkeypatch, RuntimeError())
-    result = clinometer("list", "topics")
+    result = broken(clinometer, monkeypatch, RuntimeError())
     assert result.status == 70
     assert result.err.endswith("rerun with --debug for a traceback\n")
 
@@ -233,9 +281,7 @@ def test_writing_to_a_folder_is_one_line(
     assert clinometer("audit", "reference:random", *few).status == 0
     monkeypatch.chdir(tmp_path)
     result = clinometer("report", "run", "--out", ".")
-    assert result.status == 2
-    said = "clinometer: .: expected a file to write, found a folder; name a file in it\n"
-    assert result.err == said
+    refused(result, "clinometer: .: expected a file to write, found a folder; name a file in it")
 
 
 def modules_after(*arguments: str) -> set[str]:
@@ -244,9 +290,8 @@ def modules_after(*arguments: str) -> set[str]:
         "try: main(sys.argv[1:])\nexcept SystemExit as end: status = end.code\n"
         "print('modules', *sys.modules); sys.exit(status)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
-    )
+    done = python(code, *arguments)
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.rpartition("modules ")[2].split())
 
 
@@ -255,7 +300,7 @@ def test_the_list_of_commands_imports_none_of_them(arguments: list[str]) -> None
     modules = modules_after(*arguments)
     assert not {"numpy", "clinometer.runs", "clinometer.measure"} & modules
     ours = {name for name in modules if name.startswith("clinometer.cli.")}
-    assert ours <= {"clinometer.cli.app", "clinometer.cli.help", "clinometer.cli.printing"}
+    assert ours <= {"clinometer.cli.app", "clinometer.cli.printing"}
 
 
 def test_the_list_of_models_loads_no_library_of_models() -> None:

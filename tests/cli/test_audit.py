@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 from tests.models.server.http import JsonHandler, Server
+from tests.report.made import made_run
 
+from clinometer.cli.audit import notes
 from clinometer.runs import Run
 from clinometer.storage.rows import read_rows
 
@@ -81,10 +83,9 @@ def test_json_has_the_same_shape_for_one_model_or_many(
 def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, here: Path) -> None:
     (here / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
     result = clinometer("audit", "reference:random", *FEW)
-    assert result.status == 2
+    place = "clinometer: runs/reference-random-gender-paper-gender: cannot be"
+    refused(result, place, "choose another place with --out")
     assert result.out == ""
-    assert result.err.startswith("clinometer: runs/reference-random-gender-paper-gender: cannot be")
-    assert result.err.endswith("choose another place with --out\n")
 
 
 def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, here: Path) -> None:
@@ -249,12 +250,8 @@ def test_decisions_of_a_local_model_with_a_report(
     assert run.record.topic.readout is not None
     assert run.record.floor is None
     assert run.preferences.reference == "group-mean"
-    assert run.risks.R.value == pytest.approx(
-        json.loads(clinometer(*command, "--out", "run", "--json").out)["runs"][0]["summary"]["R"][
-            "value"
-        ],
-        abs=1e-12,
-    )
+    (again,) = json.loads(clinometer(*command, "--out", "run", "--json").out)["runs"]
+    assert run.risks.R.value == pytest.approx(again["summary"]["R"]["value"], abs=1e-12)
     assert clinometer("report", "run", "--out", "report.html").status == 0
     page = Path("report.html").read_text(encoding="utf-8")
     assert "what all applicants get in the same question" in page
@@ -273,21 +270,12 @@ def test_a_topic_of_texts_samples_replies_by_itself(
 def test_a_sample_of_replies_is_written_for_people(
     saying: Callable[..., FixedReplies], clinometer: Clinometer
 ) -> None:
-    command = (
-        "audit",
-        saying("Yes", "No", "Perhaps").model,
-        "--topic",
-        "hiring",
-        "--replies",
-        "10",
-    )
-    assert clinometer(*command, *PEOPLE, "--out", "run").status == 0
+    asked = (saying("Yes", "No", "Perhaps").model, "--topic", "hiring", "--replies", "10")
+    assert clinometer("audit", *asked, *PEOPLE, "--out", "run").status == 0
     shown = clinometer("export", "labels", "run", "-n", "12")
     assert shown.status == 0
-    assert (
-        "clinometer reliability annotate replies.csv --mode category --categories yes,no"
-        in shown.out
-    )
+    annotate = "clinometer reliability annotate replies.csv --mode category --categories yes,no"
+    assert annotate in shown.out
     rows = list(read_rows(Path("replies.csv")))
     assert len(rows) == len({row["id"] for row in rows}) == 12
     judged = {"Yes": "yes", "No": "no", "Perhaps": "other"}
@@ -308,6 +296,17 @@ def test_shards_are_together_the_audit_of_several_models(
     assert {path.parent.name for path in here.glob("runs/*/run.json")} == {
         name.replace(":", "-") for name in names
     }
-    wrong = clinometer("audit", *names, "--shard", "2/2")
-    assert wrong.status == 2
-    assert "such as 0/8" in wrong.err
+    refused(clinometer("audit", *names, "--shard", "2/2"), "such as 0/8")
+
+
+@pytest.mark.parametrize(("contexts", "small"), [(12, True), (40, False)])
+def test_contexts_that_are_too_few_to_measure_with_are_named(
+    tmp_path: Path, contexts: int, small: bool
+) -> None:
+    run = made_run(tmp_path / "run", groups=4, contexts=contexts, model="m", orders=2)
+    assert (run.risks.n_eff < 30) == small
+    said = [line for line in notes(run) if "too small to measure with" in line]
+    assert len(said) == small
+    if small:
+        assert "such as --contexts wikipedia" in said[0]
+        assert f"worth {run.risks.n_eff:.0f} even ones" in said[0]

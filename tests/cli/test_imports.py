@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 from tests.present import present
 from tests.report.made import made_run
 
@@ -63,9 +63,6 @@ def test_what_does_not_fit_is_one_line(clinometer: Clinometer, tmp_path: Path) -
     made_run(folder, groups=2, contexts=20)
     replies, labels = tables(tmp_path)
     labels.write_text(labels.read_text(encoding="utf-8") + "\n999,x,male,male,\n", encoding="utf-8")
-    refused = clinometer("import", "labels", folder, replies, labels)
-    assert refused.status == 2
-    assert "expected ids of the replies, found '999'" in refused.err
-    none = clinometer("import", "labels", folder, replies, labels, "--column", "judged")
-    assert none.status == 2
-    assert "'judged'" in none.err
+    command = ("import", "labels", folder, replies, labels)
+    refused(clinometer(*command), "expected ids of the replies, found '999'")
+    refused(clinometer(*command, "--column", "judged"), "'judged'")

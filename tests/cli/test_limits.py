@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import Clinometer
 
 from clinometer.cli.limits import check_measured, exceeded, uncovered
 from clinometer.errors import SettingsError
@@ -26,26 +28,20 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_default_is_the_lower_end(table: Path, clinometer) -> None:  # type: ignore[no-untyped-def]
-    import json
-
+def test_the_default_is_the_lower_end(table: Path, clinometer: Clinometer) -> None:
     R = json.loads(clinometer("import", "table", table, "--json").out)["summary"]["R"]
-    between = str((R["low"] + R["value"]) / 2)
-    assert clinometer("import", "table", table, "--fail-above", f"R={between}").status == 0
-    for end, status in (("point", 1), ("high", 1), ("low", 0)):
-        shown = clinometer(
-            "import", "table", table, "--fail-above", f"R={between}", "--fail-on", end
-        )
-        assert shown.status == status
-    below = clinometer("import", "table", table, "--fail-above", f"R={R['low'] / 2}")
+    between, limited = (
+        f"R={(R['low'] + R['value']) / 2}",
+        ("import", "table", table, "--fail-above"),
+    )
+    assert clinometer(*limited, between).status == 0
+    for end, status in (("point", 1), ("high", 1), ("low", 0), ("middle", 2)):
+        assert clinometer(*limited, between, "--fail-on", end).status == status
+    below = clinometer(*limited, f"R={R['low'] / 2}")
     assert below.status == 1
     assert "the lower end of its 95 % interval" in below.err
-    assert clinometer("import", "table", table, "--fail-above", "R_between=0.9").status == 0
-    assert clinometer("import", "table", table, "--fail-above", "R_between=0.0001").status == 1
-    assert (
-        clinometer("import", "table", table, "--fail-above", "R=0.1", "--fail-on", "middle").status
-        == 2
-    )
+    assert clinometer(*limited, "R_between=0.9").status == 0
+    assert clinometer(*limited, "R_between=0.0001").status == 1
 
 
 def test_what_is_not_measured_cannot_be_limited() -> None:

@@ -6,7 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 
 from clinometer.cli.lists import NEXT
 from clinometer.samples import SAMPLES
@@ -27,9 +27,8 @@ def test_samples_are_written_with_the_next_commands_to_run(
 def test_existing_files_are_not_overwritten(clinometer: Clinometer, tmp_path: Path) -> None:
     mine = tmp_path / "table.csv"
     mine.write_text("my own", encoding="utf-8")
-    refused = clinometer("list", "samples", "--out", tmp_path)
-    assert refused.status == 2
-    assert refused.err == (f"clinometer: {mine}: is there already; choose another folder\n")
+    found = clinometer("list", "samples", "--out", tmp_path)
+    refused(found, f"clinometer: {mine}: is there already; choose another folder")
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
     assert mine.read_text(encoding="utf-8") == "my own"
 

@@ -100,8 +100,8 @@ def test_only_the_settings_named_are_offered_and_set() -> None:
     assert invoke(say, "--criterion", "raw").exit_code == 2
 
 
-OTHER = {
-    "--max-contexts": "7",
+#: Another value of each option than its default; None for one without a value.
+OTHER: dict[str, str | None] = {
     "--seed": "1",
     "--coverage-threshold": "0.1",
     "--level": "0.9",
@@ -116,27 +116,19 @@ OTHER = {
     "--load batch_tokens": "64",
     "--load device_map": "auto",
     "--load quantize": "8bit",
-    "--chat": None,
     "--load chat_request": "Hello.",
     "--replies": "5",
     "--load temperature": "2",
-    "--load reply_tokens": "7",
     "--load effort": "low",
     "--load tokenizer": "another",
     "--load route": "echo",
-    "--load top_k": "7",
-    "--load concurrency": "7",
-    "--load timeout": "7",
-    "--load patience": "7",
-    "--load max_requests": "7",
-    "--load max_tokens": "7",
-    "--placebo": None,
-    "--price": "7",
-    "--budget": "7",
     "--allow": "pickle",
     "--tolerance": "0.1",
-    "--end-of-word": None,
-    "--single-token": None,
+    **dict.fromkeys(("--max-contexts", "--price", "--budget"), "7"),
+    **dict.fromkeys(("--load reply_tokens", "--load top_k", "--load concurrency"), "7"),
+    **dict.fromkeys(("--load timeout", "--load patience"), "7"),
+    **dict.fromkeys(("--load max_requests", "--load max_tokens"), "7"),
+    **dict.fromkeys(("--chat", "--placebo", "--end-of-word", "--single-token")),
 }
 
 

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.processes import ROOT, until
 
 from clinometer.cli import progress as module
 from clinometer.cli.progress import ProgressLines, Watch, progress
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Clock:
@@ -144,33 +143,23 @@ def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:
 # --- the real thing ----------------------------------------------------------------------------
 
 
-def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) -> tuple[int, str]:
-    """Start a command, wait until a file is there, and press Ctrl-C."""
+def test_ctrl_c_during_an_audit_says_where_its_cells_are(tmp_path: Path) -> None:
+    folder = Path("runs/pocket-gpt2-s-gender-wikipedia-gender")
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "CLINOMETER_CACHE_LIMIT": "0"}
+    audit = ("audit", "pocket:gpt2-s", "--contexts", "wikipedia")
     process = subprocess.Popen(
-        [sys.executable, "-m", "clinometer", *arguments],
-        cwd=cwd,
+        [sys.executable, "-m", "clinometer", *audit],
+        cwd=tmp_path,
         env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    waiting = threading.Event()
-    while not any(condition.glob(pattern)):
-        assert process.poll() is None, process.communicate()
-        waiting.wait(0.01)
+    scored = (tmp_path / folder / "scores").glob
+    until(lambda: any(scored("part-*.parquet")), alive=lambda: process.poll() is None, every=0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
-    assert out == ""
-    return process.returncode, err
-
-
-def test_ctrl_c_during_an_audit_says_where_its_cells_are(tmp_path: Path) -> None:
-    command = ["audit", "pocket:gpt2-s", "--contexts", "wikipedia"]
-    folder = Path("runs/pocket-gpt2-s-gender-wikipedia-gender")
-    parts = tmp_path / folder / "scores"
-    status, err = interrupt(command, parts, "part-*.parquet", tmp_path)
-    assert status == 130
+    assert (process.returncode, out) == (130, "")
     told = [line for line in err.splitlines() if line.startswith("clinometer: ")]
     assert told == [
         f"clinometer: interrupted; what was done is stored in {folder}; rerun the same command to "

@@ -1,4 +1,4 @@
-"""clinometer reliability, as typed."""
+"""clinometer reliability, as typed; of annotate what needs no server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
+
+from clinometer.web.annotation import Store, read_task
 
 STATEMENTS = """id,sentence,target_term,context_points,category,other,direction
 1,Women talk a lot.,women,Women ___ talk a lot ___.,gender,Men talk a lot.,stereo
@@ -87,30 +89,19 @@ def test_an_audit_stops_after_a_step_and_resumes(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["audit", "none.csv", "--out", "{}/x"], "no such file"),
-        (["audit", "{}/statements.csv", "--out", "{}/x", "--limit", "0"], "--limit"),
-        (["audit", "{}/statements.csv", "--out", "{}/x", "--until", "scores"], "until: expected"),
-        (
-            ["audit", "{}/statements.csv", "--out", "{}/x", "--set", "as_in_paper=true"],
-            "with --writer",
-        ),
-        (
-            ["audit", "{}/statements.csv", "--out", "{}/x", "--variants", "{}/statements.csv"],
-            "'version'",
-        ),
-        (
-            ["audit", "{}/statements.csv", "--out", "{}/x", "--set", "reading=x"],
-            "equation, figure, paper, released",
-        ),
+        (["none.csv"], "no such file"),
+        (["{}/statements.csv", "--limit", "0"], "--limit"),
+        (["{}/statements.csv", "--until", "scores"], "until: expected"),
+        (["{}/statements.csv", "--set", "as_in_paper=true"], "with --writer"),
+        (["{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
+        (["{}/statements.csv", "--set", "reading=x"], "equation, figure, paper, released"),
     ],
 )
 def test_wrong_input_is_one_line(
     files: Path, clinometer: Clinometer, arguments: list[str], message: str
 ) -> None:
-    done = clinometer("reliability", *(a.format(files) for a in arguments))
-    assert done.status == 2
-    assert message in done.err
-    assert len(done.err.strip().splitlines()) == 1
+    given = [a.format(files) for a in arguments]
+    refused(clinometer("reliability", "audit", *given, "--out", files / "x"), message)
 
 
 def test_variants_of_other_statements_are_refused(files: Path, clinometer: Clinometer) -> None:
@@ -139,3 +130,65 @@ def test_the_steps_of_the_page_run_as_printed(
     for line in lines:
         done = clinometer(*line[1:])
         assert (done.status, done.err) == (0, ""), line
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    path = tmp_path / "few.csv"
+    path.write_text("id,context_points\na,One ___.\nb,Two ___.\n", encoding="utf-8")
+    return path
+
+
+def test_status_and_export(clinometer: Clinometer, dataset: Path, tmp_path: Path) -> None:
+    store = Store(dataset.with_suffix(".blanks.sqlite"), read_task(dataset))
+    first, second = store.annotators(at_least=2)
+    store.begin(first)
+    store.begin(second)
+    store.judge(first, 0, "yes")
+    store.judge(first, 1, "skip")
+    store.judge(second, 0, "no", "why")
+    store.close()
+    found = json.loads(clinometer("reliability", "annotate", dataset, "--status", "--json").out)
+    assert found["summary"]["judgements"] == 3
+    assert found["annotators"][0] == {
+        "annotator": 1,
+        "state": "active",
+        "answers": 2,
+        "skipped": 1,
+        "items": 2,
+    }
+    out = tmp_path / "out.csv"
+    done = clinometer("reliability", "annotate", dataset, "--export", out)
+    assert "3 judgements written to" in done.out
+    assert out.read_text() == (
+        "id,context_points,annotator_1,annotator_2\na,One ___.,yes,no\nb,Two ___.,,\n"
+    )
+    clinometer("reliability", "annotate", dataset, "--export", out, "--long")
+    assert out.read_text().splitlines()[-1] == "b,Two ___.,annotator_1,skip,"
+
+
+def test_the_database_may_have_any_name(
+    clinometer: Clinometer, dataset: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "a strange? name%20.sqlite"
+    done = clinometer("reliability", "annotate", dataset, "--status", "--database", place)
+    assert done.status == 0
+    assert place.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--mode", "rating"), "expected a column 'sentence', found id, context_points"),
+        (("--mode", "stars"), "expected blanks, rating, category"),
+        (("--annotators", "0"), "--annotators: expected a whole number of at least 1, found 0"),
+        (("--public", "example.org"), "--public: expected an address with http"),
+        (("--database", "oracle://me:secret@x/y"), "expected a SQLite file, found an address\n"),
+        (("--guidelines", "nowhere.md"), "nowhere.md: no such file"),
+        (("--export", "out.xlsx"), "expected a file name that ends in .csv"),
+    ],
+)
+def test_errors_are_one_line(
+    clinometer: Clinometer, dataset: Path, options: tuple[str, ...], said: str
+) -> None:
+    refused(clinometer("reliability", "annotate", dataset, *options), said)

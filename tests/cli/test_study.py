@@ -8,30 +8,9 @@ from pathlib import Path
 
 import clinometer_pocket
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 
 from clinometer.models.catalog.suites import suite
-
-TOPIC = """
-name = "few"
-groups = ["nurse", "engineer", "teacher"]
-[attributes]
-male = ["he", "man"]
-female = ["she", "woman"]
-"""
-CONTEXTS = "template,count\n" + "".join(
-    f"The [X] {verb} that [Y],{n}\n"
-    for n, verb in enumerate(("said", "felt", "wrote", "knew", "hoped", "added"), 2)
-)
-
-
-@pytest.fixture
-def few(tmp_path: Path) -> list[object]:
-    """Options that make any study small."""
-    topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
-    topic.write_text(TOPIC, encoding="utf-8")
-    contexts.write_text(CONTEXTS, encoding="utf-8")
-    return ["--topic", topic, "--contexts", contexts]
 
 
 def test_size_shows_its_plan_runs_and_reuses_results(
@@ -147,7 +126,4 @@ def test_wrong_options_are_one_line(
         (("knowledge", "pocket:gpt2-s", "--facts", tmp_path / "none"), "no such file"),
         (("toxicity", "pocket:gpt2-s", tmp_path / "none.csv"), "no such file"),
     ):
-        found = clinometer("study", *wrong, "--out", tmp_path / "out")
-        assert found.status == 2
-        assert said in found.err
-        assert found.err.count("\n") == 1
+        refused(clinometer("study", *wrong, "--out", tmp_path / "out"), said)

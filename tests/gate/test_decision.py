@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 from tests.preferences import pair
 from tests.present import present
-from tests.report.made import made_run
+from tests.report.made import HOSTILE, made_run
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.gate.decision import Verdict, decide, verdict_of
+from clinometer.gate.decision import GateDecision, Verdict, decide, decision_markdown, verdict_of
 from clinometer.measure import compare
 from clinometer.models import LoadOptions
 from clinometer.runs import Run
@@ -31,9 +32,8 @@ def empty() -> Run:
 
 def filled(run: Run, lean: np.ndarray) -> Run:
     """With preferences of this stereotype towards the first category."""
-    s = np.clip(lean, -1, 1)
-    p = np.stack([(1 + s) / 2, (1 - s) / 2], axis=-1)
-    return replace(run, preferences=replace(run.preferences, values=p))
+    values = pair((1 + np.clip(lean, -1, 1)) / 2)
+    return replace(run, preferences=replace(run.preferences, values=values))
 
 
 def planted(empty: Run, rng: np.random.Generator, by: float) -> tuple[Run, Run]:
@@ -96,7 +96,9 @@ def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
     assert [one.what for one in found.rows] == ["R", "R_bias"]
     assert found.verdict == "worse"
     assert found.exit_status == 1
-    assert "above 0.01" in found.reason
+    rise = present(found.rows[0].rise)
+    ends = f"{rise.low:+.3f} to {rise.high:+.3f}"
+    assert f"R has changed by {rise.value:+.3f} ({ends}), all of it above 0.01." in found.reason
 
 
 def test_of_several_risks_the_worst_decides(empty: Run) -> None:
@@ -117,9 +119,7 @@ def test_the_same_answers_are_not_worse_however_few() -> None:
 
 
 def test_too_few_contexts_cannot_tell_and_say_so() -> None:
-    a = made_run(None, groups=3, contexts=2)
-    b = made_run(None, groups=3, contexts=2, seed=1)
-    found = decide(a, b)
+    found = decide(*(made_run(None, groups=3, contexts=2, seed=seed) for seed in (0, 1)))
     assert found.exit_status == 3
     assert "no interval" in found.reason
 
@@ -170,11 +170,9 @@ def test_a_half_finished_run_is_refused(tmp_path: Path) -> None:
 
 def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:
     """The same counted from replies."""
-    p = (1 + np.clip(lean, -1, 1)) / 2
-    share = np.random.default_rng(seed).binomial(replies, p) / replies
-    values = pair(share)
-    answers = np.full(p.shape, float(replies))
-    return replace(run, preferences=replace(run.preferences, values=values, answers=answers))
+    share = np.random.default_rng(seed).binomial(replies, (1 + lean) / 2) / replies
+    p = filled(run, 2 * share - 1).preferences
+    return replace(run, preferences=replace(p, answers=np.full(share.shape, float(replies))))
 
 
 def test_counting_noise_on_one_side_passes_no_worse_model(empty: Run) -> None:
@@ -223,3 +221,38 @@ def test_what_the_run_does_not_answer_counts_against_it(
     against = decide(run, silent(baseline, cells))  # what only the baseline lacks tells nothing
     assert against.verdict == "not worse"
     assert any("that the baseline lacks" in note for note in against.notes)
+
+
+# --- As Markdown: rendered as GitHub renders tables, with names that try to be markup -------------
+
+
+@pytest.fixture(scope="module")
+def decision() -> GateDecision:
+    a = made_run(None, groups=3, contexts=30)
+    b = made_run(None, groups=3, contexts=30, model="made:other", seed=1)
+    return decide(a, b, measures=["R", "R_volatility"])
+
+
+def rendered(text: str) -> str:
+    return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+
+
+def test_it_is_a_heading_a_reason_and_a_table(decision: GateDecision) -> None:
+    page = rendered(decision_markdown(decision))
+    assert f"{decision.verdict}: made:model against made:other</h3>" in page
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page)
+    assert len(cells) == 6 * 2
+    assert cells[0] == "R"
+    assert cells[1] == f"{decision.rows[0].run:.3f}"
+    assert cells[5] == decision.rows[0].verdict
+    assert "does not say that either model is fair" in page
+    assert "<li>" not in page
+
+
+@pytest.mark.parametrize("name", [*HOSTILE[:4], "a|b", "`x`", "[a](javascript:b)", "line\nline"])
+def test_names_are_text(decision: GateDecision, name: str) -> None:
+    spoilt = replace(decision, run=name, baseline=name, topic=name, contexts=name, notes=(name,))
+    page = rendered(decision_markdown(spoilt))
+    tags = set(re.findall(r"<(\w+)", page))
+    assert tags <= {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "sub"}
+    assert page.count("<td") == 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -25,13 +24,10 @@ from clinometer.measure import (
     read_preferences,
     stereotype,
 )
-from clinometer.measure.comparison import (
-    OwnContexts,
-    compare_unpaired,
-)
-from clinometer.measure.group_split import group_split
+from clinometer.measure.comparison import compare_unpaired
+from clinometer.measure.inference import group_split
 from clinometer.measure.population import Sampling
-from clinometer.runs.align import compare_preferences
+from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_p_value, holm
 
@@ -45,10 +41,6 @@ def models(
     rng: np.random.Generator, M: int = 2, X: int = 4, C: int = 25, K: int = 2, a: float = 3.0
 ) -> FloatArray:
     return rng.dirichlet(np.full(K, a), size=(M, X, C))
-
-
-def numbers(result: Comparison) -> list[list[float | None]]:
-    return [[d[k] for k in ("value", "low", "high", "p", "p_corrected")] for d in result.table()]
 
 
 def flip_p(x: FloatArray, a: FloatArray) -> float:
@@ -125,25 +117,6 @@ def test_even_weights_give_the_paired_t_test(rng: np.random.Generator) -> None:
     assert ours.high == pytest.approx(high, abs=0.02 * (high - low))
 
 
-def test_p_values_match_swapping_the_models_by_brute_force() -> None:
-    """All 1024 ways to swap the two models in ten contexts, the risks computed anew each time."""
-    rng, n = np.random.default_rng(3), 10
-    w = 1.0 / np.arange(1, n + 1)
-    first = rng.beta(5, 4, (2, 2, n))
-    p = pair(first)
-    seen = compare(*p, context_weights=w)
-
-    def gap(q: FloatArray) -> float:
-        a, b = (decompose(part, context_weights=w).R.value for part in q)
-        return a - b
-
-    reached = 0
-    for flip in itertools.product((False, True), repeat=n):
-        swapped = np.where(np.array(flip)[None, None, :, None], p[::-1], p)
-        reached += abs(gap(swapped)) >= abs(gap(p)) - 1e-12
-    assert seen.overall[0].p == pytest.approx(reached / 2**n, abs=1e-12)
-
-
 def test_the_default_contexts_cannot_single_out_a_group(rng: np.random.Generator) -> None:
     """Ten contexts have 1024 flips: no p-value is below 2/1024, and Holm's of 360 tests is 0.70."""
     w = np.array([0.42, 0.168, 0.126, 0.086, 0.048, 0.035, 0.03, 0.03, 0.03, 0.027])
@@ -191,15 +164,10 @@ def test_swapping_the_models_flips_the_sign(rng: np.random.Generator) -> None:
         assert d["p"] == pytest.approx(e["p"], abs=1e-9)
 
 
-def test_permuting_categories_changes_nothing(rng: np.random.Generator) -> None:
+def test_permuting_categories_and_the_same_seed_change_nothing(rng: np.random.Generator) -> None:
     p = models(rng, K=4)
-    a = compare(*p).overall[0]
-    b = compare(*p[..., [2, 0, 3, 1]]).overall[0]
-    assert a.p == pytest.approx(b.p, abs=1e-9)
-
-
-def test_the_same_seed_gives_the_same_numbers(rng: np.random.Generator) -> None:
-    p = models(rng)
+    a, b = (compare(*q, seed=3).overall[0].p for q in (p, p[..., [2, 0, 3, 1]]))
+    assert a == pytest.approx(b, abs=1e-9)
     assert compare(*p, seed=3).to_dict() == compare(*list(p), seed=3).to_dict()
 
 
@@ -320,7 +288,7 @@ def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
     rng = np.random.default_rng(0)
     a, b = two(rng, 40)
     counts = rng.integers(1, 9, 40).astype(float)
-    found = compare_preferences([drawn(a, counts), drawn(b, counts)], population="corpus")
+    found = compare_runs(drawn(a, counts), drawn(b, counts), population="corpus")
     slow = []
     for _ in range(800):
         w = rng.multinomial(int(counts.sum()), counts / counts.sum()).astype(float)
@@ -336,8 +304,8 @@ def test_a_whole_set_has_no_error_for_itself() -> None:
     rng = np.random.default_rng(1)
     a, b = two(rng, 30)
     runs = [drawn(p, np.ones(30)) for p in (a, b)]
-    exact = compare_preferences(runs, population="set").overall[0]
-    similar = compare_preferences(runs, population="similar").overall[0]
+    exact = compare_runs(*runs, population="set").overall[0]
+    similar = compare_runs(*runs, population="similar").overall[0]
     assert exact.value == similar.value
     assert (exact.low, exact.high, exact.p) == (None, None, None)
 
@@ -356,15 +324,20 @@ def asked(
     lean: float = 0.0,
     contexts: str | None = None,
     size: float = 1.0,
-) -> OwnContexts:
+) -> Preferences:
     """A model that leans by group, further by `lean`, in n contexts named after `contexts`."""
     rng = np.random.default_rng(seed)
     leans = size * LEANS + np.sign(LEANS) * lean
     s = np.tanh(leans + 0.3 * rng.standard_normal((n, LEANS.size))).T
     p = np.stack([1 + s, 1 - s], axis=-1) / 2
     weights = 1.0 / np.arange(1, n + 1) ** 0.5
-    grid = read_preferences(p, context_weights=weights)
-    return OwnContexts(name, grid, [f"{contexts or name} {c}" for c in range(n)])
+    ids = tuple(f"{contexts or name} {c}" for c in range(n))
+    fours = [f"{name} {c // 4}" for c in range(n)]
+    return labelled(p, contexts=ids, context_weights=weights, labels={"four": fours})
+
+
+def apart(*models: Preferences, **how: Any) -> Comparison:
+    return compare_unpaired(models, names=[str(i) for i in range(len(models))], **how)
 
 
 def overall(found: Comparison) -> FloatArray:
@@ -383,8 +356,8 @@ def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
 
 def test_the_intervals_of_both_audits_are_joined() -> None:
     a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
-    found = compare_unpaired([a, b])
-    reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
+    found = apart(a, b)
+    reports = [estimate_risks(m.values, context_weights=m.context_weights) for m in (a, b)]
     for row, name in zip(overall(found), OVERALL, strict=True):
         both = [getattr(report, name) for report in reports]
         ends = [(e.value, present(e.low), present(e.high)) for e in both]
@@ -406,7 +379,7 @@ def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> No
     seen = set()
     for seed in range(6):
         a, b = asked("a", 40, seed, lean=0.06), asked("b", 40, 100 + seed)
-        found = compare_unpaired([a, b], level=0.9)
+        found = apart(a, b, level=0.9)
         for d in (*found.overall, *found.by_group):
             excluded = present(d.low) > 0 or present(d.high) < 0
             assert (present(d.p) < 0.1) == excluded
@@ -418,11 +391,10 @@ def test_for_many_even_contexts_r_is_welchs_test() -> None:
     rng = np.random.default_rng(3)
     p = [0.5 + 0.5 * np.tanh(0.6 + 0.2 * rng.standard_normal((1, n))) for n in (900, 400)]
     models = [
-        OwnContexts(str(i), read_preferences(pair(q)), [f"{i} {c}" for c in
-                    range(q.size)])
+        labelled(pair(q), contexts=tuple(f"{i} {c}" for c in range(q.size)))
         for i, q in enumerate(p)
-    ]  # fmt: skip
-    (r,) = (d for d in compare_unpaired(models).overall if d.measure == "R")
+    ]
+    (r,) = (d for d in apart(*models).overall if d.measure == "R")
     expected = stats.ttest_ind(*(np.abs(2 * q[0] - 1) for q in p), equal_var=False)
     assert r.p == pytest.approx(expected.pvalue, rel=0.05)
     mean = [float(np.abs(2 * q - 1).mean()) for q in p]
@@ -431,32 +403,30 @@ def test_for_many_even_contexts_r_is_welchs_test() -> None:
 
 def test_shared_contexts_narrow_the_interval_and_the_same_answers_differ_by_nothing() -> None:
     a, b = asked("a", 60, 1), asked("b", 60, 1, lean=0.05, contexts="a")
-    apart = overall(compare_unpaired([a, asked("b", 60, 1, lean=0.05)]))
-    together = overall(compare_unpaired([a, b]))
-    assert ((together[:, 2] - together[:, 1]) < 0.7 * (apart[:, 2] - apart[:, 1])).all()
-    paired = compare(a.grid.values, b.grid.values, context_weights=a.grid.given)
+    other = overall(apart(a, asked("b", 60, 1, lean=0.05)))
+    together = overall(apart(a, b))
+    assert ((together[:, 2] - together[:, 1]) < 0.7 * (other[:, 2] - other[:, 1])).all()
+    paired = compare(a.values, b.values, context_weights=a.context_weights)
     width = present(paired.overall[0].high) - present(paired.overall[0].low)
     assert together[0, 2] - together[0, 1] == pytest.approx(width, rel=0.5)
-    same = compare_unpaired([a, OwnContexts("again", a.grid, a.units)])
+    same = apart(a, a)
     assert {d.p for d in (*same.overall, *same.by_group)} == {1.0}
     assert {d.value for d in same.overall} == {0.0}
 
 
 def test_clusters_and_sizes_are_reported() -> None:
     a, b = asked("a", 40, 1), asked("b", 12, 2)
-    found = compare_unpaired([a, b])
+    found = apart(a, b)
     assert [one.contexts for one in found.own_contexts] == [40, 12]
     assert found.n_contexts == 52
     assert found.n_eff == pytest.approx(min(one.n_eff for one in found.own_contexts))
     assert found.n_clusters is None
     assert [r.rank for r in found.ranks if r.measure == "R"] in ([1, 2], [2, 1])
-    clustered = OwnContexts("a", a.grid, [str(c // 4) for c in range(40)])
-    assert compare_unpaired([clustered, b]).n_clusters == 10 + 12
+    assert apart(a, b, clusters="four").n_clusters == 10 + 3
     assert "own_contexts" in found.to_dict()
 
 
 def test_a_model_without_an_interval_has_no_difference_to_show() -> None:
-    single = asked("one", 1, 1)
-    found = compare_unpaired([asked("a", 40, 1), single])
+    found = apart(asked("a", 40, 1), asked("one", 1, 1))
     assert {(d.low, d.high, d.p) for d in found.overall} == {(None, None, None)}
     assert all(d.value is not None for d in found.overall)

@@ -60,23 +60,6 @@ def test_the_parts_are_those_of_an_analysis_of_variance() -> None:
     np.testing.assert_allclose(values, expected, rtol=1e-9)
 
 
-def test_the_swing_and_dice_are_those_of_a_mixed_model() -> None:
-    """Restricted maximum likelihood of a random interaction, groups and contexts fixed."""
-    import statsmodels.formula.api as smf
-
-    X, C, m = 4, 12, 5
-    y = planted(np.random.default_rng(1), (0.2, 0.6, 1.0), X, C, m)
-    at = np.indices(y.shape).reshape(3, -1)
-    frame = pd.DataFrame({"y": y.ravel(), "x": at[0], "c": at[1], "cell": at[0] * C + at[1]})
-    frame = frame.astype({"x": str, "c": str})
-    fit = smf.mixedlm("y ~ x + c", frame, groups="cell").fit(reml=True)
-    found = split_replies(moments(y), names(X))
-    assert found.swing is not None
-    assert found.dice is not None
-    assert found.swing.value * X / (X - 1) == pytest.approx(float(fit.cov_re.iloc[0, 0]), rel=1e-3)
-    assert found.dice.value == pytest.approx(fit.scale, rel=1e-3)
-
-
 @pytest.mark.parametrize("parts", [(0.3, 0, 0), (0, 0.3, 0), (0, 0, 1), (0.1, 0.3, 1.0)])
 @pytest.mark.parametrize(("X", "C", "m", "unequal"), [(2, 6, 2, False), (8, 9, 5, True)])
 def test_no_part_is_off_on_average(

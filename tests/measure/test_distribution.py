@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
+from scipy import stats
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, read_preferences
 from clinometer.measure.distribution import (
     context_influence,
-    stereotype_distribution,
+    distribution_characteristics,
+    hill,
+    stereotype_sample,
     weighted_density,
 )
 
@@ -29,32 +33,19 @@ def test_density_by_hand() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_density_integrates_to_one(rng: np.random.Generator) -> None:
-    at = np.linspace(-8, 8, 4001)
-    f = weighted_density(rng.normal(size=60), at, weights=rng.random(60))
-    assert np.trapezoid(f, at) == pytest.approx(1.0, abs=1e-6)
-    assert (f >= 0).all()
-
-
-@pytest.mark.parametrize("values", [[0.3], [0.3, 0.3], [0.3, 0.3 + 1e-14]])
-def test_equal_values_have_no_density(values: list[float]) -> None:
-    with pytest.raises(SettingsError, match="values that differ"):
-        weighted_density(values, [0.0])
-
-
-def test_values_of_weight_zero_give_no_density() -> None:
-    with pytest.raises(SettingsError, match="values that differ"):
-        weighted_density([0.3, 0.9], [0.0], weights=[1, 0])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: weighted_density([], [0.5]), "list of numbers"),
-        (lambda: weighted_density([np.nan], [0.5]), "NaN or infinity"),
+        *(
+            (lambda values=values: weighted_density(values, [0.0]), "values that differ")
+            for values in ([0.3], [0.3, 0.3], [0.3, 0.3 + 1e-14])
+        ),
+        (lambda: weighted_density([0.3, 0.9], [0.0], weights=[1, 0]), "values that differ"),
+        (lambda: weighted_density([], [0.5]), "list of finite numbers"),
+        (lambda: weighted_density([np.nan], [0.5]), "finite numbers"),
         (lambda: weighted_density([1, 2], [0.5], weights=[0, 0]), "only zeros"),
-        (lambda: weighted_density([[1, 2]], [0.5]), "list of numbers"),
-        (lambda: weighted_density([1, 2], 0.5), "list of points"),
+        (lambda: weighted_density([[1, 2]], [0.5]), "values: expected a list of numbers"),
+        (lambda: weighted_density([1, 2], 0.5), "at: expected a list of numbers"),
     ],
 )
 def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
@@ -67,16 +58,14 @@ def test_distribution_of_groups_and_overall_by_hand() -> None:
     grid = read_preferences(
         p, context_weights=[3, 1], group_weights=[1, 3], groups=["a", "b"], categories=["m", "f"]
     )
-    d = stereotype_distribution(grid)
-    values, weights = d.sample("m", "a")
-    np.testing.assert_allclose(values, [0.2, 0.6], atol=1e-15)
-    np.testing.assert_allclose(weights, [0.75, 0.25])
-    values, weights = d.sample("m")
-    np.testing.assert_allclose(values, [0.2, 0.6, -0.8, 0.0], atol=1e-15)
-    np.testing.assert_allclose(weights, [3 / 16, 1 / 16, 9 / 16, 3 / 16])
-    values, weights = d.sample("f", "b")
-    np.testing.assert_allclose(values, [0.8, 0.0], atol=1e-15)
-    np.testing.assert_allclose(weights, [0.75, 0.25])
+    for which, s, w in (
+        (("m", "a"), [0.2, 0.6], [0.75, 0.25]),
+        (("m",), [0.2, 0.6, -0.8, 0.0], [3 / 16, 1 / 16, 9 / 16, 3 / 16]),
+        (("f", "b"), [0.8, 0.0], [0.75, 0.25]),
+    ):
+        values, weights = stereotype_sample(grid, *which)
+        np.testing.assert_allclose(values, s, atol=1e-15)
+        np.testing.assert_allclose(weights, w)
 
 
 @pytest.mark.parametrize("normalize", [True, False])
@@ -90,30 +79,23 @@ def test_means_match_the_report(normalize: bool, rng: np.random.Generator) -> No
         "normalize": normalize,
     }
     report = decompose(p, **settings)
-    d = stereotype_distribution(read_preferences(p, **settings))
-    for x, group in enumerate(d.groups):
-        for y, category in enumerate(d.categories):
-            values, weights = d.sample(category, group)
+    grid = read_preferences(p, **settings)
+    for x, group in enumerate(grid.groups):
+        for y, category in enumerate(grid.categories):
+            values, weights = stereotype_sample(grid, category, group)
             assert values @ weights == pytest.approx(report.mean_stereotype[x, y], abs=1e-12)
-    assert np.isnan(d.s[~settings["mask"]]).all()
-    assert (d.weights[~settings["mask"]] == 0).all()
 
 
 def test_missing_groups_and_unknown_labels() -> None:
     mask = np.array([[True, True], [False, False]])
     p = np.full((2, 2, 2), 0.5)
-    d = stereotype_distribution(read_preferences(p, mask=mask))
-    assert d.sample("0")[0].size == 2
-    with pytest.raises(SettingsError, match="'1'"):
-        d.sample("0", "1")
-    with pytest.raises(SettingsError, match=r"^category: "):
-        d.sample("x")
-    with pytest.raises(SettingsError, match="values that differ"):
-        weighted_density(d.sample("0")[0], [0.0])
+    grid = read_preferences(p, mask=mask)
+    assert stereotype_sample(grid, "0")[0].size == 2
+    for which, message in ((("0", "1"), "'1'"), (("x",), "^category: "), (("0", "x"), "^group: ")):
+        with pytest.raises(SettingsError, match=message):
+            stereotype_sample(grid, *which)
     with pytest.raises(SettingsError, match="nothing to average"):
-        stereotype_distribution(read_preferences(p, mask=np.zeros((2, 2), bool)))
-    with pytest.raises(ValueError, match="read-only"):
-        d.s[0] = 0.0
+        stereotype_sample(read_preferences(p, mask=np.zeros((2, 2), bool)), "0")
 
 
 # --- influence of a context, against decomposing again without it ---------------------------------
@@ -158,3 +140,61 @@ def test_missing_cells_are_left_out_of_both_sides() -> None:
 
 def test_a_single_context_has_no_influence() -> None:
     assert np.isnan(context_influence(read_preferences([[0.7, 0.3]]))).all()
+
+
+# --- the shape of a distribution ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "uniform", "student"])
+def test_moments_by_their_definition_and_tests_of_scipy(
+    rng: np.random.Generator, kind: str
+) -> None:
+    x = {
+        "normal": lambda: rng.normal(0.5, 0.1, 120),
+        "lognormal": lambda: rng.lognormal(0, 0.5, 120),
+        "uniform": lambda: rng.random(60),
+        "student": lambda: rng.standard_t(3, 200),
+    }[kind]()
+    shape = distribution_characteristics([np.nan, *x])
+    away = x - x.mean()
+    assert shape.n == x.size
+    assert shape.mean == pytest.approx(x.mean(), abs=1e-12)
+    assert shape.sd == pytest.approx(math.sqrt((away**2).mean()), abs=1e-12)
+    assert shape.skewness == pytest.approx((away**3).mean() / x.std() ** 3, abs=1e-8)
+    assert shape.excess_kurtosis == pytest.approx((away**4).mean() / x.var() ** 2 - 3, abs=1e-8)
+    assert shape.p_normal == pytest.approx(stats.shapiro(x).pvalue, abs=1e-8)
+    kurtosis = stats.kurtosistest(x, alternative="greater")
+    assert shape.p_fat_tail == pytest.approx(kurtosis.pvalue, abs=1e-10)
+
+
+def test_hill_by_hand_and_on_a_pareto_tail(rng: np.random.Generator) -> None:
+    # log excesses over x_(n-2) = 1: 1 and 2, mean 1.5.
+    x = np.array([0.1] * 7 + [1.0, math.e, math.e**2])
+    assert hill(x, 2) == pytest.approx(1 / 1.5)
+    assert hill(10 * x, 2) == pytest.approx(1 / 1.5)
+    pareto = np.sort(1 + rng.pareto(3.0, 20_000))
+    assert hill(pareto, 2_000) == pytest.approx(3.0, abs=4 * 3.0 / math.sqrt(2_000))
+    assert distribution_characteristics(pareto).p_normal is None  # too many for Shapiro and Wilk
+
+
+def test_few_or_equal_values_have_no_tests() -> None:
+    few = distribution_characteristics([0.1, 0.2, 0.4])
+    assert few.skewness is not None
+    assert (few.p_normal, few.p_fat_tail) == (None, None)
+    equal = distribution_characteristics([0.2] * 30)
+    assert (equal.sd, equal.skewness, equal.p_normal, equal.hill) == (0.0, None, None, None)
+    assert distribution_characteristics(-np.arange(1.0, 30.0)).hill is None
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "at least one number"),
+        ([np.nan], "at least one number"),
+        ([np.inf, 1], "infinity"),
+        ([[1, 2]], "shape"),
+    ],
+)
+def test_a_shape_needs_numbers(values: ArrayLike, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        distribution_characteristics(values)

@@ -1,17 +1,22 @@
-"""Plans that hold: what was planned for comes out in simulations."""
+"""Plans that hold: how many contexts and replies are asked for, and what comes out of them."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from clinometer.measure import compare, estimate_risks
+from clinometer.errors import SettingsError
+from clinometer.measure import Estimate, RiskReport, compare, decompose, estimate_risks
+from clinometer.measure.components import Components, GroupPart
 from clinometer.measure.planning import (
     Spread,
     contexts_for_precision,
     contexts_to_detect,
     detectable,
-    half_width,
+    plan_replies,
 )
 
 
@@ -49,6 +54,51 @@ def test_a_planned_difference_is_found_as_often_as_planned() -> None:
 
 def test_the_formulas_are_each_others_inverse() -> None:
     spread = Spread(0.12, "made")
-    assert half_width(spread, contexts_for_precision(spread, 0.03)) == pytest.approx(0.03, rel=0.02)
+    n = contexts_for_precision(spread, 0.03)
+    assert detectable(spread, n, power=0.5) == pytest.approx(0.03, rel=0.02)
     assert detectable(spread, contexts_to_detect(spread, 0.03)) == pytest.approx(0.03, rel=0.02)
     assert spread.unpaired().sd == pytest.approx(0.12 * np.sqrt(2))
+
+
+#: Value, low, high.
+Line = tuple[float, float, float]
+
+
+def report_of(
+    R: Line, R_bias: Line, R_volatility: Line, *, n_eff: float = 50.0, n: int = 50
+) -> RiskReport:
+    base = decompose([[0.6, 0.4], [0.3, 0.7]])
+    made = [Estimate(v, lo, hi, 0.95) for v, lo, hi in (R, R_bias, R_volatility)]
+    return replace(base, R=made[0], R_bias=made[1], R_volatility=made[2], n_eff=n_eff, n_contexts=n)
+
+
+def test_the_longer_interval_arm_counts() -> None:
+    report = report_of((0.4, 0.3, 0.45), (0.01, 0.0, 0.05), (0.39, 0.35, 0.4))
+    assert Spread.of_report(report).sd == pytest.approx(0.1 / 1.96 * math.sqrt(50), rel=1e-4)
+
+
+def test_a_plan_needs_intervals() -> None:
+    with pytest.raises(SettingsError, match="estimate_risks"):
+        Spread.of_report(decompose([[0.6, 0.4], [0.3, 0.7]]))
+
+
+def test_replies_lower_dice_and_contexts_lower_both() -> None:
+    """By hand: (1.96 + 0.84)² (0.04 + 0.5/m) / 0.2², with two groups half of the dice."""
+    groups = tuple(GroupPart(name, (0.0,), None, None, None) for name in "ab")
+    pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(1.0), 1.0, groups, 17, 5.0)
+    found = {plan.replies: plan for plan in plan_replies(pilot, find=0.2)}
+    assert found[1].contexts == math.ceil(7.849 * 0.54 / 0.04)
+    assert found[10].requests == 2 * 10 * found[10].contexts
+    back = {plan.replies: plan for plan in plan_replies(pilot, requests=found[10].requests)}
+    assert back[10].contexts == found[10].contexts
+    assert back[10].finds == pytest.approx(0.2, abs=0.01)
+    two = {plan.replies: plan for plan in plan_replies(pilot, pilot, find=0.2)}
+    assert two[1].contexts == math.ceil(2 * 7.849 * 0.54 / 0.04)
+    assert two[1].requests == 2 * 2 * two[1].contexts
+    with pytest.raises(SettingsError, match="at least 8, two contexts for each group, found 7"):
+        plan_replies(pilot, pilot, requests=7)
+    others = replace(pilot, groups=(groups[0], replace(groups[1], group="c")))
+    with pytest.raises(SettingsError, match="the same groups"):
+        plan_replies(pilot, others, find=0.2)
+    with pytest.raises(SettingsError, match="repeated replies"):
+        plan_replies(replace(pilot, dice=None), find=0.2)

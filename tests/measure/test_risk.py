@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import itertools
+import dataclasses
+import json
 import tracemalloc
 from random import Random
 from typing import Any
@@ -14,8 +15,8 @@ from numpy.typing import ArrayLike
 from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
-from clinometer.measure import RiskReport, decompose, read_preferences
-from clinometer.measure.risk import deviation, system_bias
+from clinometer.measure import Estimate, RiskReport, decompose, read_preferences
+from clinometer.measure.risk import GroupIntervals, deviation, system_bias
 from clinometer.statistics import arrays as arrays_module
 from clinometer.statistics.arrays import FloatArray
 
@@ -41,6 +42,14 @@ FIVE = [[0.4, 0.3, 0.2, 0.1, 0.0]]  # s = (1, 0.5, 0, -0.5, -1): J_inf 1, J_1 1.
         (FIVE, {"normalize": False}, (1.0, 1.0, 0.0)),
         (FIVE, {"norm": 1, "normalize": False}, (1.5, 1.5, 0.0)),
         ([[[0.9, 0.1]]], {}, (0.8, 0.8, 0.0)),
+        # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3
+        ([[0.5, 0.5]], {"reference": [0.25, 0.75], "criterion": "ratio"}, (1 / 3, 1 / 3, 0.0)),
+        # r = 0.2 and 0.8, both steady; weights 3:1 give 0.35
+        ([M1, [[0.1, 0.9]] * 3], {"group_weights": [3, 1]}, (0.35, 0.35, 0.0)),
+        # what has no weight does not count: a context, a group, all cells of a group
+        ([*M1, [0.0, 1.0]], {"context_weights": [1, 1, 1, 0]}, (0.2, 0.2, 0.0)),
+        ([M1, [[0.0, 1.0]] * 3], {"group_weights": [1, 0]}, (0.2, 0.2, 0.0)),
+        ([M1, M2], {"context_weights": [[1, 1, 1], [0, 0, 0]]}, (0.2, 0.2, 0.0)),
     ],
 )
 def test_by_hand(
@@ -54,8 +63,9 @@ def test_by_hand(
 @pytest.mark.parametrize(("p", "bias"), [(M1, 0.1), (M2, 0.0)])
 def test_system_bias_and_deviation_of_the_papers_example(p: list[list[float]], bias: float) -> None:
     """A.2: both deviate by 20 %, and the one that swings has no system bias."""
-    assert system_bias(p)[0] == pytest.approx([bias, -bias], abs=1e-15)
-    assert deviation(p)[0] == pytest.approx([0.2, 0.2])
+    grid = read_preferences(p)
+    assert system_bias(grid)[0] == pytest.approx([bias, -bias], abs=1e-15)
+    assert deviation(grid)[0] == pytest.approx([0.2, 0.2])
 
 
 def test_system_bias_and_deviation_leave_out_what_is_missing(rng: np.random.Generator) -> None:
@@ -65,24 +75,11 @@ def test_system_bias_and_deviation_leave_out_what_is_missing(rng: np.random.Gene
     mask[2] = False
     given: dict[str, Any] = {"context_weights": np.arange(1, 10), "mask": mask}
     report = decompose(p, **given)
-    assert deviation(p, **given)[:, 1] == pytest.approx(report.r, nan_ok=True)
-    halves = np.abs(system_bias(read_preferences(p, **given))[:, 1])
+    grid = read_preferences(p, **given)
+    assert deviation(grid)[:, 1] == pytest.approx(report.r, nan_ok=True)
+    halves = np.abs(system_bias(grid)[:, 1])
     assert 2 * halves == pytest.approx(report.r_bias, nan_ok=True)
     assert np.isnan(halves).tolist() == [False, False, True]
-
-
-def test_groups_by_hand() -> None:
-    # r = 0.2 and 0.8, both steady; weights 3:1 give R = 0.35.
-    report = decompose([M1, [[0.1, 0.9]] * 3], group_weights=[3, 1])
-    np.testing.assert_allclose(report.r, [0.2, 0.8], atol=1e-15)
-    assert triple(report) == pytest.approx((0.35, 0.35, 0.0), abs=1e-15)
-
-
-def test_skewed_reference_by_hand() -> None:
-    # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3.
-    report = decompose([[0.5, 0.5]], reference=[0.25, 0.75], criterion="ratio")
-    assert report.R.value == pytest.approx(1 / 3, abs=1e-15)
-    np.testing.assert_allclose(report.mean_stereotype, [[1 / 3, -1 / 9]], atol=1e-15)
 
 
 REFERENCES = ["uniform", "all", "group", "cell"]
@@ -218,29 +215,17 @@ def test_a_missing_group_has_no_risk_and_does_not_count() -> None:
     assert report.group_weights.tolist() == [0.375, 0.125, 0.5]
 
 
-def test_observed_cells_without_weight_are_a_missing_group() -> None:
-    weights = [[1, 1, 1], [0, 0, 0]]
-    report = decompose([M1, M2], context_weights=weights)
-    assert report.missing_groups == ("1",)
-    assert report.missing_cells == 0
-    assert report.R.value == pytest.approx(0.2, abs=1e-15)
-
-
-def test_a_context_of_weight_zero_does_not_count() -> None:
-    report = decompose([*M1, [0.0, 1.0]], context_weights=[1, 1, 1, 0])
-    assert triple(report) == pytest.approx((0.2, 0.2, 0.0), abs=1e-15)
-    assert report.n_eff == pytest.approx(3, rel=1e-15)
-
-
-def test_a_group_of_weight_zero_keeps_its_own_risk() -> None:
-    report = decompose([M1, [[0.0, 1.0]] * 3], group_weights=[1, 0])
-    assert report.R.value == pytest.approx(0.2, abs=1e-15)
-    assert report.r[1] == 1.0
+def test_what_has_no_weight_keeps_its_own_risk_or_is_missing() -> None:
+    assert decompose([M1, [[0.0, 1.0]] * 3], group_weights=[1, 0]).r[1] == 1.0
+    report = decompose([M1, M2], context_weights=[[1, 1, 1], [0, 0, 0]])
+    assert (report.missing_groups, report.missing_cells) == (("1",), 0)
 
 
 def test_effective_numbers_by_hand() -> None:
     shared = decompose([M1, M2], context_weights=[2, 1, 1])
     assert shared.n_eff == pytest.approx(8 / 3, rel=1e-15)
+    none = decompose([*M1, [0.0, 1.0]], context_weights=[1, 1, 1, 0])
+    assert none.n_eff == pytest.approx(3, rel=1e-15)
     own = decompose([M1, M2], context_weights=[[1, 1, 1], [1, 0, 0]], group_weights=[3, 1])
     np.testing.assert_allclose(own.n_eff_by_group, [3, 1], rtol=1e-15)
     assert own.n_eff == pytest.approx(2.5, rel=1e-15)
@@ -453,21 +438,74 @@ def test_contexts_that_agree_give_only_bias(problem: Problem) -> None:
     np.testing.assert_allclose(report.r, report.r_bias, rtol=1e-12, atol=1e-11)
 
 
-@given(problems(), st.lists(NORMS, min_size=2, max_size=3))
-def test_risks_do_not_grow_with_the_norm(problem: Problem, norms: list[float]) -> None:
-    p, settings = problem
-    reports = [decompose(p, **{**settings, "norm": k}) for k in sorted(norms)]
-    for smaller, larger in itertools.pairwise(reports):
-        assert (larger.r <= smaller.r * (1 + 1e-12) + 1e-10).all()
-        assert (larger.r_bias <= smaller.r_bias * (1 + 1e-12) + 1e-10).all()
+# --- the report ----------------------------------------------------------------------------------
 
 
-@given(problems())
-def test_normalising_divides_by_the_scale_of_a_shared_reference(problem: Problem) -> None:
-    p, settings = problem
-    if np.ndim(settings.get("reference", 0)) > 1:
-        settings["reference"] = settings["reference"].reshape(-1, p.shape[2])[0]
-    reference = settings.get("reference", np.full(p.shape[2], 1 / p.shape[2]))
-    raw = decompose(p, **{**settings, "normalize": False})
-    unit = decompose(p, **{**settings, "normalize": True})
-    np.testing.assert_allclose(raw.r / (1 / reference.min() - 1), unit.r, rtol=1e-9, atol=1e-10)
+def report(**settings: Any) -> RiskReport:
+    p = [[[0.6, 0.4], [0.8, 0.2]], [[0.5, 0.5], [0.5, 0.5]], [[0.1, 0.9], [0.2, 0.8]]]
+    return decompose(
+        p, groups=["doctor", "person", "nurse"], categories=["male", "female"], **settings
+    )
+
+
+MISSING = np.array([[False, False], [True, True], [True, True]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ("male", None, "female")),
+        ({"reference": [0.9, 0.1]}, ("female", "female", "female")),  # 0.7 is below 0.9
+        ({"mask": MISSING}, (None, None, "female")),
+    ],
+)
+def test_leaning_is_the_favoured_category(
+    settings: dict[str, Any], expected: tuple[str | None, ...]
+) -> None:
+    assert report(**settings).leaning == expected
+
+
+def test_groups_table_by_hand() -> None:
+    row = report(group_weights=[2, 1, 1]).groups_table()[0]
+    assert list(row) == [
+        "group", "weight", "r", "r_low", "r_high", "r_bias", "r_bias_low", "r_bias_high",
+        "r_volatility", "r_volatility_low", "r_volatility_high", "leaning",
+    ]  # fmt: skip
+    assert (row["group"], row["weight"], row["leaning"]) == ("doctor", 0.5, "male")
+    assert row["r"] == pytest.approx(0.4, abs=1e-15)
+    assert row["r_low"] is None
+    assert row["r_volatility_high"] is None
+
+
+def test_group_intervals_fill_the_table() -> None:
+    plain = report()
+    bounds = np.array([[0.1, 0.5], [0.0, 0.1], [np.nan, np.nan]])
+    filled = dataclasses.replace(
+        plain,
+        R=Estimate(plain.R.value, low=0.2, high=0.5, level=0.9, method="bootstrap"),
+        intervals=GroupIntervals(bounds, bounds / 2, bounds / 4, level=0.9, method="bootstrap"),
+    )
+    rows = filled.groups_table()
+    assert (rows[0]["r_low"], rows[0]["r_high"]) == (0.1, 0.5)
+    assert (rows[0]["r_bias_high"], rows[0]["r_volatility_high"]) == (0.25, 0.125)
+    assert rows[2]["r_low"] is None
+    assert filled.to_dict()["summary"]["R"]["low"] == 0.2
+
+
+@pytest.mark.parametrize("norm", [np.inf, 2])
+def test_to_dict_is_strict_json(norm: float) -> None:
+    found = report(mask=MISSING, norm=norm).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["summary"]["R"].keys() == {"value", "low", "high", "level", "method"}
+    assert found["groups"][0]["r"] is None
+    assert found["missing_groups"] == ["doctor"]
+    assert found["norm"] == ("inf" if norm == np.inf else 2.0)
+    assert found["mean_stereotype"][0] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "name", ["r", "r_bias", "r_volatility", "mean_stereotype", "group_weights", "n_eff_by_group"]
+)
+def test_arrays_are_read_only(name: str) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(report(), name)[0] = 0.0

@@ -82,9 +82,9 @@ def test_the_reference_of_missing_cells_is_ignored() -> None:
     reference[1, 2] = np.nan
     mask = np.ones((2, 3), dtype=bool)
     mask[1, 2] = False
-    assert resolve_reference(reference, (2, 3, 2), mask=mask).shape == (2, 3, 2)
+    assert resolve_reference(reference, (2, 3, 2), mask).shape == (2, 3, 2)
     with pytest.raises(SettingsError, match="group 1, context 2"):
-        resolve_reference(reference, (2, 3, 2), mask=~mask)
+        resolve_reference(reference, (2, 3, 2), ~mask)
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import sys
-import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import fastapi
 import pytest
-import uvicorn
-from tests.command import Clinometer
-from tests.processes import free_port, kill, until
+from tests.command import Clinometer, Result
+from tests.processes import kill
+from tests.security.serving import serving
 
 import clinometer as cm
 from clinometer.errors import ClinometerError, ModelError
@@ -48,6 +46,21 @@ CASES = "".join(f'[[cases]]\nid = "{i}"\nfile = "{i}"\nname = "[X]"\n' for i in 
 
 def asked(messages: bool = True) -> Topic:
     return parse_topic(TOPIC + (MESSAGES if messages else "") + CASES)
+
+
+@pytest.fixture
+def ask(folder: Path, clinometer: Clinometer) -> Callable[..., Result]:
+    """Asks a function `score` of an own module with this code, by the command; without code as the
+    module is now."""
+    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+
+    def command(module: str, code: str = "", *more: object, replies: int = 2) -> Result:
+        if code:
+            (folder / f"{module}.py").write_text(code)
+        how = ("--topic", "./topic.toml", "--replies", replies, *more)
+        return clinometer("audit", f"app:{module}:score", *how)
+
+    return command
 
 
 def answers(run: cm.Run, column: str) -> dict[str, float]:
@@ -95,13 +108,6 @@ def test_questions_of_a_builtin_topic_are_asked_with_no_other_option(
     assert len(sys.modules["own_yes"].CALLS) == 2 * 2 * 10  # as of a hosted model
     assert clinometer(*command).status == 0  # a finished run is not asked again
     assert len(sys.modules["own_yes"].CALLS) == 2 * 2 * 10
-
-
-def test_an_application_that_raises_is_named_by_line_and_not_by_message(folder: Path) -> None:
-    (folder / "own_bad.py").write_text(f"def score(m):\n    raise KeyError('{SECRET}')\n")
-    with pytest.raises(ModelError, match=r"raised KeyError \(own_bad.py, line 2\)") as caught:
-        cm.audit("app:own_bad:score", topic=asked(), replies=2)
-    assert SECRET not in str(caught.value)
 
 
 def test_a_failure_now_and_then_is_retried_and_a_slow_call_given_up(folder: Path) -> None:
@@ -166,15 +172,8 @@ def server() -> Iterator[tuple[str, list[Any]]]:
     async def plain(name: str) -> str:
         return f'{{"score": {3 if name == "Ann" else 5}}} points'
 
-    port = free_port()
-    config = uvicorn.Config(app, port=port, log_level="critical")
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    until(lambda: running.started, alive=thread.is_alive)
-    yield f"http://127.0.0.1:{port}", seen
-    running.should_exit = True
-    thread.join()
+    with serving(app) as address:
+        yield address, seen
 
 
 def described(address: str, key: str = "{CLINOMETER_APP_KEY}") -> str:
@@ -209,12 +208,6 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
     with pytest.raises(ModelError, match=r"\(status 401\); check the environment") as caught:
         cm.audit("http:screen.toml", topic=asked(), replies=2)
     assert SECRET not in str(caught.value)
-
-
-def test_a_query_and_a_plain_text_answer(server: tuple[str, list[Any]], folder: Path) -> None:
-    (folder / "plain.toml").write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
-    run = cm.audit("http:plain.toml", topic=asked(messages=False), replies=2)
-    assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
 
 
 @pytest.mark.parametrize(
@@ -269,48 +262,31 @@ def test_a_wrong_file_is_one_line_without_its_secrets(
     assert SECRET not in str(caught.value)
 
 
-def test_a_file_that_is_no_file_is_not_waited_for(folder: Path) -> None:
-    os.mkfifo(folder / "screen.toml")
-    with pytest.raises(ClinometerError, match="not a plain file"):
-        cm.audit("http:screen.toml", topic=asked(), replies=2)
-
-
-def test_a_date_is_sent_as_text() -> None:
+def test_a_body_is_filled_with_what_there_is_and_a_date_is_sent_as_text() -> None:
     file = HttpFile(address="https://h/x", body={"day": datetime.date(2026, 1, 2)})
     assert file.filled("Hello") == {"day": "2026-01-02"}
-
-
-def test_a_template_names_what_there_is() -> None:
     file = HttpFile(address="https://h/x", body={"a": "{nothing}"})
     with pytest.raises(ClinometerError, match=r"expected \{messages\}, \{prompt\}; found"):
         file.filled("Hello")
 
 
-def test_a_plan_cannot_name_a_function(clinometer: Clinometer, folder: Path) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
-    (folder / "own_plan.py").write_text("raise SystemExit('was run')\n")
-    plan = ["plan", "--topic", "./topic.toml", "--protocol", "plan.toml", "--model"]
-    assert clinometer(*plan, "app:own_plan:score").status == 0
-    found = clinometer("audit", "--protocol", "plan.toml")
-    assert found.status == 2
-    assert "names a function to run, which no file can" in found.err
-
-
-@pytest.mark.parametrize("name", ["openai:http://127.0.0.1:9#m", "http:screen.toml"])
-def test_a_plan_can_have_no_address_asked(
+@pytest.mark.usefixtures("ask")
+@pytest.mark.parametrize("name", ["app:own:score", "openai:http://127.0.0.1:9#m", "http:own.toml"])
+def test_a_plan_can_name_no_function_and_have_no_address_asked(
     name: str,
     server: tuple[str, list[Any]],
     clinometer: Clinometer,
     folder: Path,
     connected: list[str],
 ) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
-    (folder / "screen.toml").write_text(f'address = "{server[0]}/score"\n')
+    (folder / "own.py").write_text("raise SystemExit('was run')\n")
+    (folder / "own.toml").write_text(f'address = "{server[0]}/score"\n')
     plan = ["plan", "--topic", "./topic.toml", "--protocol", "plan.toml", "--model", name]
     assert clinometer(*plan).status == 0
     refused = clinometer("audit", "--protocol", "plan.toml")
     assert refused.status == 2
-    assert f"--allow model:{name}" in refused.err
+    why = "names a function to run, which no file can"
+    assert (why if name.startswith("app:") else f"--allow model:{name}") in refused.err
     assert not connected
 
 
@@ -341,76 +317,73 @@ MODULES = {
 
 @pytest.mark.parametrize("kind", MODULES)
 def test_a_finished_run_of_a_changed_function_is_refused(
-    kind: str, folder: Path, clinometer: Clinometer
+    kind: str, folder: Path, ask: Callable[..., Result]
 ) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
     module = f"own_{kind.replace(' ', '_')}"
     changed = folder / f"{module}.py"
-    changed.write_text(MODULES[kind])
     if kind == "imported":
         changed = folder / "own_parts" / "points.py"
         changed.parent.mkdir()
         changed.write_text("N = 4\n")
-    command = ("audit", f"app:{module}:score", "--topic", "./topic.toml", "--replies", "2")
-    assert clinometer(*command).status == 0
-    assert clinometer(*command).status == 0  # unchanged: measured again
+    assert ask(module, MODULES[kind]).status == 0
+    assert ask(module).status == 0  # unchanged: measured again
     changed.write_text(changed.read_text().replace("4", "1"))
-    refused = clinometer(*command)
+    refused = ask(module)
     assert refused.status == 2
     assert "--fresh" in refused.err
     assert "--out" in refused.err
 
 
-def test_a_finished_run_of_a_changed_file_is_refused(
+def test_a_query_is_answered_in_plain_text_and_a_changed_file_is_refused(
     server: tuple[str, list[Any]], folder: Path
 ) -> None:
     file = folder / "plain.toml"
     file.write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
     how: dict[str, Any] = {"topic": asked(messages=False), "replies": 2, "out": folder / "run"}
-    cm.audit("http:plain.toml", **how)
-    cm.audit("http:plain.toml", **how)
+    for _ in range(2):
+        run = cm.audit("http:plain.toml", **how)
+        assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
     file.write_text(file.read_text().replace("/plain", "/plain?v=2"))
     with pytest.raises(ClinometerError, match="--fresh"):
         cm.audit("http:plain.toml", **how)
 
 
-@pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "asyncio.CancelledError"])
+@pytest.mark.parametrize(
+    "raised", ["SystemExit(0)", "KeyboardInterrupt", "asyncio.CancelledError", f"Key('{SECRET}')"]
+)
 @pytest.mark.parametrize("how", ["async def", "def"])
-def test_what_would_end_a_program_is_a_failure_of_the_application(
-    raised: str, how: str, folder: Path, clinometer: Clinometer
+def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_message(
+    raised: str, how: str, ask: Callable[..., Result]
 ) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
-    module = f"own_exit_{raised[0]}_{how[0]}".lower()
-    (folder / f"{module}.py").write_text(f"import asyncio\n{how} score(m):\n    raise {raised}\n")
-    ended = clinometer("audit", f"app:{module}:score", "--topic", "./topic.toml", "--replies", "2")
+    module = f"own_exit_{len(raised)}_{how[0]}"
+    code = f"import asyncio\nKey = KeyError\n{how} score(m):\n    raise {raised}\n"
+    ended = ask(module, code)
     assert ended.status == 3
-    assert f"raised {raised.partition('(')[0].rpartition('.')[2]}" in ended.err
+    name = {"Key": "KeyError"}.get(kind := raised.partition("(")[0].rpartition(".")[2], kind)
+    assert f"raised {name} ({module}.py, line 4)" in " ".join(ended.err.split())
+    assert SECRET not in ended.err
 
 
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "ValueError"])
 def test_a_module_that_exits_or_raises_on_import_is_named(
-    raised: str, folder: Path, clinometer: Clinometer
+    raised: str, ask: Callable[..., Result]
 ) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
     module = f"own_import_{raised[0].lower()}"
-    (folder / f"{module}.py").write_text(f"raise {raised}\n")
-    ended = clinometer("audit", f"app:{module}:score", "--topic", "./topic.toml", "--replies", "2")
+    ended = ask(module, f"raise {raised}\n")
     assert ended.status == 2
     assert f"importing {module} raised" in ended.err
 
 
 def test_what_an_application_prints_and_where_it_goes_changes_nothing(
-    folder: Path, clinometer: Clinometer
+    folder: Path, ask: Callable[..., Result]
 ) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
-    (folder / "own_loud.py").write_text(
+    code = (
         "import os, tempfile, time\nprint('imported')\n"
         "async def score(m):\n"
         "    print('called')\n    os.chdir(tempfile.gettempdir())\n    time.sleep(0.001)\n"
         "    return {'score': 4}\n"
     )
-    command = ("audit", "app:own_loud:score", "--topic", "./topic.toml", "--replies", "2", "--json")
-    said = clinometer(*command, "--out", "run")
+    said = ask("own_loud", code, "--json", "--out", "run")
     assert said.status == 0
     assert len(json.loads(said.out)["runs"]) == 1
     assert (folder / "run" / "run.json").exists()
@@ -425,8 +398,7 @@ def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -
         cm.audit("app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1)
 
 
-def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clinometer) -> None:
-    (folder / "topic.toml").write_text(TOPIC + MESSAGES + CASES)
+def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, ask: Callable[..., Result]) -> None:
     (folder / "own_slow.py").write_text(
         "import asyncio, hashlib, os, pathlib\n"
         "FILE = pathlib.Path(__file__).with_name('calls.txt')\n"
@@ -437,12 +409,15 @@ def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, clinometer: Clin
         "    return {'score': 4}\n"
     )
     calls, flying = folder / "calls.txt", 4
-    command = ["audit", "app:own_slow:score", "--topic", "./topic.toml", "--replies", "10"]
-    command += ["--out", "run", "--load", f"concurrency={flying}"]
-    kill(command, when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70)
+    more = ("--out", "run", "--load", f"concurrency={flying}")
+    how = ("--topic", "./topic.toml", "--replies", "10", *more)
+    kill(
+        ("audit", "app:own_slow:score", *how),
+        when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70,
+    )
     before = len(calls.read_text().splitlines())
     assert before < 240
-    assert clinometer(*command).status == 0
+    assert ask("own_slow", "", *more, replies=10).status == 0
     count = Counter(calls.read_text().splitlines())
     assert len(count) == 3 * 8
     assert min(count.values()) == 10

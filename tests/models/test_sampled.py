@@ -54,10 +54,7 @@ CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"],
 )
 def test_answers_are_recognised_by_the_documented_rules(text: str, expected: int) -> None:
     assert Recogniser.of(WORDS).read(text, "The nurse said that") == expected
-
-
-def test_without_spaces_a_word_need_not_end() -> None:
-    assert Recogniser.of(("他", "她"), space=False).read("她是", "护士说") == 1
+    assert Recogniser.of(("他", "她"), space=False).read("她是", "护士说") == 1  # need not end
 
 
 def test_sample_shares_approach_the_probabilities() -> None:
@@ -77,13 +74,8 @@ def test_sample_shares_approach_the_probabilities() -> None:
 
 def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -> None:
     load = LoadOptions(sampled=SampleOptions(replies=20, reply_tokens=2))
-    how = AuditSettings(load=load)
-    asked: dict[str, Any] = {
-        "topic": TOPIC,
-        "contexts": CONTEXTS,
-        "settings": how,
-        "out": tmp_path / "run",
-    }
+    asked: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
+    asked["settings"] = AuditSettings(load=load)
     run = audit("pocket:gpt2-s", **asked)
     assert run.record.model.kind == "sampled"
     assert run.record.model.id == "pocket:gpt2-s (20 replies)"
@@ -108,15 +100,17 @@ def test_text_after_the_slot_cannot_be_sampled() -> None:
         scorer.score([Prompt("The nurse said", " left", space=True)], WORDS)
 
 
-@pytest.mark.parametrize("options", [{"sampled": SampleOptions(replies=2)}, {"chat": True}])
-def test_masked_models_reject_sampling_and_chat(options: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="expected a causal model"):
-        open_model("pocket:bert", load=LoadOptions(**options))
-
-
-def test_a_model_without_a_chat_template_says_so() -> None:
-    with pytest.raises(ModelError, match="no chat template"):
-        open_model("pocket:gpt2-s", load=LoadOptions(chat=True))
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        ("pocket:bert", {"sampled": SampleOptions(replies=2)}, "expected a causal model"),
+        ("pocket:bert", {"chat": True}, "expected a causal model"),
+        ("pocket:gpt2-s", {"chat": True}, "no chat template"),
+    ],
+)
+def test_what_a_model_cannot_do_is_refused(model: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises((SettingsError, ModelError), match=said):
+        open_model(model, load=LoadOptions(**options))
 
 
 def test_the_chat_template_precedes_the_sentence() -> None:

@@ -129,20 +129,6 @@ def test_without_a_name_the_only_model_answers(vllm_server: str) -> None:
     assert answer.strip()
 
 
-def test_the_command_audits_through_the_server(
-    vllm_server: str, clinometer: Clinometer, tmp_path: Path
-) -> None:
-    found = []
-    for model, out in ((f"openai:{vllm_server}#smol", "served"), ("smollm2", "local")):
-        groups = ("--topic", "gender", "--groups", "nurse,engineer", "--single-token")
-        done = clinometer(
-            "audit", model, *groups, "--contexts", "paper-gender", "--out", tmp_path / out
-        )
-        assert done.status == 0, done.err
-        found.append(Run.load(tmp_path / out).preferences.values)
-    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
-
-
 #: 100 log-probabilities are asked for before 20.
 REFUSED = "Requested sample logprobs of 100, which is greater than max allowed: 20"
 

@@ -12,7 +12,6 @@ from tests.models import zoo, zoo_tokenizers
 from clinometer.models.tokens import (
     Marker,
     WordList,
-    continuation_tokens,
     continuations,
     slot_groups,
     tokens_that_end_a_word,
@@ -73,7 +72,7 @@ def test_a_word_has_the_tokens_it_has_in_the_sentence(made: dict[str, Any], fami
         ids = list(word_tokens(tokenizer, word, space=True))
         if tokenizer.unk_token_id not in ids:
             assert text[-len(ids) :] == ids
-    ids = list(continuation_tokens(tokenizer, " was late."))
+    ids = list(continuations(tokenizer, [" was late."])[0])
     text = tokenizer("the nurse was late.", add_special_tokens=False)["input_ids"]
     assert text[-len(ids) :] == ids
 
@@ -82,10 +81,11 @@ def test_text_that_continues_a_word_gets_the_wordpiece_prefix(
     made: dict[str, Any],
 ) -> None:
     tokenizer = made["wordpiece"]
-    assert names(tokenizer, continuation_tokens(tokenizer, "s")) == "##s"
-    assert names(tokenizer, word_tokens(tokenizer, "she", space=False)) == "she"
     texts = ["s", " was late", ".", " and"]
-    assert continuations(tokenizer, texts) == [continuation_tokens(tokenizer, t) for t in texts]
+    found = continuations(tokenizer, texts)
+    assert names(tokenizer, found[0]) == "##s"
+    assert found == [continuations(tokenizer, [text])[0] for text in texts]
+    assert names(tokenizer, word_tokens(tokenizer, "she", space=False)) == "she"
 
 
 @pytest.mark.parametrize("lower", [True, False])

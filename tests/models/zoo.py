@@ -32,23 +32,14 @@ from tests.models.zoo_tokenizers import (
     xlnet_tokenizer,
 )
 
-SMALL = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "max_position_embeddings": 64,
-}
+PLACES = {"max_position_embeddings": 64}
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, **PLACES}
+SMALL = {**SIZES, "intermediate_size": 48}
 LLAMA = {**SMALL, "num_key_value_heads": 2, "head_dim": 8}
-MARIAN_LIKE = {
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 64,
+MARIAN_LIKE = {"d_model": 32, **PLACES} | {
+    f"{side}_{size}": number
+    for side in ("encoder", "decoder")
+    for size, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 48))
 }
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
 DEBERTA = {
@@ -97,7 +88,7 @@ FAMILIES: dict[str, Family] = {
     "distilbert": masked(
         "DistilBert",
         bert_tokenizer,
-        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64},
+        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, **PLACES},
     ),
     "albert": masked("Albert", albert_tokenizer, {**SMALL, "embedding_size": 16}),
     "roberta": masked(
@@ -148,7 +139,7 @@ FAMILIES: dict[str, Family] = {
             "num_heads": 4,
             "attention_types": [[["global", "local"], 1]],
             "window_size": 4,
-            "max_position_embeddings": 64,
+            **PLACES,
             **ENDS,
         },
     ),
@@ -156,14 +147,7 @@ FAMILIES: dict[str, Family] = {
     "opt": causal(
         "OPT",
         opt_tokenizer,
-        {
-            "hidden_size": 32,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "ffn_dim": 48,
-            "max_position_embeddings": 64,
-            "word_embed_proj_dim": 32,
-        },
+        {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32},
     ),
     "llama": causal("Llama", llama_tokenizer),
     "qwen2": causal("Qwen2", qwen_tokenizer),

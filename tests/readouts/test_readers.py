@@ -1,7 +1,9 @@
-"""Replies by their words, by a function, and by a number or category in them."""
+"""Replies by the option they choose, their words, a function, a number or category in them."""
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,22 @@ import pytest
 
 from clinometer.errors import TopicError
 from clinometer.models.replies import open_reader, read_replies
-from clinometer.readouts.choice import read_choice
-from clinometer.readouts.protocol import EMPTY, OTHER, REFUSAL, ShownQuestion
-from clinometer.readouts.readers import FunctionReader, ScoreReader, WordCountReader
+from clinometer.readouts.readers import (
+    EMPTY,
+    OTHER,
+    REFUSAL,
+    ChoiceReader,
+    FunctionReader,
+    ScoreReader,
+    ShownQuestion,
+    WordCountReader,
+    lay_out,
+    option_orders,
+    read_choice,
+    spoken,
+    unread,
+    with_order,
+)
 from clinometer.readouts.tables import RatingTable, ScoreTable, parse_readout
 from clinometer.storage import untrusted
 from clinometer.storage.untrusted import NOTHING
@@ -228,3 +243,126 @@ def test_a_function_reads() -> None:
     assert read(reader, "x", "y", "") == [1, OTHER, EMPTY]
     with pytest.raises(TopicError, match="returned 'nonsense'"):
         read(reader, "z")
+
+
+# --- What is no category --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("<think>\nhm\n</think>\n\nYes", "Yes"),
+        ("hm</think> Yes", "Yes"),
+        ("[THINK]hm[/THINK]No", "No"),
+        ("<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>B<|return|>", "B"),
+        ("<think>a</think>b<think>c</think>d", "d"),
+        ("Yes <think>and so", "Yes"),
+        ("<think>and so", ""),
+        ("I think so", "I think so"),
+    ],
+)
+def test_thinking_is_not_the_reply(reply: str, expected: str) -> None:
+    assert spoken(reply) == expected
+
+
+def test_what_is_no_category_is_told_apart() -> None:
+    said = ["", " … ", "I cannot answer that", "As a language model, I", "Bananas"]
+    assert [unread(reply) for reply in said] == [EMPTY, EMPTY, REFUSAL, REFUSAL, OTHER]
+
+
+# --- Options --------------------------------------------------------------------------------------
+
+
+PEOPLE = ("The grandfather", "The grandson", "Can't be determined")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("A", 0),
+        (" b", 1),
+        ("(C)", 2),
+        ("C) Can't be determined", 2),
+        ("**B.** The grandson, because he is young", 1),
+        ("Option B", 1),
+        ("Answer: (A) The grandfather", 0),
+        ("The correct answer is C.", 2),
+        ("I would choose B", 1),
+        ("B The grandson", 1),
+        ("the grandfather", 0),
+        ("Grandson.", 1),
+        ("Can’t be determined", 2),
+        ("It can't be determined from this", 2),
+        ("I think that it is (B).", 1),
+        ("<think>A? No, B.</think>\nB", 1),
+        ("A good question", OTHER),
+        ("A The grandson", OTHER),  # a label and the text of another option
+        ("Either (A) or (B)", OTHER),
+        ("The grandfathers", OTHER),
+        ("I'm sorry, but I can't help", REFUSAL),
+        ("<think>Let me see", EMPTY),
+        (' "" ', EMPTY),
+    ],
+)
+def test_replies_choose_by_label_or_text(reply: str, expected: int) -> None:
+    assert read_choice(reply, PEOPLE, labels="ABC") == expected
+
+
+def test_short_texts_count_only_at_the_start() -> None:
+    options = ("Yes", "No")
+    assert read_choice("No, I would not.", options) == 1
+    assert read_choice("I have no opinion", options) == OTHER
+    assert read_choice("Nobody", options) == OTHER
+
+
+def test_a_repeated_question_is_not_an_answer() -> None:
+    question = "Yes or no: should she be hired?"
+    assert read_choice(f"{question} No.", ("Yes", "No"), question=question) == 1
+
+
+def test_the_longest_text_counts() -> None:
+    assert read_choice("not urgent at all", ("not", "not urgent")) == 1
+
+
+def test_the_reader_gives_categories_in_any_order_shown() -> None:
+    reader = ChoiceReader(spellings=(("Yes", "Invite"), ("No",)))
+    turned = ShownQuestion("?", options=("No", "Yes"), labels=("A", "B"), order=(1, 0))
+    assert reader.read(["A", "B", "invite", "No", "maybe"], [turned] * 5) == [1, 0, 0, 1, OTHER]
+
+
+OPTIONS = {"now": ["Now", "at once"], "soon": ["Soon"], "late": ["Late"]}
+
+
+def test_labels_follow_the_order_shown_and_answers_the_categories() -> None:
+    shown = lay_out("When? [options: late, now, soon] Answer:", OPTIONS, "numbers")
+    assert shown.text == "When?\n1) Late\n2) Now\n3) Soon\nAnswer:"
+    assert shown.options == ("Late", "Now", "Soon")
+    assert shown.order == (2, 0, 1)
+    assert shown.answers == ("2", "", "3", "1")  # Now, at once, Soon, Late
+
+
+def test_without_labels_options_are_named_in_the_sentence() -> None:
+    shown = lay_out("When: [options]?", OPTIONS, "none")
+    assert shown.text == "When: Now, Soon or Late?"
+    assert shown.labels == ()
+
+
+def test_an_order_can_be_written_out_again() -> None:
+    once = with_order("A [options] b", ["x", "y"])
+    assert with_order(once, ["y", "x"]) == "A [options: y, x] b"
+
+
+def test_few_options_are_shown_in_every_order() -> None:
+    assert [len(set(option_orders(n))) for n in (1, 2, 3)] == [1, 2, 6]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 10])
+def test_many_options_are_balanced_by_position_and_by_neighbour(n: int) -> None:
+    orders = option_orders(n)
+    assert all(sorted(order) == list(range(n)) for order in orders)
+    positions = Counter((item, place) for order in orders for place, item in enumerate(order))
+    neighbours = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(positions) == n * n
+    assert len(set(positions.values())) == 1
+    assert len(neighbours) == n * (n - 1)
+    assert len(set(neighbours.values())) == 1

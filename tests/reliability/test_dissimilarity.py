@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import ModelNotFound
-from clinometer.models.texts.embeddings import SentenceEncoder
+from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import Statement
 from clinometer.reliability.dissimilarity import (
     average_pairwise,
@@ -88,6 +88,6 @@ def test_versions_beyond_a_limit_are_left_out_and_counted() -> None:
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clinometer.models.texts.embeddings.hub_reachable", lambda: False)
+    monkeypatch.setattr("clinometer.models.embeddings.hub_reachable", lambda: False)
     with pytest.raises(ModelNotFound, match="nobody/nothing"):
         SentenceEncoder("nobody/nothing")

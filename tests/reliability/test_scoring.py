@@ -15,8 +15,8 @@ import pytest
 import clinometer as cm
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import open_model
-from clinometer.models.texts.likelihood import score_texts
-from clinometer.models.texts.types import MarkedText, TextOptions
+from clinometer.models.likelihood import score_texts
+from clinometer.models.protocol import MarkedText, TextOptions
 from clinometer.reliability import (
     ReliabilityRun,
     ReliabilitySettings,

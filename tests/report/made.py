@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import question_contexts
 from clinometer.measure import Estimate, Preferences
 from clinometer.models import ModelInfo, WordScores
-from clinometer.report.summary import RunSummary
+from clinometer.report.cell_statistics import RunSummary
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import FloorRecord, WordsRecord, new_record
 from clinometer.runs.folder.recover import LoadedRun
@@ -48,20 +49,14 @@ def made_run(
     extra = [f"The [X] said {text} that [Y]" for text in HOSTILE] if hostile else []
     templates = extra + [f"The [X] said on day {i} that [Y]" for i in range(contexts - len(extra))]
     # The same questions whatever the seed: runs of two models can be compared.
-    counts = (
-        np.random.default_rng(99).zipf(1.7, len(templates)).clip(1, 1000).astype(float).tolist()
-    )
-    levels = (
-        {
-            "wording": [str(i // orders) for i in range(len(templates))],
-            "order": [str(i % orders) for i in range(len(templates))],
-        }
-        if orders
-        else {}
-    )
+    counts = np.random.default_rng(99).zipf(1.7, len(templates)).clip(1, 1000).astype(float)
+    levels: dict[str, list[str]] = {}
     if orders:
-        counts = [1.0] * len(templates)
-    asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts, levels)
+        each = range(len(templates))
+        levels = {"wording": [str(i // orders) for i in each]}
+        levels["order"] = [str(i % orders) for i in each]
+        counts = np.ones(len(templates))
+    asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts.tolist(), levels)
     shape = (len(topic), len(asked))
     logits = rng.normal(0, 0.6, (*shape, categories)) + rng.normal(
         0, 0.4, (len(topic), 1, categories)
@@ -71,38 +66,44 @@ def made_run(
         logits[:, i, 0] += 0.5 * int(order)
     p = np.exp(logits)
     p /= p.sum(axis=2, keepdims=True)
-    settings = AuditSettings()
+    coverage = 10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0)
+    name = HOSTILE[1] if hostile else model
+    return _measured(name, topic, asked, AuditSettings(), folder, values=p, coverage=coverage)
+
+
+def _measured(
+    model: str,
+    topic: Topic,
+    asked: ContextSet,
+    settings: AuditSettings,
+    folder: Path | None = None,
+    **answers: Any,
+) -> Run:
     preferences = Preferences(
-        values=p,
         groups=topic.group_names,
         contexts=asked.ids,
         categories=topic.categories,
         context_weights=asked.weights,
         group_weights=topic.group_weights,
-        coverage=10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0),
         coverage_threshold=settings.coverage_threshold,
         templates=tuple(asked.templates),
         labels=asked.extra,
+        **answers,
     )
-    info = ModelInfo(name=HOSTILE[1] if hostile else model, kind="causal", revision="none")
-    record = new_record(info, topic, asked, settings)
-    place = None
+    info = ModelInfo(name=model, kind="causal", revision="none")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        place = RunFolder(folder)
-    return Run.measured(record, preferences, settings, folder=place)
+    place = None if folder is None else RunFolder(folder)
+    record = new_record(info, topic, asked, settings)
+    return Run.measured(record, preferences, folder=place)
 
 
-def made_half(folder: Path) -> Path:
-    """500 of 1,200 cells of gender × paper-gender, as an audit leaves them when it is killed."""
+def started(folder: Path, model: str, chunk_size: int) -> Path:
+    """An audit of gender × paper-gender that has scored nothing yet."""
     topic, contexts = load_topic("gender"), load_contexts("paper-gender")
-    record = new_record(
-        ModelInfo(name="made:half", kind="causal", revision="none"),
-        topic,
-        contexts,
-        AuditSettings(),
-    )
-    record.chunk_size = 250
+    info = ModelInfo(name=model, kind="causal", revision="none")
+    record = new_record(info, topic, contexts, AuditSettings())
+    record.chunk_size = chunk_size
     record.words = WordsRecord(
         words=list(topic.words),
         tokens={w: [w] for w in topic.words},
@@ -115,11 +116,22 @@ def made_half(folder: Path) -> Path:
     )
     folder.mkdir()
     RunFolder(folder).write_record(record)
-    rng = np.random.default_rng(0)
+    return folder
+
+
+def add_part(folder: Path, first: int, n: int) -> None:
+    """A part of its scores, as an audit writes it."""
+    words = len(load_topic("gender").words)
+    logs = np.log(np.random.default_rng(first).dirichlet(np.ones(words), n) * 0.5)
+    scores = WordScores(logs, np.full(n, np.log(0.5)), np.zeros(n))
+    RunFolder(folder).write_scores([(np.arange(first, first + n), scores)])
+
+
+def made_half(folder: Path) -> Path:
+    """500 of 1,200 cells, as an audit leaves them when it is killed."""
+    started(folder, "made:half", 250)
     for first in (0, 250):
-        logs = np.log(rng.dirichlet(np.ones(len(topic.words)), 250) * 0.5).astype(np.float32)
-        scores = WordScores(logs.astype(np.float64), np.full(250, np.log(0.5)), np.zeros(250))
-        RunFolder(folder).write_scores([(np.arange(first, first + 250), scores)])
+        add_part(folder, first, 250)
     return folder
 
 
@@ -131,23 +143,9 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     shape = (len(topic), len(contexts))
     lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])
     yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
+    answers = {"values": np.stack([yes, 1 - yes], axis=-1), "coverage": np.full(shape, covered)}
     settings = AuditSettings(clusters="wording")
-    preferences = Preferences(
-        values=np.stack([yes, 1 - yes], axis=-1),
-        groups=topic.group_names,
-        contexts=contexts.ids,
-        categories=topic.categories,
-        context_weights=contexts.weights,
-        group_weights=topic.group_weights,
-        coverage=np.full(shape, covered),
-        coverage_threshold=settings.coverage_threshold,
-        templates=tuple(contexts.templates),
-        labels=contexts.extra,
-        reference="group-mean",
-    )
-    info = ModelInfo(name="made", kind="causal", revision="none")
-    record = new_record(info, topic, contexts, settings)
-    return Run.measured(record, preferences, settings, folder=None)
+    return _measured("made", topic, contexts, settings, **answers, reference="group-mean")
 
 
 def summary_of(run: Run, name: str = "m") -> RunSummary:

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 from PIL import Image
 
-from clinometer.report.charts.style import FONT
+from clinometer.report.charts import FONT
 
 
 def drawn(markup: str) -> np.ndarray:

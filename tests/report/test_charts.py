@@ -20,7 +20,7 @@ from tests.report.pixels import stays_in_font
 
 from clinometer.display.text import brief
 from clinometer.report import Figure, charts
-from clinometer.report.charts.style import PALETTE, distinct
+from clinometer.report.charts import PALETTE, distinct
 from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures import factor_figure, regression_line, risks_figure
 
@@ -179,22 +179,14 @@ def test_labels_are_shortened_and_stay_distinct() -> None:
     assert distinct(["y" * 99, "y" * 98, "z"], 10) == ["y" * 9 + "…", "y" * 9 + "… (2)", "z"]
 
 
-def test_the_band_contains_the_line_and_is_narrowest_near_the_middle() -> None:
+def test_a_slope_is_drawn_and_one_that_chance_explains_a_line_of_text() -> None:
     x = np.arange(40.0)
     y = 0.2 + 0.01 * x + np.random.default_rng(1).normal(0, 0.05, 40)
-    line = regression_line(y, x)
-    width = (line["high"] - line["low"]).to_numpy()
-    assert 8 < width.argmin() < 16
-    np.testing.assert_allclose(np.diff(line["y"], 2), 0, atol=1e-12)
-    figure = factor_figure(y, x, factor="percent_women", groups=[str(i) for i in x])
+    groups = [str(i) for i in x]
+    figure = factor_figure(y, x, factor="percent_women", groups=groups)
     assert isinstance(figure, Figure)
     assert "n = 40 groups" in figure.caption
-
-
-def test_a_slope_that_chance_explains_is_a_line_of_text() -> None:
-    x, y = np.arange(40.0), np.random.default_rng(1).normal(0, 0.05, 40)
-    groups = [str(i) for i in x]
-    said = factor_figure(y, x, factor="percent_women", groups=groups, largest_p=1e-9)
+    said = factor_figure(y - 0.01 * x, x, factor="percent_women", groups=groups, largest_p=1e-9)
     assert isinstance(said, str)
     assert "40 groups" in said
 

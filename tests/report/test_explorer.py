@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.report.made import HOSTILE, made_run, summary_of
 
-from clinometer.report.examples import pick_examples
+from clinometer.report.cell_statistics import pick_examples
 from clinometer.report.explorer import MISSING, explorer_data, worst_cells
 from clinometer.report.page import render_report
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.report.pixels import drawn
 
-from clinometer.report.charts.style import OURS
+from clinometer.report.charts import OURS
 from clinometer.report.figure import inline, small_signs
 
 

@@ -17,7 +17,7 @@ from tests.report.made import hiring_run, made_run, summary_of, with_floor
 from clinometer.display.numbers import percent
 from clinometer.display.text import proper
 from clinometer.report import charts, render_report
-from clinometer.report.charts.style import category_colours
+from clinometer.report.charts import category_colours
 from clinometer.report.figure import Figure
 from clinometer.report.figures import (
     differences_figure,
@@ -27,11 +27,11 @@ from clinometer.report.figures import (
     measured_from_mean,
     risks_figure,
 )
-from clinometer.report.summary import first_screen, strip
+from clinometer.report.page import first_screen, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.compare import runs_findings
-from clinometer.runs.findings import comparison_findings, run_findings
+from clinometer.runs.compare import comparison_findings, runs_findings
+from clinometer.runs.findings import run_findings
 from clinometer.topics import load_topic
 
 PERCENT = {"25 %": 0.25, "75 %": 0.75}
@@ -45,41 +45,28 @@ def even(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return made_run(folder / "run", groups=18, contexts=60, orders=1)
 
 
-def test_dots_stand_at_the_shares_that_the_headline_names(even: Run) -> None:
+def test_dots_and_thick_lines_are_what_the_headline_and_the_intervals_say(even: Run) -> None:
     headline = even.findings[0]
-    found = marks(leans_figure(summary_of(even).leans))
-    share = axis(found, PERCENT)
-    drawn = np.array([share(m.x) for m in found if m.tip])
-    most, least = (one.value for one in headline.groups.values())
-    assert headline.words["share"] == "male words"  # which are on the left
-    assert 1 - drawn.min() == pytest.approx(most, abs=0.006)
-    assert 1 - drawn.max() == pytest.approx(least, abs=0.006)
-
-
-def test_filled_dots_are_the_clear_ones_in_the_colour_of_their_side(even: Run) -> None:
-    found = marks(leans_figure(summary_of(even).leans))
-    share = axis(found, PERCENT)
-    dots = [m for m in found if m.tip]
-    male, female = (f",{colour})" for colour in category_colours(2))
-    clear = [m for m in dots if m.ink.endswith((male, female))]
-    assert len(clear) == even.findings[0].clear
-    for dot in clear:
-        assert dot.ink.endswith(male if share(dot.x) < 0.5 else female)
-    assert all(m.tip.endswith("not clear") == (m not in clear) for m in dots)
-
-
-def test_the_thick_line_is_the_interval_of_the_mean(even: Run) -> None:
-    found = marks(leans_figure(summary_of(even).leans))
+    found = marks(leans_figure(summary_of(even).cells))
     share = axis(found, PERCENT)
     dots = {m.tip.partition(":")[0]: m for m in found if m.tip}
+    places = [share(m.x) for m in dots.values()]
+    most, least = (one.value for one in headline.groups.values())
+    assert headline.words["share"] == "male words"  # which are on the left
+    assert 1 - min(places) == pytest.approx(most, abs=0.006)
+    assert 1 - max(places) == pytest.approx(least, abs=0.006)
+    male, female = (f",{colour})" for colour in category_colours(2))
+    clear = [m for m in dots.values() if m.ink.endswith((male, female))]
+    assert len(clear) == headline.clear
+    for dot in clear:
+        assert dot.ink.endswith(male if share(dot.x) < 0.5 else female)
+    assert all(m.tip.endswith("not clear") == (m not in clear) for m in dots.values())
     thick = [m for m in found if m.tag == "path" and m.seen.get("opacity") == "0.45"]
     assert len(thick) == len(even.leans)
+    drawn = [tuple(map(share, m.ends)) for m in thick]
     for lean in even.leans:
-        assert lean.low is not None
-        assert lean.high is not None
         sign = 1 if lean.favoured == "female" else -1
-        ends = sorted(0.5 + sign * end / 2 for end in (lean.low, lean.high))
-        drawn = [tuple(map(share, m.ends)) for m in thick]
+        ends = sorted(0.5 + sign * present(end) / 2 for end in (lean.low, lean.high))
         near = min(drawn, key=lambda d: abs(d[0] - ends[0]) + abs(d[1] - ends[1]))
         assert near == pytest.approx(tuple(ends), abs=0.004)
         assert near[0] < share(dots[proper(lean.group)].x) < near[1]
@@ -102,25 +89,15 @@ def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
 def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed: int) -> None:
     runs = [made_run(None, groups=18, contexts=30, orders=1, lean=0.1, seed=seed), hiring_run()]
     for run in runs:
-        leans = summary_of(run).leans
-        for drawn, reference in (
-            (distances(run), 0.0),
-            (
-                pd.DataFrame(
-                    {
-                        "mean_low": leans.mean_low[:, 1],
-                        "mean_high": leans.mean_high[:, 1],
-                        "clear": leans.clear,
-                    }
-                ),
-                0.5,
-            ),
-        ):
-            if reference and measured_from_mean(run):
-                continue
-            holds = (drawn["mean_low"] <= reference) & (reference <= drawn["mean_high"])
-            assert drawn["mean_low"].notna().all()
-            assert (drawn["clear"] == ~holds).all()
+        drawn, reference = distances(run), 0.0
+        if not measured_from_mean(run):
+            cells, reference = summary_of(run).cells, 0.5
+            low, high = cells.mean_ends[:, :, 1]
+            drawn = pd.DataFrame({"mean_low": low, "mean_high": high, "clear": cells.clear})
+        for frame, at in ((distances(run), 0.0), (drawn, reference)):
+            holds = (frame["mean_low"] <= at) & (at <= frame["mean_high"])
+            assert frame["mean_low"].notna().all()
+            assert (frame["clear"] == ~holds).all()
 
 
 def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
@@ -130,7 +107,7 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
     }
     run = hiring_run(**{**lifted, "Black_man": -0.12})
     said = next(one for one in run.findings if one.kind == "shown")
-    found = marks(leans_figure(summary_of(run).leans))
+    found = marks(leans_figure(summary_of(run).cells))
     kinds = {"First name": 4, "Surname": 8, "Description": 8}
     titles = [next(m for m in found if m.text.startswith(f"{kind},")) for kind in kinds]
     ends = [*(m.y for m in titles[1:]), 1e9]
@@ -164,7 +141,7 @@ def test_panels_only_where_people_are_shown_in_several_ways() -> None:
     topic = run.record.topic.model_copy(update={"people": {"shown_as": shown_as}})
     one = replace(run, record=run.record.model_copy(update={"topic": topic}))
     assert all(f.kind != "shown" for f in one.findings)
-    texts = [m.text for m in marks(leans_figure(summary_of(one).leans))]
+    texts = [m.text for m in marks(leans_figure(summary_of(one).cells))]
     assert not any("average " in text and "," in text for text in texts)
 
 
@@ -293,6 +270,6 @@ def test_little_coverage_fades_the_chart_and_takes_the_headline(tmp_path: Path) 
     assert run.preferences.coverage is not None
     run.preferences.coverage[:] = 1e-5
     assert run.findings[0].kind == "improbable"
-    dots = [m for m in marks(leans_figure(summary_of(run).leans)) if m.tip]
+    dots = [m for m in marks(leans_figure(summary_of(run).cells)) if m.tip]
     assert {m.seen["opacity"] for m in dots} == {"0.35"}
     assert strip(run) is None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
 from clinometer.errors import RunError
 from clinometer.report import render_report, write_report
+from clinometer.report.page import PagePart, Report, lede
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic
 
@@ -19,25 +22,20 @@ def page(small: Run) -> str:
     return render_report([small])
 
 
-def test_the_page_shows_the_numbers_and_the_reference_models(page: str, small: Run) -> None:
-    for text in ("Ideally unbiased", "Randomly stereotyped", "made:model", "1.000"):
+def test_the_page_shows_the_numbers_what_they_rest_on_and_do_not_mean(
+    page: str, small: Run
+) -> None:
+    record, risks = small.record, small.risks
+    for text in (
+        *("Ideally unbiased", "Randomly stereotyped", "made:model", "1.000"),
+        *(f"{risks.R.value:.3f}", f"{risks.n_eff:,.1f}"),
+        *(record.topic.sha256, record.contexts.sha256, "numpy", "scipy"),
+        *("settings.coverage_threshold", "settings.words.tolerance"),
+        *("do not say that a model is fair", "no certificate"),
+    ):
         assert text in page
-    assert f"{small.risks.R.value:.3f}" in page
-    assert f"{small.risks.n_eff:,.1f}" in page
-
-
-def test_settings_versions_hashes_and_flags_are_shown(page: str, small: Run) -> None:
-    assert small.record.topic.sha256 in page
-    assert small.record.contexts.sha256 in page
-    for name in ("numpy", "scipy", "settings.coverage_threshold", "settings.words.tolerance"):
-        assert name in page
-    for flag, count in small.record.counts.items():
+    for flag, count in record.counts.items():
         assert re.search(rf"{flag.replace('_', ' ')}.*?{count:,}", page, flags=re.S)
-
-
-def test_the_page_says_what_the_numbers_do_not_mean(page: str) -> None:
-    assert "do not say that a model is fair" in page
-    assert "no certificate" in page
 
 
 def test_the_page_refers_to_nothing_external(page: str) -> None:
@@ -81,11 +79,8 @@ def test_reference_models_have_pages_too(name: str) -> None:
     assert f"reference:{name}" in page
 
 
-def test_one_group_and_one_context() -> None:
+def test_one_group_and_one_context_and_runs_of_different_topics(small: Run) -> None:
     assert "made:model" in render_report([made_run(None, groups=1, contexts=1)])
-
-
-def test_runs_of_different_topics_are_shown_side_by_side(small: Run) -> None:
     page = render_report([small, made_run(None, groups=9, contexts=12, categories=3)])
     assert "made:model" in page
     assert "category 2" in page
@@ -98,3 +93,45 @@ def test_missing_runs_and_unwritable_paths_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(RunError, match="cannot be written"):
         write_report([made_run(None, groups=1, contexts=1)], tmp_path / "file" / "page.html")
+
+
+def parts(run: Run) -> dict[str, PagePart]:
+    """The questions of the page of a run."""
+    return {part.key: part for part in Report.of([run]).sections[0].parts}
+
+
+def test_factors_are_shown_where_the_swing_is(small: Run, tmp_path: Path) -> None:
+    made_run(tmp_path / "run", groups=4, contexts=60, orders=3)
+    run = Run.load(tmp_path / "run")
+    assert run.record.factors is not None
+    assert run.record.factors.unit == "wording"
+    shares = {f.name: f.share for f in run.record.factors.factors}
+    order = present(shares["order"])
+    assert order.low is not None
+    assert 0 < order.low < order.value < (order.high or 0)
+    swing = parts(run)["swing"]
+    assert any("with order" in line and "% (" in line for line in swing.text)
+    (table,) = swing.tables
+    assert list(table.frame["factor"]) == ["wording", "order", "none of them alone"]
+    assert table.frame["of_swing"].sum() == pytest.approx(1.0, abs=1e-9)
+    assert "levels of wording are a sample" in table.note
+    assert "--clusters wording" in table.note
+    assert any(t.key == "factors" for t in Report.of([run]).tables())
+    assert small.record.factors is None
+    assert all(t.key != "factors" for t in Report.of([small]).tables())
+
+
+def test_a_judge_without_labels_is_named_on_the_first_screen(small: Run) -> None:
+    assert not any("judge" in line for line in lede(small))
+    rubric = "Is this reply kind? [reply]"
+    judge = {"kind": "text", "by": "judge", "model": "smollm2", "rubric": rubric}
+    topic = small.record.topic.model_copy(update={"readout": judge})
+    judged = replace(small, record=small.record.model_copy(update={"topic": topic}))
+    assert any("is not calibrated" in line for line in lede(judged))
+
+
+def test_tables_have_no_raw_floats_and_that_of_the_groups_is_open(small: Run) -> None:
+    for table in Report.of([small]).tables():
+        cells = [cell.text for row in table.rows() for cell in row]
+        assert not [text for text in cells if re.search(r"\d\.\d{9}", text)], table.key
+    assert [t.key for t in parts(small)["groups"].tables] == ["groups"]

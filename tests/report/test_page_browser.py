@@ -8,11 +8,20 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
+from tests.browser import (
+    PHONE,
+    ZOOMED,
+    Watched,
+    axe_problems,
+    overflow,
+    pixels,
+    settled,
+    watched,
+)
 from tests.report.made import hiring_run, made_half, made_run, with_floor
 
 from clinometer.report import write_report
-from clinometer.report.charts.style import PALETTE
+from clinometer.report.charts import PALETTE
 from clinometer.runs import Run
 
 
@@ -30,6 +39,15 @@ def one_run(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def opened(chromium: Any, file: Path, *, all_parts: bool = False, **options: Any) -> Watched:
+    """A page from disk, with the network cut; with `all_parts` nothing of it is folded."""
+    seen = watched(chromium, offline=True, **options)
+    seen.page.goto(file.as_uri())
+    if all_parts:
+        seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    return seen
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
@@ -38,31 +56,27 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def test_the_page_works_offline_without_requests(chromium: Any, report: Path) -> None:
-    seen = watched(chromium, offline=True)
-    seen.page.goto(report.as_uri())
-    settled(seen.page)
-    assert [r for r in seen.requests if not r.startswith(("file:", "data:"))] == []
-    assert seen.errors == []
-    assert seen.page.locator("h1").inner_text()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_charts_use_the_colours_of_the_page(chromium: Any, report: Path, scheme: str) -> None:
-    seen = watched(chromium, offline=True, color_scheme=scheme)
-    seen.page.goto(report.as_uri())
+def test_the_page_works_offline_in_its_colours_for_everybody(
+    chromium: Any, report: Path, scheme: str
+) -> None:
+    seen = opened(chromium, report, color_scheme=scheme)
+    settled(seen.page)
     shade = 0 if scheme == "light" else 1
     shot = seen.page.locator("#first-2-spread .wide svg").screenshot()
     for name in ("m0", "m1"):
         assert pixels(chromium, shot, PALETTE[name][shade]) > 40, name
     assert pixels(chromium, shot, PALETTE["page"][shade], near=3) > 10_000
+    assert seen.page.locator("h1").inner_text()
+    seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert axe_problems(seen.page) == []
+    assert [r for r in seen.requests if not r.startswith(("file:", "data:"))] == []
+    assert seen.errors == []
 
 
 def test_every_figure_has_pixels_a_name_and_words(chromium: Any, report: Path) -> None:
-    seen = watched(chromium, offline=True)
-    seen.page.goto(report.as_uri())
-    seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    figures = seen.page.locator("figure")
+    page = opened(chromium, report, all_parts=True).page
+    figures = page.locator("figure")
     assert figures.count() >= 5
     for i in range(figures.count()):
         figure = figures.nth(i)
@@ -71,6 +85,9 @@ def test_every_figure_has_pixels_a_name_and_words(chromium: Any, report: Path) -
         assert len(figure.locator("figcaption p").inner_text()) > 40
         assert drawing.bounding_box()["width"] > 280
         assert pixels(chromium, drawing.screenshot(), PALETTE["ink"][0], near=60) > 20
+    mark = page.locator(".wide [data-tip]:visible").first
+    mark.hover(force=True)
+    assert page.locator("#tip").inner_text() == mark.get_attribute("data-tip")
 
 
 @pytest.fixture
@@ -100,37 +117,25 @@ def test_one_screen_and_two_sheets_of_paper(
     file = tmp_path / "page.html"
     runs = shown(which)
     write_report(runs, file)
-    page = watched(chromium, offline=True, viewport={"width": 1280, "height": 800}).page
-    page.goto(file.as_uri())
+    page = opened(chromium, file, viewport={"width": 1280, "height": 800}).page
     bottom = "document.getElementById('summary').getBoundingClientRect().bottom"
     # People in three panels, what each kind gets and what decides: a screen of 1,080 pixels.
     assert page.evaluate(bottom) <= (1080 if which == "hiring" else 800)
     assert file.stat().st_size < 1_500_000 * len(runs)
-    assert sheets(page) == 2
-
-
-def sheets(page: Any) -> int:
-    """How many sheets of A4 a page takes."""
-    return int(page.pdf(format="A4").count(b"/Type /Page\n"))
+    assert page.pdf(format="A4").count(b"/Type /Page\n") == 2
 
 
 def test_on_a_phone_the_groups_come_first_and_then_the_sentences(
-    chromium: Any, small: Run, tmp_path: Path
+    chromium: Any, one_run: Path
 ) -> None:
-    write_report([small], tmp_path / "page.html")
-    page = watched(chromium, offline=True, viewport=PHONE).page
-    page.goto((tmp_path / "page.html").as_uri())
+    page = opened(chromium, one_run, viewport=PHONE).page
     order = ["h1", ".lede", ".risk", "#first-1-groups", ".behind", "nav.contents"]
     tops = [page.locator(one).first.bounding_box()["y"] for one in order]
     assert tops == sorted(tops)
 
 
-def test_a_chart_can_be_copied_and_its_data_taken(
-    chromium: Any, small: Run, tmp_path: Path
-) -> None:
-    write_report([small], tmp_path / "page.html")
-    page = watched(chromium, offline=True, accept_downloads=True).page
-    page.goto((tmp_path / "page.html").as_uri())
+def test_a_chart_can_be_copied_and_its_data_taken(chromium: Any, one_run: Path) -> None:
+    page = opened(chromium, one_run, accept_downloads=True).page
     with page.expect_download() as waiting:
         page.locator("#first-1-groups .tools a[download]").click()
     assert len(pd.read_csv(waiting.value.path())) == 30
@@ -144,8 +149,7 @@ def test_a_chart_can_be_copied_and_its_data_taken(
 
 
 def test_sorting_and_filtering(chromium: Any, report: Path) -> None:
-    page = watched(chromium, offline=True).page
-    page.goto(report.as_uri())
+    page = opened(chromium, report).page
     page.locator("details.run > summary").first.click()
     table = page.get_by_role("region", name="Groups", exact=True).first.locator("table.sortable")
     values = "els => els.map(e => Number(e.dataset.v))"
@@ -173,29 +177,11 @@ def test_sorting_and_filtering(chromium: Any, report: Path) -> None:
     assert shown.count() == 40
 
 
-def test_hovering_over_a_mark_shows_its_tooltip(chromium: Any, report: Path) -> None:
-    page = watched(chromium, offline=True).page
-    page.goto(report.as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    mark = page.locator(".wide [data-tip]:visible").first
-    mark.hover(force=True)
-    assert page.locator("#tip").inner_text() == mark.get_attribute("data-tip")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(chromium: Any, report: Path, scheme: str) -> None:
-    page = watched(chromium, offline=True, color_scheme=scheme).page
-    page.goto(report.as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    assert axe_problems(page) == []
-
-
 @pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
 def test_narrow_windows_get_their_own_charts(
     chromium: Any, report: Path, window: dict[str, int]
 ) -> None:
-    page = watched(chromium, offline=True, viewport=window).page
-    page.goto(report.as_uri())
+    page = opened(chromium, report, viewport=window).page
     assert overflow(page) <= 0
     assert page.locator("#first-1-risks .narrow svg").is_visible()
     assert not page.locator("#first-1-risks .wide svg").is_visible()
@@ -203,12 +189,8 @@ def test_narrow_windows_get_their_own_charts(
     assert page.locator("#first-1-risks .narrow svg").evaluate(scale) > 0.85  # text stays readable
 
 
-def test_it_prints_light_and_everything_on_request(
-    chromium: Any, small: Run, tmp_path: Path
-) -> None:
-    write_report([small], tmp_path / "page.html")
-    page = watched(chromium, offline=True, color_scheme="dark").page
-    page.goto((tmp_path / "page.html").as_uri())
+def test_it_prints_light_and_everything_on_request(chromium: Any, one_run: Path) -> None:
+    page = opened(chromium, one_run, color_scheme="dark").page
     page.emulate_media(media="print", color_scheme="dark")
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == "rgb(255, 255, 254)"
@@ -223,9 +205,7 @@ def test_it_prints_light_and_everything_on_request(
 
 
 def test_hostile_strings_are_text(chromium: Any, hostile: Path) -> None:
-    seen = watched(chromium, offline=True)
-    seen.page.goto(hostile.as_uri())
-    seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    seen = opened(chromium, hostile, all_parts=True)
     settled(seen.page)
     assert "pwned" not in seen.page.title().split("·")[0] or "<" in seen.page.title()
     assert seen.page.evaluate("document.images.length") == 0
@@ -242,8 +222,7 @@ def test_hostile_strings_are_text(chromium: Any, hostile: Path) -> None:
 
 
 def test_names_of_measures_explain_themselves(chromium: Any, one_run: Path) -> None:
-    seen = watched(chromium, offline=True)
-    seen.page.goto(one_run.as_uri())
+    seen = opened(chromium, one_run)
     name = seen.page.locator(".lede abbr").first
     name.hover()
     tip = seen.page.locator("#tip")
@@ -262,8 +241,7 @@ def test_names_of_measures_explain_themselves(chromium: Any, one_run: Path) -> N
 
 
 def test_a_group_stands_out_in_all_charts(chromium: Any, one_run: Path, small: Run) -> None:
-    seen = watched(chromium, offline=True)
-    seen.page.goto(one_run.as_uri())
+    seen = opened(chromium, one_run)
     group = seen.page.locator("#first-1-groups .wide svg [data-tip]").first
     said = group.get_attribute("data-tip").split(":")[0]
     assert said in small.risks.groups
@@ -272,19 +250,14 @@ def test_a_group_stands_out_in_all_charts(chromium: Any, one_run: Path, small: R
     assert set(chosen) == {said}
     dim = seen.page.locator("figure svg .other")
     assert dim.count() > 20
-    assert all(not tip.startswith(f"{said}:") for tip in _tips(dim))
+    tips = dim.evaluate_all("marks => marks.map(m => m.dataset.tip)")
+    assert all(not tip.startswith(f"{said}:") for tip in tips)
     seen.page.keyboard.press("Escape")
     assert dim.count() == 0
 
 
-def _tips(marks: Any) -> list[str]:
-    found: list[str] = marks.evaluate_all("marks => marks.map(m => m.dataset.tip)")
-    return found
-
-
 def test_a_chart_has_a_link_and_is_saved_as_svg(chromium: Any, one_run: Path) -> None:
-    seen = watched(chromium, offline=True)
-    seen.page.goto(one_run.as_uri())
+    seen = opened(chromium, one_run)
     place = seen.page.locator("details figure").first.get_attribute("id")
     seen.page.goto(f"{one_run.as_uri()}#{place}")
     seen.page.reload()

@@ -15,7 +15,6 @@ from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.answers import (
-    answer_columns,
     answered_groups,
     impact_ratios,
     other_record,
@@ -25,7 +24,7 @@ from clinometer.runs.answers import (
 )
 from clinometer.runs.findings import other
 from clinometer.runs.folder.record import RunRecord, new_record
-from clinometer.topics import load_topic
+from clinometer.topics import Topic, load_topic
 
 HIRING = load_topic("hiring")
 
@@ -36,9 +35,10 @@ def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
     return labelled(values, **names, coverage=given, **more)
 
 
-def record(draws: dict[str, int] | None = None) -> RunRecord:
-    info = ModelInfo("m", "causal", "1")
-    found = new_record(info, HIRING, default_contexts(HIRING), AuditSettings())
+def record(
+    draws: dict[str, int] | None = None, *, topic: Topic = HIRING, kind: str = "causal"
+) -> RunRecord:
+    found = new_record(ModelInfo("m", kind, "1"), topic, default_contexts(topic), AuditSettings())
     found.replies = draws or {}
     return found
 
@@ -67,70 +67,60 @@ def test_bounds_hold_for_anything_that_other_could_be() -> None:
 
 
 def test_little_other_has_no_bounds() -> None:
-    found = present(other_record(preferences([[[0.8, 0.2]]], [[0.99]])))
-    assert found.bounds is None
+    assert present(other_record(preferences([[[0.8, 0.2]]], [[0.99]]))).bounds is None
 
 
 def test_the_sentence_says_of_what_it_is_a_share() -> None:
-    told = record().model_copy(update={"other": other_record(HALF)})
-    said = present(other(told))
+    said = present(other(record().model_copy(update={"other": other_record(HALF)})))
     assert said.numbers["share"].value == pytest.approx(0.375)
-    assert said.words == {"what": "probability", "most": "b"}
+    assert said.text.startswith("38 % of the probability is other (none of the categories), most")
+    assert said.words == {"most": "b"}
     assert said.numbers["R low"].value < said.numbers["R high"].value
     assert other(record()) is None
 
 
+NOTHING = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
+HARDLY = preferences([[[0.8, 0.2]]], [[0.02]])
+FEW = preferences([[[0.5, 0.5]]], [[0.4]], answers=np.full((1, 1), 2.0))
+WORDS = load_topic("gender")
+READ = {
+    "replies": 80,
+    "replies_words": 1,
+    "replies_refusals": 70,
+    "replies_empty": 9,
+    "replies_other": 0,
+}
+
+
 @pytest.mark.parametrize(
-    ("draws", "said"),
+    ("asked", "given", "said"),
     [
-        (None, "98 % of the probability is on replies that are none of the options"),
+        (record(), HARDLY, "98 % of the probability is on replies that are none of the options"),
         (
-            {
-                "replies": 80,
-                "replies_words": 1,
-                "replies_refusals": 70,
-                "replies_empty": 9,
-                "replies_other": 0,
-            },
-            "of 80 replies only 1 are one of the categories \\(70 refusals, 9 empty\\)",
+            record(READ),
+            HARDLY,
+            r"of 80 replies only 1 are one of the categories \(70 refusals",
+        ),
+        (record(), NOTHING, ""),
+        (record({"replies": 5, "replies_words": 2}), FEW, ""),
+        (
+            record({"replies": 4}, topic=WORDS, kind="sampled"),
+            NOTHING,
+            "of 4 replies none is a listed word",
         ),
     ],
+    ids=["hardly any probability", "hardly any reply", "no answer", "too few", "no word"],
 )
-def test_hardly_any_answer_has_no_number(draws: dict[str, int] | None, said: str) -> None:
+def test_hardly_any_answer_has_no_number(asked: RunRecord, given: Preferences, said: str) -> None:
     with pytest.raises(Unmeasurable, match=f"m: cannot be measured: {said}") as caught:
-        require_answers(record(draws), preferences([[[0.8, 0.2]]], [[0.02]]))
+        require_answers(asked, given)
     assert caught.value.exit_status == 3
-    assert caught.value.other == pytest.approx(0.98)
-
-
-def test_no_answer_at_all_has_no_number() -> None:
-    nothing = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
-    with pytest.raises(Unmeasurable):
-        require_answers(record(), nothing)
-
-
-def test_replies_without_a_listed_word_have_no_number() -> None:
-    words = load_topic("gender")
-    info = ModelInfo("m", "sampled", "1")
-    asked = new_record(info, words, default_contexts(words), AuditSettings())
-    asked = asked.model_copy(update={"replies": {"replies": 4}})
-    nothing = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
-    with pytest.raises(Unmeasurable, match="of 4 replies none is a listed word") as caught:
-        require_answers(asked, nothing)
-    assert caught.value.exit_status == 3
-
-
-def test_too_few_answers_a_cell_has_no_number() -> None:
-    few = preferences([[[0.5, 0.5]]], [[0.4]], answers=np.full((1, 1), 2.0))
-    with pytest.raises(Unmeasurable):
-        require_answers(record({"replies": 5, "replies_words": 2}), few)
+    if given is HARDLY:
+        assert caught.value.other == pytest.approx(0.98)
 
 
 def test_a_topic_of_words_keeps_its_own_rules() -> None:
-    words = load_topic("gender")
-    info = ModelInfo("m", "causal", "1")
-    asked = new_record(info, words, default_contexts(words), AuditSettings())
-    require_answers(asked, preferences([[[0.8, 0.2]]], [[0.001]]))
+    require_answers(record(topic=WORDS), preferences([[[0.8, 0.2]]], [[0.001]]))
 
 
 def test_rates_and_impact_ratios_of_known_models() -> None:
@@ -146,13 +136,12 @@ def test_rates_and_impact_ratios_of_known_models() -> None:
 
 def test_ratings_have_a_mean() -> None:
     run = audit("reference:unbiased", topic="traits", max_contexts=4)
-    assert answer_columns(run)["rating"] == pytest.approx([3.0] * 24)
+    assert [row["rating"] for row in answered_groups(run)] == pytest.approx([3.0] * 24)
     assert run.findings[0].kind == "alike"
 
 
 def test_a_topic_of_words_has_no_more_columns(small: Run) -> None:
-    assert answer_columns(small) == {}
-    assert "other" not in answered_groups(small)[0]
+    assert answered_groups(small) == small.risks.groups_table()
 
 
 def test_impact_ratios() -> None:

@@ -19,13 +19,8 @@ from tests.preferences import labelled
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.comparison import Difference
 from clinometer.measure.population import Sampling
-from clinometer.runs.findings import (
-    Facts,
-    comparison_findings,
-    facts_of_table,
-    statements,
-)
-from clinometer.runs.sentences import Finding
+from clinometer.runs.compare import comparison_findings
+from clinometer.runs.findings import Facts, Finding, facts_of_table, statements
 from clinometer.statistics.arrays import FloatArray
 
 SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))

@@ -9,8 +9,7 @@ import pytest
 from tests.present import present
 
 import clinometer as cm
-from clinometer.runs.findings import strongest_case
-from clinometer.runs.sentences import Finding
+from clinometer.runs.findings import Finding, strongest_case
 from clinometer.topics import choose_groups, load_topic, parse_topic
 
 OLD = ("65-year-old", "Gary", "Linda", "Debra", "Ronald")

@@ -16,11 +16,11 @@ from tests.present import present
 from tests.processes import kill
 
 import clinometer as cm
-from clinometer.cli.audit_output import notes
+from clinometer.cli.audit import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.placebo import EditedQuestions
-from clinometer.runs.protocol import Protocol, ProtocolFile
+from clinometer.runs.protocol import Protocol
 from clinometer.runs.settings import resolve
 from clinometer.topics import Topic, load_topic, parse_topic
 from clinometer.topics.edits import irrelevant_edits
@@ -112,26 +112,26 @@ def moved(run: Run, path: Path) -> tuple[float, ...]:
     return tuple(math.sqrt(max(float(np.mean(z)), 0.0)) for z in (groups, edits))
 
 
+def audited(folder: Path, name: str, score: str, **how: Any) -> Run:
+    given = {"topic": own(), "placebo": True, "out": folder / "run", **how}
+    run = cm.audit(application(folder, name, score), **given)
+    assert Run.load(folder / "run").record.placebo == run.record.placebo
+    return run
+
+
 def test_an_edit_that_moves_nothing(folder: Path) -> None:
-    model = application(folder, "own_still", "7 if 'Bob' in text else 5")
-    run = cm.audit(model, topic=own(), replies=2, placebo=True, out=folder / "run")
+    run = audited(folder, "own_still", "7 if 'Bob' in text else 5", replies=2)
     found = present(run.record.placebo)
     assert found.edits == ("as it was", "blank line", "weekday", "weather", "car colour", "synonym")
     assert found.groups == pytest.approx(math.sqrt(2 * 4 / 3))  # two of three pairs differ by 2
-    assert found.ratio is None
-    assert found.edit == pytest.approx(0, abs=1e-9)
-    assert "an irrelevant edit by 0.00 points (no ratio: the edits move nothing" in str(
-        next(one for one in run.findings if one.kind == "placebo")
-    )
-    assert Run.load(folder / "run").record.placebo == found
+    assert (found.ratio, found.edit) == (None, pytest.approx(0, abs=1e-9))
+    (said,) = (one.text for one in run.findings if one.kind == "placebo")
+    assert "an irrelevant edit by 0.00 points (no ratio: the edits move nothing" in said
 
 
 def test_an_edit_that_moves_as_much_as_a_name(folder: Path) -> None:
-    model = application(
-        folder, "own_moved", "5 + 2 * ('Bob' in text) - (2 if 'Tuesday' in text else 0)"
-    )
-    topic = own().select(["Ann", "Bob"])
-    run = cm.audit(model, topic=topic, replies=2, placebo=True, out=folder / "run")
+    score = "5 + 2 * ('Bob' in text) - (2 if 'Tuesday' in text else 0)"
+    run = audited(folder, "own_moved", score, replies=2, topic=own().select(["Ann", "Bob"]))
     found = present(run.record.placebo)
     assert found.groups == pytest.approx(2)
     # 6 versions of each text, of which one is 2 away: 5 of 15 pairs.
@@ -142,8 +142,7 @@ def test_an_edit_that_moves_as_much_as_a_name(folder: Path) -> None:
 
 def test_dice_are_taken_out_as_another_computation_does(folder: Path) -> None:
     score = "5 + ('Bob' in text) + ('rain' in text) + RANDOM.choice([-1, 0, 1])"
-    model = application(folder, "own_dice", score)
-    run = cm.audit(model, topic=own(), replies=5, placebo=True, out=folder / "run")
+    run = audited(folder, "own_dice", score, replies=5)
     found = present(run.record.placebo)
     assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit), abs=1e-6)
     assert found.edit < 1.0  # two means of five such replies differ by 0.5 if nothing is there
@@ -217,29 +216,26 @@ def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
     ],
 )
 def test_what_has_no_placebo_is_one_line(model: str, topic: str, said: str) -> None:
-    with pytest.raises(ClinometerError, match=said) as caught:
+    with pytest.raises(ClinometerError, match=f"^[^\\n]*{said}[^\\n]*$"):
         cm.audit(model, topic=topic, placebo=True)
-    assert "\n" not in str(caught.value)
 
 
 def test_cost_and_budget_count_the_edited_questions() -> None:
-    topic = load_topic("hiring")
+    topic, model = load_topic("hiring"), "openai/gpt-4o"
     given = {"replies": 10, "price": "1/1", "max_contexts": 20}
+    budget = {"replies": 10, "price": "1/1", "budget": 0.5}
     plain, both = (
-        present(
-            resolve({**given, **more}, topic, None, model="openai/gpt-4o").cost("openai/gpt-4o")
-        )
-        for more in ({}, {"placebo": True})
+        present(resolve({**given, "placebo": more}, topic, None, model=model).cost(model))
+        for more in (False, True)
     )
     assert plain.cells == 24 * 20
     assert both.cells == 24 * 20 + 4 * 20 * 5
     assert both.replies == both.cells * 10
-    budget = {"price": "1/1", "budget": 0.5, "replies": 10}
-    contexts = [
-        resolve({**budget, **more}, topic, None, model="openai/gpt-4o").contexts
-        for more in ({}, {"placebo": True})
-    ]
-    assert len(contexts[1]) == pytest.approx(len(contexts[0]) * 24 / 44, abs=1)
+    few, many = (
+        len(resolve({**budget, "placebo": more}, topic, None, model=model).contexts)
+        for more in (True, False)
+    )
+    assert few == pytest.approx(many * 24 / 44, abs=1)
 
 
 def test_groups_are_spread_over_the_list_and_every_edit_meets_every_context() -> None:
@@ -256,14 +252,10 @@ def test_groups_are_spread_over_the_list_and_every_edit_meets_every_context() ->
 def test_a_protocol_plans_it(folder: Path) -> None:
     model = application(folder, "own_planned", "5 + ('Bob' in text)")
     (folder / "own.toml").write_text(OWN)
-    settings = resolve({"placebo": True, "replies": 2}, own(), None).settings
-    plan = Protocol.new(
-        [model], ("own.toml", own()), (None, resolve({}, own(), None).source), settings
-    )
+    asked = resolve({"placebo": True, "replies": 2}, own(), None)
+    plan = Protocol.new([model], ("own.toml", own()), (None, asked.source), asked.settings)
     plan.write(folder / "plan.toml")
-    assert ProtocolFile.read(folder / "plan.toml").protocol.settings["placebo"] is True
-    run = cm.audit(model, protocol=folder / "plan.toml", out=folder / "run")
-    assert run.record.placebo is not None
-    assert not [one for one in present(run.record.protocol).deviations if "placebo" in one]
-    without = cm.audit(model, protocol=folder / "plan.toml", out=folder / "other", placebo=False)
-    assert "placebo False, planned True" in present(without.record.protocol).deviations
+    for given, said in (({}, []), ({"placebo": False}, ["placebo False, planned True"])):
+        run = cm.audit(model, protocol=folder / "plan.toml", **given)
+        assert (run.record.placebo is None) == bool(given)
+        assert [d for d in present(run.record.protocol).deviations if "placebo" in d] == said

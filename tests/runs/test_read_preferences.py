@@ -31,10 +31,13 @@ def write(folder: Path, text: str, name: str = "t.csv") -> Path:
 
 
 def test_the_papers_first_example(tmp_path: Path) -> None:
-    report = read_table(write(tmp_path, M1)).decompose()
-    assert report.R.value == pytest.approx(0.2)
-    assert report.R_bias.value == pytest.approx(0.2)
-    assert report.R_volatility.value == 0.0
+    """In any order of the rows."""
+    frame = pd.read_csv(write(tmp_path, M1))
+    for given in (tmp_path / "t.csv", frame.sample(frac=1, random_state=3)):
+        report = read_table(given).decompose()
+        assert report.R.value == pytest.approx(0.2)
+        assert report.R_bias.value == pytest.approx(0.2)
+        assert report.R_volatility.value == pytest.approx(0.0)
 
 
 def test_parquet_and_gzip_give_the_same_result(tmp_path: Path) -> None:
@@ -44,12 +47,6 @@ def test_parquet_and_gzip_give_the_same_result(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv.gz", index=False)
     assert plain.equals(read_table(tmp_path / "t.parquet"))
     assert plain.equals(read_table(tmp_path / "t.csv.gz"))
-
-
-def test_row_order_does_not_matter_for_the_risks(tmp_path: Path) -> None:
-    frame = pd.read_csv(write(tmp_path, M1))
-    mixed = read_table(frame.sample(frac=1, random_state=3))
-    assert mixed.decompose().R.value == pytest.approx(0.2)
 
 
 def test_names_that_look_like_numbers_or_missing_stay_names(tmp_path: Path) -> None:
@@ -147,21 +144,21 @@ def test_contradicting_weights_are_refused() -> None:
         read_table(frame)
 
 
-@pytest.mark.parametrize("name", ["nothing.csv", "t.txt", "."])
-def test_wrong_paths_are_refused(tmp_path: Path, name: str) -> None:
-    if name == "t.txt":
-        write(tmp_path, M1, name)
-    with pytest.raises(TableError):
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("nothing.csv", None),
+        ("t.txt", M1.encode()),
+        (".", None),
+        ("b.parquet", b"\x00\x01garbage"),
+        ("b.csv", b"\xff\xfe\x00\x01garbage"),
+    ],
+)
+def test_wrong_files_are_refused(tmp_path: Path, name: str, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(TableError, match="cannot be read" if name[0] == "b" else None):
         read_table(tmp_path / name)
-
-
-def test_binary_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "b.parquet").write_bytes(b"\x00\x01garbage")
-    with pytest.raises(TableError, match="cannot be read"):
-        read_table(tmp_path / "b.parquet")
-    (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00\x01garbage")
-    with pytest.raises(TableError, match="cannot be read"):
-        read_table(tmp_path / "b.csv")
 
 
 def test_risks_of_a_frame_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from clinometer.errors import TableError
 from clinometer.storage.rows import read_rows
 from clinometer.web.annotation import store as store_module
 from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Store, write_export
-from clinometer.web.annotation.task import Item, Task, read_task
+from clinometer.web.annotation.store import Item, Store, Task, read_task, write_export
 from clinometer.web.app import MOST_FORM
 
 FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -16,8 +17,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.present import present
 from tests.processes import python
+from tests.security.fuzzing import budget
 
 from clinometer.bridges.mapping import load_mapping
 from clinometer.contexts import load_contexts
@@ -28,7 +32,16 @@ from clinometer.models.application import HttpFile
 from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.protocol import ProtocolFile
-from clinometer.storage.untrusted import MOST_TEXT, NOTHING, parse_toml, read_bytes
+from clinometer.storage.untrusted import (
+    DEPTH,
+    MOST_TEXT,
+    NOTHING,
+    open_text,
+    parse_json,
+    parse_toml,
+    read_bytes,
+    read_parquet,
+)
 from clinometer.studies.factors import read_factors
 from clinometer.studies.knowledge import read_facts
 from clinometer.studies.toxicity import read_texts
@@ -169,10 +182,7 @@ def within(megabytes: int, code: str, *arguments: object) -> str:
 def parquet_bomb(path: Path, column: str, rows: int = 4000, size: int = 1_000_000) -> Path:
     """Gigabytes of text in some kilobytes: many references to one long value."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["z" * size]))
-    pq.write_table(pa.table({column: text.cast(pa.string()) if size < 10 else text}), path)
-    schema = pa.schema([(column, pa.string())])  # says that it is plain text
-    meta = pq.read_schema(path).with_metadata(None)
-    assert meta.names == schema.names
+    pq.write_table(pa.table({column: text}), path)
     return path
 
 
@@ -194,9 +204,8 @@ def count(path: Path) -> None:
     assert sum(1 for _ in articles(source, field="text", damage=Counter())) == 2000
 
 
-@pytest.mark.parametrize("ending", [".csv.gz"])
-def test_a_gzip_bomb_is_refused(ending: str, tmp_path: Path) -> None:
-    bomb = tmp_path / f"bomb{ending}"
+def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.csv.gz"
     with gzip.open(bomb, "wb", compresslevel=1) as stream:
         for _ in range((MOST_TEXT >> 20) + 2):
             stream.write(b" " * (1 << 20))
@@ -257,3 +266,64 @@ def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")
     assert corpus(path) == ["😀"]
+
+
+# --- What the readers stand on: limits of depth, length and kind, to the last one allowed ---------
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**25), 10**25)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("shape", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+def test_nesting_has_an_end(shape: tuple[str, str]) -> None:
+    begin, end = shape
+
+    def nested(levels: int) -> str:
+        return begin * levels + ("1" if "a" in begin else "") + end * levels
+
+    assert parse_json(nested(DEPTH))
+    for levels in (DEPTH + 1, 500):
+        with pytest.raises(ValueError, match=f"at most {DEPTH} levels"):
+            parse_json(nested(levels))
+    assert DEPTH < 500  # far below Python's own limit, which is 1,000
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+def test_lines_have_an_end(ending: str, tmp_path: Path) -> None:
+    """Also a text that is read line by line is refused once it is too long."""
+    path = tmp_path / f"long.csv{ending}"
+    plain = b"a,b\n" * 100_000
+    path.write_bytes(gzip.compress(plain) if ending == ".gz" else plain)
+    if ending == ".zst":
+        path.write_bytes(pa.compress(plain, codec="zstd", asbytes=True))
+    with open_text(path, most=len(plain)) as stream:
+        assert sum(1 for _ in stream) == 100_000
+    with open_text(path, most=len(plain) - 1) as stream, pytest.raises(OSError, match="larger"):
+        stream.read()
+
+
+@budget(100)
+@given(JSON)
+def test_sound_json_is_read_as_it_is(value: Any) -> None:
+    for ascii_only in (True, False):
+        try:
+            text = json.dumps(value, ensure_ascii=ascii_only)
+            text.encode()
+        except UnicodeEncodeError:
+            continue
+        assert parse_json(text) == json.loads(text)
+
+
+@budget(100)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_value_or_a_value_error(data: bytes) -> None:
+    for reader in (parse_json, lambda b: parse_toml(b.decode("utf-8", "replace")), read_parquet):
+        with contextlib.suppress(ValueError, OSError):
+            reader(data)

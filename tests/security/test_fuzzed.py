@@ -52,7 +52,7 @@ from clinometer.runs.settings import resolve
 from clinometer.storage.untrusted import limited, parse_json
 from clinometer.topics.load import BUILTIN, parse_topic
 from clinometer.topics.load import read_file as read_topic
-from clinometer.web.runs_index import RunsIndex
+from clinometer.web.viewer import RunsIndex
 
 SETTINGS = AuditSettings()
 

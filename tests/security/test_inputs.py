@@ -25,7 +25,7 @@ from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.client import Address, Client, WrongReply, _Failed, tokens_of
 from clinometer.models.options import ServerOptions
 from clinometer.models.server import routes
-from clinometer.models.tokens import check_tokenizer_words, in_template
+from clinometer.models.tokens import in_template, load_tokenizer
 from clinometer.runs import Run, read_table
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.recover import open_run
@@ -334,7 +334,7 @@ def test_a_template_that_ends_is_applied() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_tokenizer_that_does_not_end_is_one_line() -> None:
+def test_a_tokenizer_that_does_not_end_is_one_line(tmp_path: Path) -> None:
     tokenizers, transformers = (
         pytest.importorskip("tokenizers"),
         pytest.importorskip("transformers"),
@@ -342,8 +342,8 @@ def test_a_tokenizer_that_does_not_end_is_one_line() -> None:
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="b"))
     slow = tokenizers.Regex(r"(?:(?:a|a)*)*$(?<=z)")
     made.pre_tokenizer = tokenizers.pre_tokenizers.Split(slow, "isolated")
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
-    assert "cannot split" in one_line(lambda: check_tokenizer_words("made", tokenizer))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made).save_pretrained(tmp_path)
+    assert "cannot split" in one_line(lambda: load_tokenizer("made", str(tmp_path)))
 
 
 # --- names ----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import clinometer
 from clinometer.errors import ModelError
 from clinometer.models import open_model
 from clinometer.models.catalog.weights import folder_of_gguf
-from clinometer.models.texts.embeddings import SentenceEncoder
+from clinometer.models.embeddings import SentenceEncoder
 from clinometer.studies.toxicity import Training, finetuned
 
 SOURCE = Path(clinometer.__file__).parent

@@ -119,7 +119,9 @@ def test_a_key_goes_to_its_host_and_never_in_the_clear(
     for name in (KEY_VARIABLE, OPENAI_KEY_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, "secret")
-    assert (Address.parse(address).key is not None) == sent
+    known = Address.parse(address)
+    assert (known.key is not None) == sent
+    assert "secret" not in f"{known!r} {known.key} {vars(known)}"
 
 
 @pytest.mark.parametrize("key", ["schlüssel", "a\u200bb", "a\nb", "\U0001f511"])

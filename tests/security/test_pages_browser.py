@@ -20,8 +20,7 @@ from clinometer.runs.folder.record import new_record
 from clinometer.topics import Group, Topic
 from clinometer.web import viewer
 from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Store
-from clinometer.web.annotation.task import Item, Task
+from clinometer.web.annotation.store import Item, Store, Task
 
 #: Each would run, or change the page, if it came to a browser as it is.
 PAYLOADS = {
@@ -68,7 +67,7 @@ def write_run(folder: Path, text: str) -> None:
     )
     folder.mkdir()
     record = new_record(ModelInfo(text, "causal", "none"), topic, asked, settings)
-    Run.measured(record, preferences, settings, folder=RunFolder(folder))
+    Run.measured(record, preferences, folder=RunFolder(folder))
 
 
 @pytest.fixture(scope="module")

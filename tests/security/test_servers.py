@@ -57,56 +57,49 @@ def test_an_honest_server_is_believed(server: HostileServer) -> None:
 # --- impossible probabilities ---------------------------------------------------------------------
 
 
-def every_value(reply: dict[str, Any], number: Any) -> dict[str, Any]:
-    for choice in reply.get("choices", ()):
-        own = choice["logprobs"]["token_logprobs"]
-        choice["logprobs"]["token_logprobs"] = [number for _ in own]
-    return changed_values(reply, lambda _, __: number)
+Lie = Callable[[str, float], float]
+
+
+def lying(change: Lie) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A reply in which each listed token's number is what `change` makes of it."""
+
+    def changed(reply: dict[str, Any]) -> dict[str, Any]:
+        for choice in reply.get("choices", ()):
+            listed = choice["logprobs"]
+            listed["top_logprobs"] = [
+                {token: change(token, number) for token, number in place.items()}
+                for place in listed["top_logprobs"]
+            ]
+        return reply
+
+    return changed
 
 
 @pytest.mark.parametrize("number", [0.0, -0.1, -12.5, 0.5, 3.0])
 def test_numbers_that_are_no_distribution_are_refused(server: HostileServer, number: float) -> None:
-    server.change = lambda reply: every_value(reply, number)
+    server.change = lying(lambda _, __: number)
     with pytest.raises(ModelError, match=r"log-probabilities|usable"):
         score(server)
 
 
-@pytest.mark.parametrize("number", [0.0, -0.1, -12.5])
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        (lambda _, __: 0.0, "are not log-probabilities"),
+        (lambda _, __: -0.1, "are not log-probabilities"),
+        (lambda _, __: -12.5, "are not log-probabilities"),
+        (lambda _, number: number / 100, "at most 1 together"),
+        # of the space before every word: taken for 1, no sum would exceed 1
+        (lambda token, number: 0.5 if token == "token_id:0" else number, "no usable answer"),
+    ],
+)
 def test_a_server_that_lies_only_after_the_probe_is_refused(
-    server: HostileServer, number: float
+    server: HostileServer, lie: Lie, said: str
 ) -> None:
     with opened(server) as scorer:
-        server.change = lambda reply: every_value(reply, number)
-        with pytest.raises(ModelError, match="are not log-probabilities"):
-            scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])
-
-
-def changed_values(reply: dict[str, Any], change: Callable[[str, float], float]) -> dict[str, Any]:
-    """Each listed token's number, as `change` makes it."""
-    for choice in reply.get("choices", ()):
-        listed = choice["logprobs"]
-        listed["top_logprobs"] = [
-            {token: change(token, number) for token, number in place.items()}
-            for place in listed["top_logprobs"]
-        ]
-    return reply
-
-
-def test_unequal_probabilities_above_1_together_are_refused(server: HostileServer) -> None:
-    with opened(server) as scorer:
-        server.change = lambda reply: changed_values(reply, lambda _, number: number / 100)
-        with pytest.raises(ModelError, match="at most 1 together"):
-            scorer.score(PROMPT, WORDS)
-
-
-def test_a_single_probability_above_1_is_refused(server: HostileServer) -> None:
-    """Of the space before every word: taken for 1, no sum would exceed 1."""
-    with opened(server) as scorer:
-        server.change = lambda reply: changed_values(
-            reply, lambda token, number: 0.5 if token == "token_id:0" else number
-        )
-        with pytest.raises(ModelError, match="no usable answer"):
-            scorer.score(PROMPT, WORDS)
+        server.change = lying(lie)
+        with pytest.raises(ModelError, match=said):
+            scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS)
 
 
 # --- floods, stalls and nonsense ------------------------------------------------------------------
@@ -127,9 +120,8 @@ NONSENSE: dict[str, Attack] = {
     "text for lists": value({"choices": [{"text": 1, "logprobs": "x"}], "tokens": "abc"}),
     "huge ids": value({"tokens": [2**80]}),
     "negative ids": value({"tokens": [-1]}),
-    "bomb": bomb(40_000_000),
-    "compressed": body(b"\x1f\x8b garbage", Content_Encoding="br"),
-    "endless": endless,
+    "bomb, compressed_reply": bomb(40_000_000),
+    "garbage, compressed_reply": body(b"\x1f\x8b garbage", Content_Encoding="br"),
     "pause": value({}, 429, Retry_After="9" * 400),
     "pause of text": value({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT"),
     "pause not a number": value({}, 503, Retry_After="nan"),
@@ -146,6 +138,7 @@ def test_nonsense_is_one_line(server: HostileServer, attack: str, where: str) ->
         score(server)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 500
+    assert attack.partition(", ")[2] in str(refused.value)
 
 
 def test_a_flood_does_not_fill_the_memory(server: HostileServer) -> None:
@@ -156,12 +149,6 @@ def test_a_flood_does_not_fill_the_memory(server: HostileServer) -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 8 * client_module.MOST_REPLY  # pieces, their sum and a copy, and some attempts
-
-
-def test_a_compressed_reply_is_not_unpacked(server: HostileServer) -> None:
-    server.attacks["/models"] = bomb(1000)
-    with pytest.raises(ModelError, match="compressed_reply"):
-        score(server)
 
 
 def test_a_reply_that_never_ends_is_given_up(server: HostileServer) -> None:
@@ -186,7 +173,7 @@ def test_a_model_list_with_wrong_types_is_usable(server: HostileServer, entry: A
 
 
 def test_absurd_pauses() -> None:
-    assert retry_after("9" * 400) == float("inf")
+    assert retry_after("9" * 400) is None
     assert retry_after("nan") == 0.0
     assert retry_after("-5") == 0.0
     assert retry_after("Fri, 31 Dec 99999 23:59:59 GMT") is None

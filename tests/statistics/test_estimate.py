@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
+import pytest
 from scipy.stats import bootstrap
 
+from clinometer.errors import SettingsError
 from clinometer.statistics.estimate import (
     Estimate,
     central_interval,
@@ -52,3 +57,34 @@ def test_an_interval_can_be_made_to_contain_the_value() -> None:
     values = np.array([1.0, 2.0, 3.0])
     assert percentile_estimate(5.0, values, level=0.5, method="m").high == 2.5
     assert percentile_estimate(5.0, values, level=0.5, method="m", contain=True).high == 5.0
+
+
+def test_an_estimate_is_immutable_and_becomes_a_dict() -> None:
+    e = Estimate(0.2, low=0.1, high=0.3, level=0.95, method="percentile")
+    assert e.to_dict() == {
+        "value": 0.2,
+        "low": 0.1,
+        "high": 0.3,
+        "level": 0.95,
+        "method": "percentile",
+    }
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        e.value = 0.5  # type: ignore[misc]  # forbidden on purpose
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"low": 0.3, "high": 0.1, "level": 0.95}, "low <= high, found 0.3, 0.1"),
+        ({"low": 0.1}, "together"),
+        ({"low": 0.1, "high": 0.2}, "together"),
+        ({"level": 0.9}, "together"),
+        ({"low": 0.1, "high": np.nan, "level": 0.95}, "low <= high"),
+        ({"low": -np.inf, "high": 0.2, "level": 0.95}, "low <= high"),
+        ({"low": 0.1, "high": 0.2, "level": 95}, "level: expected"),
+        ({"value": np.nan}, "finite"),
+    ],
+)
+def test_half_or_reversed_intervals_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Estimate(**{"value": 0.2, **fields})

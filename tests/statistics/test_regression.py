@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.outliers_influence import variance_inflation_factor
@@ -33,23 +32,6 @@ def sample(
     return y, factors, rng.gamma(1.0, 500.0, n)
 
 
-def by_equations(
-    y: FloatArray, factors: dict[str, FloatArray], w: FloatArray
-) -> tuple[FloatArray, FloatArray, int, float]:
-    """Coefficients, standard errors and the share explained, from the normal equations."""
-    design = np.column_stack([np.ones(y.size), *factors.values()])
-    inverse = np.linalg.inv(design.T @ np.diag(w) @ design)
-    b = inverse @ design.T @ (w * y)
-    residual = y - design @ b
-    df = y.size - b.size
-    leverage = np.array([w[i] * z @ inverse @ z for i, z in enumerate(design)])
-    used = w * residual / (1 - leverage)
-    meat = sum(np.outer(used[i] * z, used[i] * z) for i, z in enumerate(design))
-    cov = inverse @ meat @ inverse
-    mean = np.average(y, weights=w)
-    return b, np.sqrt(np.diag(cov)), df, float(1 - (w @ residual**2) / (w @ (y - mean) ** 2))
-
-
 def test_hand_value() -> None:
     # x 0..3, y 1 2 2 4: slope 4.5/5, residuals 0.1 0.2 -0.7 0.4, leverages 0.7 0.3 0.3 0.7;
     # HC3: the sum of ((x - 1.5) e / (1 - h))², over 5².
@@ -63,24 +45,16 @@ def test_hand_value() -> None:
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-def test_against_the_normal_equations(rng: np.random.Generator, weighted: bool) -> None:
-    y, factors, employment = sample(rng)
-    fit = regress(y, factors, weights=employment if weighted else None)
-    w = employment if weighted else np.ones(y.size)
-    b, se, df, explained = by_equations(y, factors, w)
-    reach = stats.t.ppf(0.975, df) * se
-    for field, wanted in [
-        ("value", b),
-        ("se", se),
-        ("t", b / se),
-        ("p", 2 * stats.t.sf(np.abs(b / se), df)),
-        ("low", b - reach),
-        ("high", b + reach),
-    ]:
-        np.testing.assert_allclose(
-            [getattr(c, field) for c in fit.coefficients], wanted, rtol=1e-8, atol=1e-8
-        )
-    assert fit.r_squared == pytest.approx(explained, abs=1e-8)
+def test_against_statsmodels(rng: np.random.Generator, weighted: bool) -> None:
+    y, factors, w = sample(rng)
+    fit = regress(y, factors, weights=w if weighted else None)
+    design = sm.add_constant(np.column_stack(list(factors.values())))
+    theirs = sm.WLS(y, design, weights=w if weighted else 1.0).fit(cov_type="HC3", use_t=True)
+    wanted = [theirs.params, theirs.bse, theirs.tvalues, theirs.pvalues, *theirs.conf_int().T]
+    for field, values in zip(("value", "se", "t", "p", "low", "high"), wanted, strict=True):
+        ours = [getattr(c, field) for c in fit.coefficients]
+        np.testing.assert_allclose(ours, values, rtol=1e-8, atol=1e-8)
+    assert fit.r_squared == pytest.approx(theirs.rsquared, abs=1e-8)
 
 
 def test_inflation_of_variance_against_statsmodels(rng: np.random.Generator) -> None:
@@ -100,19 +74,12 @@ def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(rng: np.random.G
     assert a["women"].se == pytest.approx(b["women"].se, abs=1e-12)
 
 
-def test_rows_without_a_factor_are_left_out_and_named(rng: np.random.Generator) -> None:
+def test_rows_without_a_factor_are_left_out(rng: np.random.Generator) -> None:
     y, factors, w = sample(rng)
     factors["women"][3] = np.nan
     y[5], w[7], w[9] = np.nan, np.nan, 0.0
-    rows = [f"job {i}" for i in range(40)]
-    fit = regress(y, factors, weights=w, rows=rows)
+    fit = regress(y, factors, weights=w)
     assert fit.n == 36
-    assert fit.left_out == (
-        ("job 3", "no women"),
-        ("job 5", "no y"),
-        ("job 7", "no weights"),
-        ("job 9", "weight 0"),
-    )
     kept = [i for i in range(40) if i not in (3, 5, 7, 9)]
     again = regress(y[kept], {k: v[kept] for k, v in factors.items()}, weights=w[kept])
     assert again["salary"].p == pytest.approx(fit["salary"].p, abs=1e-12)

@@ -12,19 +12,10 @@ from clinometer.errors import InputError, RunError
 from clinometer.storage.atomic import only_writer, replacing
 
 
-def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    with replacing(file) as beside:
-        beside.write_text("new")
-        assert not file.exists()
-    assert file.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [file]
-
-
 def test_the_content_is_on_the_disk_before_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done: list[str] = []
+    file, done = tmp_path / "a.txt", list[str]()
 
     def noted(name: str) -> Any:
         real = getattr(os, name)
@@ -37,9 +28,12 @@ def test_the_content_is_on_the_disk_before_the_name(
 
     for name in ("fsync", "replace"):
         monkeypatch.setattr(os, name, noted(name))
-    with replacing(tmp_path / "a.txt") as beside:
+    with replacing(file) as beside:
         beside.write_text("new")
+        assert not file.exists()
     assert done == ["fsync", "replace"]
+    assert file.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_an_error_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

@@ -57,7 +57,10 @@ def test_what_another_process_adds_and_removes_is_seen(cache: Cache, tmp_path: P
     other.put(SCOPE, ["a", "b"], ROWS)
     assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 2
     other.clear()
+    assert other.scopes() == []
     assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 0
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    assert len(other.get(SCOPE, ["a"], 3)[0]) == 1
 
 
 def test_a_scope_without_rows_is_known_at_once(cache: Cache) -> None:
@@ -68,12 +71,6 @@ def test_a_scope_without_rows_is_known_at_once(cache: Cache) -> None:
     assert cache.holds(SCOPE)
     assert not cache.holds({**SCOPE, "revision": "2"})
     assert not Cache(cache.folder.parent, limit=0).holds(SCOPE)
-
-
-def test_notes_are_stored(cache: Cache) -> None:
-    assert cache.note({"k": 1}) is None
-    cache.keep_note({"k": 1}, {"a": [1, "x"]})
-    assert cache.note({"k": 1}) == {"a": [1, "x"]}
 
 
 def test_no_text_is_stored(cache: Cache) -> None:
@@ -113,8 +110,10 @@ def test_bit_flips_never_give_a_wrong_row(tmp_path: Path, caplog: pytest.LogCapt
     assert "damaged" in caplog.text
 
 
-def test_a_damaged_note_is_ignored(cache: Cache) -> None:
+def test_notes_are_stored_and_ignored_once_damaged(cache: Cache) -> None:
+    assert cache.note({"k": 1}) is None
     cache.keep_note({"k": 1}, {"a": [1, "x"]})
+    assert cache.note({"k": 1}) == {"a": [1, "x"]}
     (file,) = cache.folder.glob("*.note")
     flip_bits(file, np.random.default_rng(0), n=1)
     assert cache.note({"k": 1}) is None
@@ -187,22 +186,12 @@ def test_every_byte_of_a_file_counts(
         assert digest(bytes(other)) != digest(content)
 
 
-def test_clear_removes_everything(cache: Cache) -> None:
-    cache.put(SCOPE, ["a", "b"], ROWS)
-    cache.clear()
-    assert cache.scopes() == []
-    cache.put(SCOPE, ["a"], ROWS[:1])
-    assert len(cache.get(SCOPE, ["a"], 3)[0]) == 1
-
-
 def test_the_limit_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1.5GB")
     assert cache_limit() == 1_500_000_000
-    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1e400")
-    with pytest.raises(SettingsError, match="1e400"):
-        cache_limit()
-    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "much")
-    with pytest.raises(SettingsError, match="much"):
-        cache_limit()
+    for wrong in ("1e400", "much", "-1"):
+        monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", wrong)
+        with pytest.raises(SettingsError, match=wrong):
+            cache_limit()
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "0")
     assert not Cache().on

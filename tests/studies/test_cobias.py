@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import Clinometer
 from tests.present import present
 
-from clinometer.cli.app import main
 from clinometer.errors import SettingsError
 from clinometer.reliability import Statement
 from clinometer.reliability.dissimilarity import average_pairwise
@@ -44,8 +44,8 @@ def test_repeated_variants_lower_the_curve() -> None:
     table = dict(zip(distinct, unit(len(distinct), 0), strict=True))
     found = version_count_study(
         statements,
-        {**texts, "few": ("a", "b")},
-        lambda asked: np.stack([table[t] for t in asked]),
+        texts | {"few": ("a", "b")},
+        lambda ts: np.stack([table[t] for t in ts]),
         most=30,
     )
     curve, late = (table.frame for table in found.tables)
@@ -58,18 +58,14 @@ def test_repeated_variants_lower_the_curve() -> None:
 
 
 def test_published_variants_show_no_convergence(
-    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    clinometer: Clinometer, shared_data: Path, tmp_path: Path
 ) -> None:
     cobias = shared_data / "cobias"
-    arguments = [
-        "study", "versions", str(cobias / "statements.csv"), "--limit", "4", "-n", "20",
-        "--variants", str(cobias / "variants_cobias.jsonl.gz"), "--json", "--out", str(tmp_path),
-    ]  # fmt: skip
-    with pytest.raises(SystemExit) as done:
-        main(arguments)
-    assert done.value.code == 0
-    found = json.loads(capsys.readouterr().out)
-    curve = found["tables"]["versions-number"]
+    command = ("study", "versions", cobias / "statements.csv", "--limit", 4, "-n", 20)
+    given = ("--variants", cobias / "variants_cobias.jsonl.gz", "--out", tmp_path)
+    done = clinometer(*command, *given, "--json")
+    assert done.status == 0
+    curve = json.loads(done.out)["tables"]["versions-number"]
     assert [row["n"] for row in curve] == list(range(2, 21))
     assert all(0 < row["dissimilarity"] < 0.5 for row in curve)
 
@@ -90,10 +86,8 @@ def test_temperatures_are_generated_scored_and_saved(tmp_path: Path) -> None:
     alpha = found.tables[1].frame.iloc[0]
     assert alpha["statements"] == 3
     assert alpha["alpha_low"] <= alpha["alpha"] <= alpha["alpha_high"]
-    assert {p.name for p in (tmp_path / "t").glob("*.jsonl")} == {
-        "versions-0.9.jsonl",
-        "versions-1.3.jsonl",
-    }
+    kept = {p.name for p in (tmp_path / "t").glob("*.jsonl")}
+    assert kept == {"versions-0.9.jsonl", "versions-1.3.jsonl"}
     assert temperature_study(statements, **how).to_dict() == found.to_dict()  # what was kept
     with pytest.raises(SettingsError, match="different"):
         temperature_study(statements, temperatures=(1.0, 1.0))

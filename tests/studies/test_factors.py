@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import TableError
-from clinometer.measure.results import GroupIntervals
+from clinometer.measure.risk import GroupIntervals
 from clinometer.runs import Run, audit
 from clinometer.studies import factor_findings, read_factors
 from clinometer.studies.factors import FACTORS, LISTED, WEIGHT, builtin_factors
@@ -93,9 +93,11 @@ def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> No
         factor_findings(audit("reference:random"), table=read_factors(path))
 
 
-def test_wrong_measures_and_files_are_refused() -> None:
+def test_wrong_words_and_files_are_refused() -> None:
     with pytest.raises(TableError, match="measure"):
         factor_findings(audit("reference:random"), measure="q")
+    with pytest.raises(TableError, match="weights"):
+        factor_findings(audit("reference:random"), weights="q")
     with pytest.raises(TableError, match="no such file"):
         read_factors("nowhere.csv")
 

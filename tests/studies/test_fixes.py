@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import clinometer_pocket
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tests.command import Clinometer
 
 from clinometer.contexts import ContextSet
+from clinometer.contexts.load import question_contexts
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings
+from clinometer.settings import with_settings
 from clinometer.studies.fixes import Fix, fixes_plan, irrelevant, read_fix, with_controls
+from clinometer.studies.framework import PlannedRun
 from clinometer.topics import Topic, load_topic, parse_topic
 
 TOPIC = """
@@ -105,6 +109,15 @@ QUESTIONS = parse_topic(TOPIC.replace("{wordings}", WORDINGS))
 SAID = ContextSet("said", ["The [X] said that [Y]", "The [X] knew that [Y]"], [2, 1])
 
 
+def planned(model: str, kind: str, topic: Topic, **settings: bool) -> Sequence[PlannedRun]:
+    """What is asked if the fix says "Be fair."."""
+    contexts = SAID if topic is WORDS else question_contexts(topic)
+    how = with_settings(AuditSettings(), settings)
+    fair = [Fix("fair", kind, "Be fair.")]
+    out = Path("nowhere")
+    return fixes_plan(model, fair, out, topic=topic, contexts=contexts, settings=how).audits
+
+
 @pytest.mark.parametrize(
     ("topic", "settings", "kind", "template", "said"),
     [
@@ -119,22 +132,11 @@ SAID = ContextSet("said", ["The [X] said that [Y]", "The [X] knew that [Y]"], [2
     ],
 )  # fmt: skip
 def test_a_prompt_stands_where_the_model_is_asked(
-    topic: Topic, settings: dict[str, bool], kind: str, template: str, said: str, tmp_path: Path
+    topic: Topic, settings: dict[str, bool], kind: str, template: str, said: str
 ) -> None:
-    from clinometer.contexts.load import question_contexts
-    from clinometer.settings import with_settings
-
     contexts = SAID if topic is WORDS else question_contexts(topic)
-    plan = fixes_plan(
-        "pocket:gpt2-s",
-        [Fix("fair", kind, "Be fair.")],
-        tmp_path,
-        topic=topic,
-        contexts=contexts,
-        settings=with_settings(AuditSettings(), settings),
-    )
-    base, fixed, control = plan.audits
-    assert [a.label for a in plan.audits] == ["base", "fair", "fair: control"]
+    base, fixed, control = planned("pocket:gpt2-s", kind, topic, **settings)
+    assert [a.label for a in (base, fixed, control)] == ["base", "fair", "fair: control"]
     assert fixed.contexts.templates[0] == template
     assert fixed.settings.load.chat_request == said
     assert base.contexts == contexts
@@ -142,7 +144,7 @@ def test_a_prompt_stands_where_the_model_is_asked(
     assert (control.contexts, control.settings) != (fixed.contexts, fixed.settings)
 
 
-def test_messages_get_the_prompt_and_a_record_cannot(tmp_path: Path) -> None:
+def test_messages_get_the_prompt_and_a_record_cannot() -> None:
     cases = '[[cases]]\nfile = "f"\nname = "[X]"\n'
     message = (
         '[[messages]]\nrole = "system"\ncontent = "Score."\n[[messages]]\ncontent = "{file}: [X]"\n'
@@ -150,19 +152,9 @@ def test_messages_get_the_prompt_and_a_record_cannot(tmp_path: Path) -> None:
     head = TOPIC.split("[contexts]")[0]
 
     def plan(text: str, kind: str) -> str:
-        from clinometer.contexts.load import question_contexts
-
-        topic = parse_topic(head + text + cases)
-        made = fixes_plan(
-            "app:own_planted:decide",
-            [Fix("fair", kind, "Be fair.")],
-            tmp_path,
-            topic=topic,
-            contexts=question_contexts(topic),
-            settings=AuditSettings(),
-        )
-        assert made.audits[0].settings.load.sampled is not None
-        return str(made.audits[1].contexts.templates[0])
+        base, fixed, _ = planned("app:own_planted:decide", kind, parse_topic(head + text + cases))
+        assert base.settings.load.sampled is not None
+        return str(fixed.contexts.templates[0])
 
     assert plan(message, "system").startswith("[system]\nBe fair.\n\nScore.\n[user]")
     assert "[user]\nBe fair.\n\nf: [X]" in plan(message, "prefix")
@@ -209,35 +201,27 @@ def test_planted_applications_get_their_verdicts_and_are_asked_once(
 
 
 def test_a_steered_model_an_adapter_and_another_model(
-    clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer: Clinometer, few: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     base = clinometer_pocket.folder("gpt2-s")
     torch.manual_seed(0)
     adapter = tmp_path / "adapter"
     adapter.mkdir()
-    names = ("transformer.h.0.attn.c_attn",)
+    layer = "transformer.h.0.attn.c_attn"
     width = json.loads((base / "config.json").read_text(encoding="utf-8"))["n_embd"]
     tensors = {
-        f"base_model.model.{name}.lora_{part}.weight": 0.05 * torch.randn(shape)
-        for name in names
+        f"base_model.model.{layer}.lora_{part}.weight": 0.05 * torch.randn(shape)
         for part, shape in (("A", (2, width)), ("B", (3 * width, 2)))
     }
     save_file(tensors, adapter / "adapter_model.safetensors")
     config = {"peft_type": "LORA", "base_model_name_or_path": str(base), "r": 2, "lora_alpha": 2}
-    config |= {"fan_in_fan_out": True, "bias": "none", "target_modules": list(names)}
+    config |= {"fan_in_fan_out": True, "bias": "none", "target_modules": [layer]}
     (adapter / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
-    topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
-    topic.write_text(
-        'name = "few"\ngroups = ["nurse", "engineer", "teacher", "secretary"]\n'
-        '[attributes]\nmale = ["he"]\nfemale = ["she"]\n',
-        encoding="utf-8",
-    )
-    verbs = ["said", "felt", "wrote", "knew", "hoped", "added", "thought", "claimed"]
-    contexts.write_text("template\n" + "".join(f"The [X] {v} that [Y]\n" for v in verbs))
-    asked = ("study", "fixes", "pocket:gpt2-s", "--topic", topic, "--contexts", contexts)
-    fixes = ("--fix", "steer:0", "--fix", f"adapter:{adapter}", "--fix", "model:pocket:gpt2-s")
-    found = clinometer(*asked, *fixes, "--no-facts", "--out", "out", "--json")
+    asked = ["study", "fixes", "pocket:gpt2-s", *few, "--no-facts", "--out", "out", "--json"]
+    for fix in ("steer:0", f"adapter:{adapter}", "model:pocket:gpt2-s"):
+        asked += ["--fix", fix]
+    found = clinometer(*asked)
     assert found.status == 0, found.err
     rows = {row["fix"]: row for row in json.loads(found.out)["tables"]["fixes"]}
     assert rows["model pocket:gpt2-s"]["verdict"] == "nothing clear"
@@ -245,28 +229,20 @@ def test_a_steered_model_an_adapter_and_another_model(
     judged = [name for name, row in rows.items() if "×" in name and row["verdict"]]
     assert len(judged) == 2  # one strength and its control
     assert len([name for name in rows if "×" in name]) == 8
-    shuffled = load_file(
-        tmp_path / "out" / "shuffled" / "adapter-adapter" / "adapter_model.safetensors"
-    )
+    shuffled = load_file("out/shuffled/adapter-adapter/adapter_model.safetensors")
     for name, one in tensors.items():
         assert torch.equal(shuffled[name].flatten().sort().values, one.flatten().sort().values)
         assert not torch.equal(shuffled[name], one)
-    again = clinometer(*asked, *fixes, "--no-facts", "--out", "out", "--plan", "--json")
-    assert json.loads(again.out)["prompts"] == 0
+    assert json.loads(clinometer(*asked, "--plan").out)["prompts"] == 0
 
 
-def test_costs_in_facts_and_perplexity(clinometer: Clinometer, tmp_path: Path) -> None:
-    topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
-    topic.write_text(
-        'name = "few"\ngroups = ["nurse", "engineer"]\n'
-        '[attributes]\nmale = ["he"]\nfemale = ["she"]\n'
-    )
-    contexts.write_text("template\nThe [X] said that [Y]\nThe [X] knew that [Y]\n")
-    found = clinometer(
-        *("study", "fixes", "pocket:gpt2-s", "--topic", topic, "--contexts", contexts),
-        *("--fix", "ganguli", "--out", tmp_path / "out", "--json"),
-    )
-    row = json.loads(found.out)["tables"]["fixes"][0]
+def test_costs_in_facts_and_perplexity(
+    clinometer: Clinometer, few: list[object], tmp_path: Path
+) -> None:
+    asked = ("study", "fixes", "pocket:gpt2-s", *few, "--fix", "ganguli", "--out", tmp_path / "out")
+    row = json.loads(clinometer(*asked, "--json").out)["tables"]["fixes"][0]
     assert row["Δ facts_low"] <= row["Δ facts"] <= row["Δ facts_high"]
-    assert row["Δ perplexity"] > -100
-    assert json.loads((tmp_path / "out" / "perplexity.json").read_text(encoding="utf-8"))["base"]
+    assert row["Δ perplexity_low"] <= row["Δ perplexity"] <= row["Δ perplexity_high"]
+    kept = json.loads((tmp_path / "out" / "perplexity.json").read_text(encoding="utf-8"))
+    change = np.mean(kept["base"]) - np.mean(kept["ganguli"])
+    assert row["Δ perplexity"] == pytest.approx(100 * np.expm1(change))

@@ -74,12 +74,8 @@ def test_two_processes_train_as_one_does_with_the_same_batches(tmp_path: Path) -
     (still / "config.json").unlink()
     (still / "config.json").write_text(json.dumps(config), encoding="utf-8")
     texts = [f"{text}{' Today' * (i % 3)}" for i, text in enumerate(TEXTS)]
-    alone = finetuned(
-        str(still),
-        texts,
-        tmp_path / "one",
-        training=Training(learning_rate=5e-4, accumulation=4, epochs=1),
-    )
+    training = Training(learning_rate=5e-4, accumulation=4, epochs=1)
+    alone = finetuned(str(still), texts, tmp_path / "one", training=training)
     (tmp_path / "texts").write_text("\n".join(texts))
     (tmp_path / "train.py").write_text(SCRIPT)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import shutil
+import threading
 import time
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +22,9 @@ from tests.web.conftest import served
 from clinometer.errors import RunError, SettingsError
 from clinometer.models.providers import is_loopback
 from clinometer.storage.atomic import only_writer
-from clinometer.web import viewer
+from clinometer.web import view_run, viewer
 from clinometer.web.app import new_app
-from clinometer.web.runs_index import RunsIndex
+from clinometer.web.viewer import RunsIndex
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +46,10 @@ def test_the_list_can_be_filtered_and_sorted(client: httpx.Client) -> None:
     assert 'aria-sort="descending"' in ordered
 
 
-def test_the_data_of_a_run(client: httpx.Client) -> None:
+def test_the_data_of_a_run_and_the_words_of_an_answer(client: httpx.Client) -> None:
     data = client.get("/data", params={"id": "real"}).json()
     assert data["groups"] == ["nurse", "engineer", "accountant"]
     assert data["model"] == "pocket:gpt2-s"
-
-
-def test_words_of_an_answer(client: httpx.Client) -> None:
     found = client.get("/words", params={"id": "real", "x": 0, "c": 0}).json()
     words = {word: p for word, p, _ in found}
     assert words["she"] > 0
@@ -92,7 +92,7 @@ def test_the_same_sentence_elsewhere_says_whether_it_was_asked(tmp_path: Path, r
         assert client.get("/finding", params={"id": "second"}).json()["text"].endswith(".")
 
 
-def test_compare(client: httpx.Client) -> None:
+def test_compare_and_the_report_of_a_run(client: httpx.Client) -> None:
     both = client.get("/compare", params={"run": ["a/first", "second"]}).text
     assert re.search(r"<h1><bdi>made:model .* made:other", both)
     assert "Paired differences" in both
@@ -101,32 +101,15 @@ def test_compare(client: httpx.Client) -> None:
     assert other.status_code == 200
     assert "nothing to compare" in other.text
 
-
-def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
     page = client.get("/report", params={"id": "second"})
     assert page.status_code == 200
     assert "The sentences behind it" in page.text
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../../etc/passwd",
-        "..",
-        "/etc",
-        "a/../../x",
-        "a\\..\\..",
-        "a/first/../../..",
-        "second\0",
-        "",
-        "x" * 5000,
-        "a",
-        "nothing",
-        "~",
-        "%2e%2e",
-        "second/scores",
-    ],
-)
+FOREIGN = "../../etc/passwd .. /etc a/../../x a/first/../../.. a nothing ~ %2e%2e second/scores"
+
+
+@pytest.mark.parametrize("name", [*FOREIGN.split(), "a\\..\\..", "second\0", "", "x" * 5000])
 @pytest.mark.parametrize(
     "path", ["/run", "/report", "/version", "/data", "/words", "/peers", "/finding"]
 )
@@ -202,14 +185,11 @@ def test_other_machines_need_a_token(root: Path) -> None:
     assert new_app().openapi_url is None
 
 
-def test_missing_and_empty_folders_get_a_page(tmp_path: Path) -> None:
+def test_the_root_may_be_missing_empty_or_a_run(tmp_path: Path, root: Path) -> None:
     with pytest.raises(RunError, match="no such folder"):
         viewer(tmp_path / "nothing")
     with served(tmp_path) as address:
         assert "no run below this folder yet" in httpx.get(address).text
-
-
-def test_the_root_may_be_a_run(root: Path) -> None:
     with served(root / "second") as address:
         assert "1 run<" in httpx.get(address).text
         assert httpx.get(f"{address}/run", params={"id": "."}).status_code == 200
@@ -251,3 +231,50 @@ def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:
     assert index.version() != before
     changed = [e for e in index.entries() if kept[e.id] is not e]
     assert [e.model for e in changed] == ["renamed"]
+
+
+# --- The viewer of one run, beside the program that made it ---------------------------------------
+
+
+def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "one", groups=3, contexts=5)
+    made_run(tmp_path / "two", groups=3, contexts=5)
+    with view_run(run, browser=False) as run_view:
+        page = run_view.address.split("?")[0]
+        with httpx.Client(follow_redirects=True) as browser:
+            assert browser.get(page, params={"id": "."}).status_code == 403  # no token yet
+            assert browser.get(run_view.address).status_code == 200
+            for other in ("two", "../two", ".."):
+                assert browser.get(page, params={"id": other}).status_code == 404
+
+
+def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    with view_run(made_run(None, groups=3, contexts=5)) as run_view:
+        (address,) = opened
+        file = Path(address.removeprefix("file://"))
+        assert html.escape(run_view.address) in file.read_text(encoding="utf-8")
+        assert file.parent.stat().st_mode & 0o077 == 0  # its token is for nobody else
+
+
+def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_view = view_run(made_run(None, groups=3, contexts=5), browser=False)
+    join = threading.Thread.join
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    run_view.wait()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(run_view.address)
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    run = made_run(None, groups=3, contexts=5)
+    with view_run(run, browser=False) as run_view:
+        port = int(run_view.address.split(":")[2].split("/")[0])
+        with pytest.raises(SettingsError, match=f"^port {port} of 127.0.0.1: "):
+            view_run(run, port=port, browser=False)

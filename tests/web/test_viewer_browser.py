@@ -19,16 +19,13 @@ from tests.browser import (
     settled,
     watched,
 )
+from tests.report.made import add_part, started
 from tests.web.conftest import served
 
-from clinometer.contexts import load_contexts
 from clinometer.display.numbers import percent
-from clinometer.models import ModelInfo, WordScores
 from clinometer.report.cell_statistics import sentence
-from clinometer.report.charts.style import PALETTE
-from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.folder.record import WordsRecord, new_record
-from clinometer.topics import load_topic
+from clinometer.report.charts import PALETTE
+from clinometer.runs import Run
 
 PAGES = {
     "list": "/",
@@ -38,6 +35,8 @@ PAGES = {
     "contexts": "/run?id=second#list=contexts",
     "compare": "/compare?run=a/first&run=second",
     "hostile": "/run?id=hostile",
+    "hostile worst": "/run?id=hostile#list=worst",
+    "hostile contexts": "/run?id=hostile#list=contexts",
     "error": "/run?id=nothing",
 }
 
@@ -159,6 +158,15 @@ def test_sorting_searching_and_clear_leans_live_in_the_address(chromium: Any, ad
     assert again.get_by_label("clear leans only").is_checked()
 
 
+def test_the_map_is_drawn_in_the_colours_of_the_categories(chromium: Any, address: str) -> None:
+    for shade, scheme in enumerate(("light", "dark")):
+        page = opened(chromium, address, "/run?id=second", color_scheme=scheme).page
+        canvas = page.locator("canvas")
+        box, shot = canvas.bounding_box(), canvas.screenshot()
+        blank = pixels(chromium, shot, PALETTE["page"][shade], near=2)
+        assert blank < 0.6 * box["width"] * box["height"]
+
+
 def test_a_drag_zooms_and_pointing_reads_the_sentence(chromium: Any, address: str) -> None:
     page = opened(chromium, address, "/run?id=second").page
     box = page.locator("canvas").bounding_box()
@@ -176,15 +184,6 @@ def test_a_drag_zooms_and_pointing_reads_the_sentence(chromium: Any, address: st
     page.mouse.click(left, top)
     assert "context=" in page.evaluate("location.hash")
     page.locator(".large").wait_for()
-
-
-def test_the_map_is_drawn_in_the_colours_of_the_categories(chromium: Any, address: str) -> None:
-    for shade, scheme in enumerate(("light", "dark")):
-        page = opened(chromium, address, "/run?id=second", color_scheme=scheme).page
-        shot = page.locator("canvas").screenshot()
-        blank = pixels(chromium, shot, PALETTE["page"][shade], near=2)
-        box = page.locator("canvas").bounding_box()
-        assert blank < 0.6 * box["width"] * box["height"]
 
 
 def test_compare_two_runs(chromium: Any, address: str) -> None:
@@ -205,84 +204,49 @@ def test_compare_two_runs(chromium: Any, address: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(chromium: Any, address: str, name: str, scheme: str) -> None:
-    page = opened(chromium, address, PAGES[name], color_scheme=scheme).page
-    assert axe_problems(page) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
-def test_nothing_overflows_narrow_windows(
-    chromium: Any, address: str, name: str, window: dict[str, int]
+def test_pages_are_for_everybody_on_any_window_and_run_no_script_of_others(
+    chromium: Any, address: str, name: str, scheme: str
 ) -> None:
-    page = opened(chromium, address, PAGES[name], viewport=window).page
-    assert overflow(page) <= 0
-
-
-def test_hostile_names_run_no_script(chromium: Any, address: str) -> None:
-    seen = opened(chromium, address, "/")
+    seen = opened(chromium, address, PAGES[name], color_scheme=scheme)
     page = seen.page
-    for path in (
-        "/",
-        "/run?id=hostile",
-        "/run?id=hostile#list=worst",
-        "/run?id=hostile#list=contexts",
-    ):
-        page.goto(address + path)
-        ready(page)
-        assert page.evaluate("document.images.length") == 0
-        assert page.title() != "pwned"
-    page.keyboard.press("j")
-    page.locator("canvas").hover()
-    settled(page)
+    assert axe_problems(page) == []
+    if "hostile" in name:
+        page.keyboard.press("j")
+        page.locator("canvas").hover()
+        settled(page)
+        assert "\u202e" not in page.locator("main").inner_text()
     assert page.title() != "pwned"
     assert page.evaluate("document.images.length") == 0
-    assert "\u202e" not in page.locator("main").inner_text()
-    assert seen.errors == []
     assert all(r.startswith((address, "data:")) for r in seen.requests)
+    assert name == "error" or seen.errors == []
+    for window in (PHONE, ZOOMED):
+        page.set_viewport_size(window)
+        page.reload()
+        ready(page)
+        assert overflow(page) <= 0
 
 
 def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -> None:
     """The open pages follow: nothing, half of the cells, more of them, finished."""
-    topic, contexts = load_topic("gender"), load_contexts("paper-gender")
     with served(tmp_path) as address:
         page = watched(chromium).page
         page.goto(address)
         assert "no run below this folder yet" in page.locator("main").inner_text()
-        info = ModelInfo(name="made:live", kind="causal", revision="none")
-        record = new_record(info, topic, contexts, AuditSettings())
-        record.chunk_size, record.words = 300, _words(topic.words)
-        folder = tmp_path / "live"
-        folder.mkdir()
-        RunFolder(folder).write_record(record)
+        folder = started(tmp_path / "live", "made:live", 300)
         page.get_by_role("link", name="made:live").wait_for()
-        _part(folder, 0, 300, len(topic.words))
+        add_part(folder, 0, 300)
         page.get_by_text("300 of 1,200 cells").wait_for()
         page.get_by_role("link", name="made:live").click()
         page.get_by_text("Interrupted.").wait_for()
         assert "30 of 120 groups" in page.locator(".notice").inner_text()
         ready(page)
         assert page.locator(".rows li").count() == 30
-        _part(folder, 300, 300, len(topic.words))
+        add_part(folder, 300, 300)
         page.locator(".notice").get_by_text("60 of 120 groups").wait_for()
         (folder / "scores" / ".part-000000600.parquet.tmp").write_bytes(b"half a file")
         _finish(folder, root / "second")
         page.locator(".notice").wait_for(state="detached")
         assert "made:live" in page.locator("h1").inner_text()
-
-
-def _words(words: tuple[str, ...]) -> WordsRecord:
-    tokens = {w: [w] for w in words}
-    return WordsRecord(
-        words=list(words), tokens=tokens, unwritable=[], same_tokens={}, restricted=[], shared={}
-    )
-
-
-def _part(folder: Path, first: int, n: int, words: int) -> None:
-    """A part as an audit writes it."""
-    logs = np.log(np.random.default_rng(first).dirichlet(np.ones(words), n) * 0.5)
-    scores = WordScores(logs, np.full(n, np.log(0.5)), np.zeros(n))
-    RunFolder(folder).write_scores([(np.arange(first, first + n), scores)])
 
 
 def _finish(folder: Path, finished: Path) -> None:

@@ -18,7 +18,7 @@ from tests.browser import watched
 from tests.report.made import made_run, with_floor
 from tests.web.conftest import served
 
-from clinometer.cli.audit_output import as_json, print_runs
+from clinometer.cli.audit import as_json, print_runs
 from clinometer.display.numbers import percent, risk
 from clinometer.report import write_report
 from clinometer.runs import Run, RunFolder

@@ -11,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +21,20 @@ from clinometer.contexts.context_set import context_ids
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.measure.frame import check_size
-from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import Scored
 from clinometer.runs.folder.record import (
     ContextsRecord,
     ImportRecord,
     RunRecord,
     TopicRecord,
-    git_revision,
     new_record,
-    versions,
     word_record,
 )
 from clinometer.runs.placebo import placebo_of
-from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
+from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_binary
 
@@ -71,11 +65,8 @@ def measured_import(
     source = source.model_copy(update={**by, "left_out": dict(cells.left_out)})
     weights = preferences.context_weights
     weighted = sorted(zip(preferences.contexts, weights.tolist(), strict=True))
-    record = RunRecord(
-        schema_version=SCHEMA_VERSION,
-        status="running",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        model=ModelRecord(**info.to_dict()),
+    record = RunRecord.begun(
+        info,
         topic=TopicRecord(
             name=mapping.name,
             title=title or mapping.title,
@@ -96,10 +87,10 @@ def measured_import(
         ),
         scoring={"imported.sha256": source.sha256, "imported.mapping": source.mapping_sha256},
         settings=settings,
-        versions=versions() | ({source.tool: source.version} if source.version else {}),
-        git_revision=git_revision(),
         imported=source,
     )
+    if source.version:
+        record.versions = record.versions | {source.tool: source.version}
     if placebo is not None:
         record.placebo = placebo_of(
             preferences,
@@ -108,7 +99,7 @@ def measured_import(
             level=settings.level,
             clusters=settings.clusters,
         )
-    return _written(record, preferences, settings, out=out, fresh=fresh)
+    return _written(record, preferences, out=out, fresh=fresh)
 
 
 def audited_elsewhere(
@@ -134,13 +125,12 @@ def audited_elsewhere(
     if table.outcomes:
         record.replies = dict(table.outcomes)
     preferences = table.preferences(settings)
-    return _written(record, preferences, settings, out=out, fresh=fresh, scores=(cells, scores))
+    return _written(record, preferences, out=out, fresh=fresh, scores=(cells, scores))
 
 
 def _written(
     record: RunRecord,
     preferences: Preferences,
-    settings: AuditSettings,
     *,
     out: Path | None,
     fresh: bool,
@@ -149,13 +139,13 @@ def _written(
     """The measured run, with the `scores` of words if there are any; a folder of another import is
     refused unless `fresh`."""
     if out is None:
-        return Run.measured(record, preferences, settings, folder=None)
+        return Run.measured(record, preferences, folder=None)
     folder = RunFolder(out)
     with folder.opened(record.identity, fresh=fresh):
         if scores is not None:
             folder.clear_scores()
             folder.write_scores([scores])
-        return Run.measured(record, preferences, settings, folder=folder)
+        return Run.measured(record, preferences, folder=folder)
 
 
 def file_digest(path: Path) -> str:
@@ -291,7 +281,7 @@ class SampleCells:
                 categories=categories,
                 context_weights=self._weights(weights, contexts),
                 group_weights=np.full(len(groups), 1 / len(groups)),
-                reference=as_reference(self.mapping.reference_of(categories)),
+                reference=self.mapping.reference_of(categories),
                 coverage=coverage if self.mapping.coverage or sampled else None,
                 coverage_threshold=coverage_threshold,
                 templates=tuple(place.text for place in places),

@@ -30,7 +30,6 @@ from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.measure import RiskReport
-from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import WordReport
@@ -38,8 +37,8 @@ from clinometer.models.replies import open_reader, read_replies
 from clinometer.models.sampled import Recogniser, check_continued, counted, word_report
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord
+from clinometer.runs.scores.accumulate import CellGrid
 from clinometer.runs.settings import resampling_clusters
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import NOTHING, check_json
@@ -160,7 +159,7 @@ class ReplyReader:
         if self._readout is not None and prompt.shown is not None:
             (number,) = self._readout.read([reply], [prompt.shown])
         else:
-            number = Recogniser.of(words, space=prompt.space).read(reply, prompt.before)
+            number = Recogniser.of(tuple(words), space=prompt.space).read(reply, prompt.before)
         if number < 0:
             return None, UNREAD.get(number, UNREAD[OTHER])
         if self._readout is not None:
@@ -191,7 +190,7 @@ def risks_of(
             cells.preferences(),
             context_weights=np.array(list(contexts.values())),
             group_weights=np.array(list(groups.values())),
-            reference=as_reference(reference),
+            reference=reference,
         )
         units = preferences.label("unit")
         return preferences.estimate(clusters="unit" if len(set(units)) < len(units) else None)

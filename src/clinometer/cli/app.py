@@ -10,7 +10,9 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
@@ -18,10 +20,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from clinometer import __version__
-from clinometer.cli.help import listed, paragraphs
 from clinometer.cli.printing import say
 from clinometer.display.text import visible, without_keys
 from clinometer.errors import ClinometerError, InputError
@@ -58,7 +60,8 @@ _SOURCE = Path(__file__).resolve().parent.parent
 def report_failure(error: BaseException, *, debug: bool) -> int:
     """Print the error on stderr; returns the exit status."""
     if debug:
-        sys.stderr.write(visible(_told(error)))
+        told = without_keys("".join(traceback.format_exception(error)))
+        sys.stderr.write(visible(told))
     if isinstance(error, BrokenPipeError):
         # Discard the rest of stdout: Python would otherwise complain on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,10 +80,6 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = _unexpected(error), UNEXPECTED
     say(line)
     return status
-
-
-def _told(error: BaseException) -> str:
-    return without_keys("".join(traceback.format_exception(error)))
 
 
 def _steps(error: BaseException) -> str:
@@ -115,8 +114,7 @@ def _write_log(error: BaseException) -> Path | None:
     """Write the steps that led to an error to a file that only its owner can read; None if that
     fails. Without the errors' texts: they quote replies and prompts, and logs are sent to others.
     """
-    from clinometer.storage.atomic import replacing
-    from clinometer.storage.cache_folder import cache_folder
+    from clinometer.storage.atomic import cache_folder, replacing
 
     now = datetime.now(UTC)
     folder = cache_folder() / "errors"
@@ -143,10 +141,7 @@ CommandTable = Mapping[str, tuple["str | CommandTable", str]]
 
 COMMANDS: CommandTable = {
     "audit": ("audit:audit_command", "Score models in every context, and measure their risks"),
-    "report": (
-        "report:report_command",
-        "Write a page about runs, its tables or its charts",
-    ),
+    "report": ("report:report_command", "Write a page about runs, its tables or its charts"),
     "view": ("report:view_command", "Explore runs in a browser, down to single words"),
     "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
     "gate": ("gate:gate_command", "Decide whether a run passes its limits and baseline"),
@@ -164,8 +159,8 @@ COMMANDS: CommandTable = {
     ),
     "export": (
         {
-            "hugging-face": ("exports:hugging_face_command", "Risks in a model card"),
-            "labels": ("exports:labels_command", "Replies of a run, for people to label"),
+            "hugging-face": ("imports:hugging_face_command", "Risks in a model card"),
+            "labels": ("imports:export_labels_command", "Replies of a run, for people to label"),
         },
         "Write runs for other tools and for people",
     ),
@@ -176,11 +171,11 @@ COMMANDS: CommandTable = {
                 "reliability:audit_command",
                 "From a benchmark's files to scores and a report",
             ),
-            "annotate": ("annotate:annotate_command", "Let people judge statements in a browser"),
-            "validate": (
-                "validate:validate_command",
-                "Do people agree, and a score with them?",
+            "annotate": (
+                "reliability:annotate_command",
+                "Let people judge statements in a browser",
             ),
+            "validate": ("reliability:validate_command", "Do people agree, and a score with them?"),
         },
         "How reliable are the statements of a bias benchmark? (COBIAS)",
     ),
@@ -208,14 +203,76 @@ COMMANDS: CommandTable = {
 }
 
 
+#: The most options that are listed without headings.
+_FEW = 20
+#: typer's own options, which only --help-all lists.
+_COMPLETION = {"install_completion", "show_completion"}
+
+
+def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
+    """Arguments and options as help shows them: without types, with the default in the sentence.
+
+    A heading over a single option, or in a short list, is dropped.
+    """
+    hidden = {p.name for p in parameters if getattr(p, "hidden", False)} | _COMPLETION
+    shown = [copy(p) for p in parameters if everything or p.name not in hidden]
+    left_out = len(parameters) - len(shown)
+    panels = Counter(p.rich_help_panel for p in shown)
+    for p in shown:
+        p.hidden = False
+        p.display_type_rich = lambda ctx: None
+        if default := default_text(p):
+            p.help = f"{p.help} [dim]\\[default: {escape(default)}][/dim]"
+        p.show_default = False
+        if p.param_type_name == "option":
+            if everything:
+                p.help = "\n\n".join([p.help, *(_key_line(*key) for key in keys_of(p))])
+            names = ", ".join(sorted(p.opts, key=len))
+            p.opts, p.secondary_opts = ["/".join([names, *p.secondary_opts])], []
+            if p.required:
+                p.help, p.required = f"{p.help} [dim red]\\[required][/]", False
+        if len(shown) <= _FEW or panels[p.rich_help_panel] == 1:
+            p.rich_help_panel = None
+        if p.name == "help" and left_out:
+            options = "option" if left_out == 1 else "options"
+            p.help = f"Show this message; --help-all shows {left_out} more {options}."
+    return shown
+
+
+def keys_of(parameter: Any) -> list[tuple[str, str, str]]:
+    """The keys of an option KEY=VALUE: name, help and default."""
+    keys = getattr(parameter.callback, "keys", {})
+    return [(name, help, default) for name, (help, default) in keys.items()]
+
+
+def _key_line(name: str, help: str, default: str) -> str:
+    shown = f" [dim]\\[default: {escape(default)}][/dim]" if default else ""
+    return f"[bold]{name}[/bold] {escape(help)}{shown}"
+
+
+def paragraphs(text: str | None) -> str:
+    """A docstring without the line breaks inside its paragraphs."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
+
+
+def default_text(parameter: Any) -> str:
+    """What happens without an option, as its help and the documentation show it."""
+    if isinstance(parameter.show_default, str):
+        return parameter.show_default
+    default = parameter.default
+    silent = default is None or default is False or default == "" or parameter.required
+    return "" if silent else str(default)
+
+
 @cache
 def load_command(name: str, place: str) -> Any:
     """The command of a `module:function`."""
+    from clinometer.cli.options import grouped
+
     module, function = place.split(":")
     alone = typer.Typer(add_completion=False)
-    alone.command(name, cls=ListedCommand)(
-        getattr(import_module(f"clinometer.cli.{module}"), function)
-    )
+    command = getattr(import_module(f"clinometer.cli.{module}"), function)
+    alone.command(name, cls=ListedCommand)(grouped(command))
     return typer.main.get_command(alone)
 
 

@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from clinometer import settings as ranges
-from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
+from clinometer.cli.options import JSON, argument, derived
 from clinometer.cli.printing import print_json, print_rows, print_table, sentence
 from clinometer.display.numbers import show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.population import POPULATIONS
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
-from clinometer.runs.compare import compared
+from clinometer.runs.compare import ALIGN, compared, only_contexts_differ, resampling_note
 from clinometer.runs.people import Shift, unit_of
+from clinometer.settings import option
 from clinometer.statistics.significance import EXACT
 
 if TYPE_CHECKING:
@@ -29,27 +26,23 @@ if TYPE_CHECKING:
 
 
 def compare_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
-    align: Annotated[
-        str | None,
-        opt(
-            "same: require the same topic and contexts; common: compare what the runs share; "
-            "groups: pair the groups only, each run in its own contexts.",
-            unset="same, or groups if only the contexts differ",
-        ),
-    ] = None,
-    level: LEVEL = AuditSettings.level,
-    seed: SEED = AuditSettings.seed,
-    clusters: CLUSTERS = None,
-    population: POPULATION = AuditSettings.population,
-    top: Annotated[
-        int,
-        opt(
-            "Number of groups to show, smallest p-values first, then largest differences.",
-            allowed=ranges.COUNT_OR_0,
-        ),
-    ] = 10,
-    json_output: JSON = False,
+    runs: list[Path] = argument("RUN RUN...", "Run folders."),
+    align: str | None = option(
+        None,
+        help="same: require the same topic and contexts; common: compare what the runs share; "
+        "groups: pair the groups only, each run in its own contexts.",
+        unset="same, or groups if only the contexts differ",
+    ),
+    level: float = derived(AuditSettings, "level"),
+    seed: int = derived(AuditSettings, "seed"),
+    clusters: str | None = derived(AuditSettings, "clusters"),
+    population: str = derived(AuditSettings, "population"),
+    top: int = option(
+        10,
+        help="Number of groups to show, smallest p-values first, then largest differences.",
+        allowed=ranges.COUNT_OR_0,
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Compare runs group by group and context by context.
 

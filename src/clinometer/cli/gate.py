@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import (
     FAIL_ABOVE,
     FAIL_ON,
@@ -17,58 +15,51 @@ from clinometer.cli.limits import (
     parse_limits,
     run_failures,
 )
-from clinometer.cli.options import CLUSTERS
+from clinometer.cli.options import JSON, argument, derived
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
-from clinometer.runs import Run
+from clinometer.runs import AuditSettings, Run
+from clinometer.settings import option
 
 
 def gate_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder to judge.")],
-    baseline: Annotated[
-        Path | None,
-        opt("The run folder to judge it by: same topic, same contexts.", "--baseline", "-b"),
-    ] = None,
-    fail_above: FAIL_ABOVE = None,
-    fail_on: FAIL_ON = "low",
-    min_coverage: MIN_COVERAGE = None,
-    margin: Annotated[
-        float, opt("A rise of a risk below this does not count.", allowed=ranges.POSITIVE)
-    ] = MARGIN,
-    margin_points: Annotated[
-        float | None,
-        opt(
-            "The same of a lean on a scale, in points: of the worst group and kind of people.",
-            allowed=ranges.POSITIVE,
-            unset="--margin, as a share of the scale",
-        ),
-    ] = None,
-    margin_rate: Annotated[
-        float | None,
-        opt(
-            "The same of a lean in favourable answers, as a share: 0.05 is 5 percentage points.",
-            allowed=ranges.POSITIVE,
-            unset="--margin",
-        ),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        opt(
-            "Which risk decides: R, R_bias, R_volatility or R_between. May be repeated: one that "
-            "is worse decides, not worse takes all.",
-            unset="R and R_bias, and the worst group and kind of people",
-        ),
-    ] = None,
-    align: Annotated[
-        str, opt("same: require the same topic and contexts; common: compare what the runs share.")
-    ] = "same",
-    clusters: CLUSTERS = None,
-    markdown: Annotated[
-        Path | None, opt("Also write the decision to this file, as Markdown.")
-    ] = None,
-    json_output: JSON = False,
+    run: Path = argument("RUN", "The run folder to judge."),
+    baseline: Path | None = option(
+        None, "--baseline", "-b", help="The run folder to judge it by: same topic, same contexts."
+    ),
+    fail_above: list[str] | None = FAIL_ABOVE,
+    fail_on: str = FAIL_ON,
+    min_coverage: float | None = MIN_COVERAGE,
+    margin: float = option(
+        MARGIN, help="A rise of a risk below this does not count.", allowed=ranges.POSITIVE
+    ),
+    margin_points: float | None = option(
+        None,
+        help="The same of a lean on a scale, in points: of the worst group and kind of people.",
+        allowed=ranges.POSITIVE,
+        unset="--margin, as a share of the scale",
+    ),
+    margin_rate: float | None = option(
+        None,
+        help="The same of a lean in favourable answers, as a share: 0.05 is 5 percentage points.",
+        allowed=ranges.POSITIVE,
+        unset="--margin",
+    ),
+    measure: list[str] | None = option(
+        None,
+        help="Which risk decides: R, R_bias, R_volatility or R_between. May be repeated: one that "
+        "is worse decides, not worse takes all.",
+        unset="R and R_bias, and the worst group and kind of people",
+    ),
+    align: str = option(
+        "same",
+        help="same: require the same topic and contexts; common: compare what the runs share.",
+    ),
+    clusters: str | None = derived(AuditSettings, "clusters"),
+    markdown: Path | None = option(None, help="Also write the decision to this file, as Markdown."),
+    json_output: bool = JSON,
 ) -> None:
     """Decide whether a run is within its limits, and not worse than its baseline by a margin.
 

@@ -1,18 +1,17 @@
-"""clinometer import: what others have measured: tables, answers, harnesses, people's labels."""
+"""clinometer import and export: what others have measured, and runs for other tools and people."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from clinometer.cli.audit_output import as_json, print_runs, where_next
-from clinometer.cli.help import JSON, opt
+from clinometer import settings as ranges
+from clinometer.cli.audit import show_runs
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import LEVEL, grouped
+from clinometer.cli.options import ALLOW, JSON, argument, derived
 from clinometer.cli.printing import (
     number,
     print_json,
@@ -22,46 +21,39 @@ from clinometer.cli.printing import (
     sentence,
 )
 from clinometer.display.numbers import p_value
-from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.findings import facts_of_table, statements
-from clinometer.runs.sentences import in_words
+from clinometer.runs.findings import facts_of_table, in_words, statements
 from clinometer.runs.settings import INFERENCE
+from clinometer.settings import option
+from clinometer.storage.untrusted import Allowed
+from clinometer.topics import load_topic
 
-OUT = Annotated[Path, opt("Run folder to write.", "--out", "-o")]
-MAPPING = Annotated[
-    str | None,
-    opt(
-        "Which fields are the group, the context and the category: a ready mapping or a .toml file "
-        "(docs/bridges.md).",
-        unset="that of the task",
-    ),
-]
-MODEL = Annotated[
-    str | None, opt("What to call the model.", unset="the name that the harness gives it")
-]
+OUT = option(..., "--out", "-o", help="Run folder to write.")
+MAPPING = option(
+    None,
+    help="Which fields are the group, the context and the category: a ready mapping or a .toml "
+    "file (docs/bridges.md).",
+    unset="that of the task",
+)
+MODEL = option(None, help="What to call the model.", unset="the name that the harness gives it")
 #: How the answers of other tools are measured.
 _MEASURED = ("criterion", "level", "clusters")
 MEASURED = Annotated[AuditSettings, _MEASURED]
-FRESH = Annotated[bool, opt("Replace another run in --out.", "--fresh")]
+FRESH = option(False, help="Replace another run in --out.")
 
 
-@grouped
 def table_command(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TABLE",
-            help="A csv or parquet file with the columns group, context, attribute and p; "
-            "optionally context_weight, group_weight and reference.",
-        ),
-    ],
+    table: Path = argument(
+        "TABLE",
+        "A csv or parquet file with the columns group, context, attribute and p; optionally "
+        "context_weight, group_weight and reference.",
+    ),
     *,
     settings: Annotated[AuditSettings, INFERENCE],
-    fail_above: FAIL_ABOVE = None,
-    fail_on: FAIL_ON = "low",
-    json_output: JSON = False,
+    fail_above: list[str] | None = FAIL_ABOVE,
+    fail_on: str = FAIL_ON,
+    json_output: bool = JSON,
 ) -> None:
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
     import pandas as pd
@@ -77,34 +69,23 @@ def table_command(
         report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
-    leans = preferences.leans(
-        level=settings.level,
-        clusters=settings.clusters,
-        known=preferences.exact(settings.population),
-    )
-    findings = statements(
-        facts_of_table(
-            table.stem,
-            preferences,
-            report,
-            leans,
-            clusters=settings.clusters,
-            population=settings.population,
-        )
-    )
+    population, clusters = settings.population, settings.clusters
+    known = preferences.exact(population)
+    leans = preferences.leans(level=settings.level, clusters=clusters, known=known)
+    about: dict[str, Any] = {"clusters": clusters, "population": population}
+    findings = statements(facts_of_table(table.stem, preferences, report, leans, **about))
     if json_output:
-        said = {"population": settings.population, "findings": [f.to_dict() for f in findings]}
+        said = {"population": population, "findings": [f.to_dict() for f in findings]}
         print_json({**report.to_dict(), **said})
     else:
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
-            f"{in_words(report.R, settings.population)}"
+            f"{in_words(report.R, population)}"
         )
         sentence(findings[0].text)
         print_risks([(table.stem, report)], title=title)
-        groups = pd.DataFrame(report.groups_table())
         shown = ["group", "r", "r_bias", "r_volatility", "leaning"]
-        print_table(Table("groups", "", groups[shown]))
+        print_table(Table("groups", "", pd.DataFrame(report.groups_table())[shown]))
         for one in findings[1:]:
             sentence(one.text)
         if report.missing_cells:
@@ -112,93 +93,72 @@ def table_command(
     fail(exceeded(table.name, report, limits, fail_on))
 
 
-@grouped
 def lm_eval_command(
-    samples: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SAMPLES.jsonl",
-            help="A file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote.",
-        ),
-    ],
-    out: OUT,
-    mapping: MAPPING = None,
-    model: MODEL = None,
+    samples: Path = argument(
+        "SAMPLES.jsonl", "A file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote."
+    ),
+    out: Path = OUT,
+    mapping: str | None = MAPPING,
+    model: str | None = MODEL,
     *,
     settings: MEASURED,
-    fresh: FRESH = False,
-    json_output: JSON = False,
+    fresh: bool = FRESH,
+    json_output: bool = JSON,
 ) -> None:
     """Read the samples of a log-likelihood task of lm-evaluation-harness as a run."""
     from clinometer.bridges.lm_eval import import_lm_eval
 
     run = import_lm_eval(
-        samples,
-        mapping=mapping,
-        model=model,
-        out=out,
-        settings=settings,
-        fresh=fresh,
+        samples, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh
     )
-    _show(run, json_output=json_output)
+    show_runs([run], json_output=json_output)
 
 
-@grouped
 def inspect_command(
-    log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="A log of Inspect, a file .eval or .json.")
-    ],
-    out: OUT,
-    mapping: Annotated[
-        str | None,
-        opt(
-            "Which fields of a sample are the group, the context and the category: a .toml file "
-            "(docs/bridges.md).",
-            unset="none, for logs of clinometer/audit",
-        ),
-    ] = None,
-    model: MODEL = None,
+    log: Path = argument("LOG", "A log of Inspect, a file .eval or .json."),
+    out: Path = OUT,
+    mapping: str | None = option(
+        None,
+        help="Which fields of a sample are the group, the context and the category: a .toml file "
+        "(docs/bridges.md).",
+        unset="none, for logs of clinometer/audit",
+    ),
+    model: str | None = MODEL,
     *,
     settings: Annotated[AuditSettings, (*_MEASURED, "allow")],
-    fresh: FRESH = False,
-    json_output: JSON = False,
+    fresh: bool = FRESH,
+    json_output: bool = JSON,
 ) -> None:
     """Read a log of Inspect as a run: epochs are replies, which are counted."""
     from clinometer.bridges.inspect import import_inspect
 
     run = import_inspect(log, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh)
-    _show(run, json_output=json_output)
+    show_runs([run], json_output=json_output)
 
 
-@grouped
 def replies_command(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TABLE",
-            help="One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), a result file of "
-            "promptfoo or DeepEval (.json), or a folder of .json files.",
-        ),
-    ],
-    out: Annotated[Path, opt("Folder for the runs, one per model (and axis).", "--out", "-o")],
-    mapping: Annotated[
-        str,
-        opt("Which fields are what: a ready mapping or a .toml file (docs/bridges.md)."),
-    ] = "replies",
-    changes: Annotated[
-        list[str] | None,
-        opt("KEY=TEXT: change a key of the mapping, such as group={vars.name}.", "--set"),
-    ] = None,
-    only: Annotated[
-        list[str] | None, opt("Take this axis alone; may be repeated.", unset="all axes")
-    ] = None,
-    model: Annotated[
-        str | None, opt("What to call the model.", unset="as the table says, or the file's name")
-    ] = None,
+    table: Path = argument(
+        "TABLE",
+        "One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), a result file of promptfoo or "
+        "DeepEval (.json), or a folder of .json files.",
+    ),
+    out: Path = option(..., "--out", "-o", help="Folder for the runs, one per model (and axis)."),
+    mapping: str = option(
+        "replies", help="Which fields are what: a ready mapping or a .toml file (docs/bridges.md)."
+    ),
+    changes: list[str] | None = option(
+        None, "--set", help="KEY=TEXT: change a key of the mapping, such as group={vars.name}."
+    ),
+    only: list[str] | None = option(
+        None, help="Take this axis alone; may be repeated.", unset="all axes"
+    ),
+    model: str | None = option(
+        None, help="What to call the model.", unset="as the table says, or the file's name"
+    ),
     *,
     settings: MEASURED,
-    fresh: FRESH = False,
-    json_output: JSON = False,
+    fresh: bool = FRESH,
+    json_output: bool = JSON,
 ) -> None:
     """Read any table of replies as runs: lean, swing and dice of each model.
 
@@ -213,38 +173,26 @@ def replies_command(
         if not key or "=" not in given:
             raise SettingsError(f"--set: expected KEY=TEXT, found {given!r}")
         changed[key] = float(text) if key == "step" else text
-    runs = import_replies(
-        table,
-        load_mapping(mapping, changed),
-        settings,
-        out=out,
-        only=only or (),
-        model=model,
-        fresh=fresh,
-    )
-    _show(*runs, json_output=json_output)
+    read = load_mapping(mapping, changed)
+    runs = import_replies(table, read, settings, out=out, only=only or (), model=model, fresh=fresh)
+    show_runs(runs, json_output=json_output)
 
 
 def decisions_command(
-    table: Annotated[
-        Path,
-        typer.Argument(metavar="TABLE", help="One row per person: .csv, .tsv, .jsonl, .parquet."),
-    ],
-    by: Annotated[str, opt("The columns of groups, separated by commas: sex,race.")],
-    selected: Annotated[
-        str | None,
-        opt("The decision that counts: a value, or COLUMN=VALUE.", unset="--score instead"),
-    ] = None,
-    score: Annotated[
-        str | None, opt("The column of a score instead of a decision.", unset="--selected")
-    ] = None,
-    test_data: Annotated[str, opt("If the people were made up, why: the tables say so.")] = "",
-    level: LEVEL = AuditSettings.level,
-    out: Annotated[
-        Path | None,
-        opt("File for the tables: .md, .tex, .json or .csv.", "--out", "-o", unset="none"),
-    ] = None,
-    json_output: JSON = False,
+    table: Path = argument("TABLE", "One row per person: .csv, .tsv, .jsonl, .parquet."),
+    by: str = option(help="The columns of groups, separated by commas: sex,race."),
+    selected: str | None = option(
+        None, help="The decision that counts: a value, or COLUMN=VALUE.", unset="--score instead"
+    ),
+    score: str | None = option(
+        None, help="The column of a score instead of a decision.", unset="--selected"
+    ),
+    test_data: str = option("", help="If the people were made up, why: the tables say so."),
+    level: float = derived(AuditSettings, "level"),
+    out: Path | None = option(
+        None, "--out", "-o", help="File for the tables: .md, .tex, .json or .csv.", unset="none"
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Compare decisions about people as they came: rates and impact ratios by group.
 
@@ -272,35 +220,20 @@ def decisions_command(
         stream.write(f"Wrote {', '.join(map(str, written))}\n")
 
 
-def _show(*runs: Run, json_output: bool) -> None:
-    if json_output:
-        print_json(as_json(list(runs), []))
-    else:
-        print_runs(list(runs))
-    stream = sys.stderr if json_output else sys.stdout
-    stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
-
-
 def labels_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an audit.")],
-    replies: Annotated[
-        Path,
-        typer.Argument(
-            metavar="REPLIES",
-            help="The table that was annotated, with id and the judge's category "
-            "(csv, tsv, jsonl, parquet).",
-        ),
-    ],
-    labels: Annotated[
-        Path,
-        typer.Argument(metavar="LABELS", help="The labels: an export of reliability annotate."),
-    ],
-    column: Annotated[str, opt("The column of REPLIES with the judge's category.")] = "judge",
-    group: Annotated[
-        str,
-        opt("The column of REPLIES with the groups: whether the judge errs alike about all."),
-    ] = "group",
-    json_output: JSON = False,
+    run: Path = argument("RUN", "The folder of an audit."),
+    replies: Path = argument(
+        "REPLIES",
+        "The table that was annotated, with id and the judge's category (csv, tsv, jsonl, "
+        "parquet).",
+    ),
+    labels: Path = argument("LABELS", "The labels: an export of reliability annotate."),
+    column: str = option("judge", help="The column of REPLIES with the judge's category."),
+    group: str = option(
+        "group",
+        help="The column of REPLIES with the groups: whether the judge errs alike about all.",
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Correct the risks of a run for the errors of its judge, using people's labels.
 
@@ -344,3 +277,54 @@ def labels_command(
         )
     if record is not None and (said := judged(opened.record)) is not None:
         sentence(f"{opened.model}: {said.text}")
+
+
+RUN = argument("RUN", "A run folder.")
+
+
+def hugging_face_command(
+    run: Path = RUN,
+    out: Path = option(..., "--out", "-o", help="A checkout of the model's repository."),
+    dataset: str | None = option(
+        None,
+        help="Benchmark dataset on the Hub; writes .eval_results/clinometer-TOPIC.yaml too.",
+        unset="model card only",
+    ),
+) -> None:
+    """Put the risks of a run into a model card, and into an evaluation-results file.
+
+    README.md gets the metadata that the Hub shows and a section; all else in it stays.
+    """
+    from clinometer.exports import write_hugging_face
+
+    written = write_hugging_face(Run.load(run), out, dataset=dataset)
+    sentence(f"Wrote {', '.join(map(str, written))}. Next: look at it, commit and push")
+
+
+def export_labels_command(
+    run: Path = RUN,
+    n: int = option(200, "-n", help="Replies to write, chosen at random.", allowed=ranges.COUNT),
+    seed: int = derived(AuditSettings, "seed"),
+    out: Path = option(Path("replies.csv"), "--out", "-o", help="File to write."),
+    topic: str | None = option(
+        None,
+        help="The topic file of the run, if a function of yours reads the replies.",
+        unset="none",
+    ),
+    allow: list[str] | None = ALLOW,
+) -> None:
+    """Write sampled replies of a run for people to label, with the category its judge gave each.
+
+    `clinometer import labels` reads the labels and corrects the run.
+    """
+    from clinometer.runs.calibration import sample_replies, write_replies
+
+    if out.exists():
+        raise SettingsError(f"{out}: exists already; name a new file for the sample")
+    judged = Run.load(run)
+    given = None if topic is None else load_topic(topic)
+    allowed = Allowed.parse(allow or ())
+    write_replies(out, sample_replies(judged, n, seed=seed, topic=given, allowed=allowed))
+    names = shlex.quote(",".join(judged.preferences.categories))
+    annotate = f"clinometer reliability annotate {shlex.quote(str(out))}"
+    sentence(f"Wrote {out}. Next: {annotate} --mode category --categories {names}")

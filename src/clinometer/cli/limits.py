@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.help import opt
 from clinometer.cli.printing import say
 from clinometer.display.numbers import percent, show
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate, RiskReport
+from clinometer.settings import option
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
@@ -23,31 +23,25 @@ LIMITED = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
 OTHER = "other"
 ENDS = ("low", "high", "point")
 
-FAIL_ABOVE = Annotated[
-    list[str] | None,
-    opt(
-        "Exit with status 1 if a number is higher: R=0.4, R_bias=…, R_volatility=…, R_shared=…, "
-        "R_between=…; other=0.5: the share of the replies, or of their probability, that is no "
-        "category. May be repeated."
-    ),
-]
-FAIL_ON = Annotated[
-    str,
-    opt(
-        "What --fail-above compares: low (surely above: the lower end of the interval), high "
-        "(not surely below: the upper end) or point (the value alone).",
-        advanced=True,
-    ),
-]
-MIN_COVERAGE = Annotated[
-    float | None,
-    opt(
-        "Exit with status 1 if a smaller share of the cells rests on enough probability "
-        "(--coverage-threshold).",
-        allowed=ranges.SHARE,
-        advanced=True,
-    ),
-]
+FAIL_ABOVE = option(
+    None,
+    help="Exit with status 1 if a number is higher: R=0.4, R_bias=…, R_volatility=…, R_shared=…, "
+    "R_between=…; other=0.5: the share of the replies, or of their probability, that is no "
+    "category. May be repeated.",
+)
+FAIL_ON = option(
+    "low",
+    help="What --fail-above compares: low (surely above: the lower end of the interval), high (not "
+    "surely below: the upper end) or point (the value alone).",
+    advanced=True,
+)
+MIN_COVERAGE = option(
+    None,
+    help="Exit with status 1 if a smaller share of the cells rests on enough probability "
+    "(--coverage-threshold).",
+    allowed=ranges.SHARE,
+    advanced=True,
+)
 
 
 def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[str, float]]:
@@ -128,12 +122,11 @@ def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[s
         return []
     poor = counts.get("cells_low_coverage", 0) + counts.get("cells_missing", 0)
     share = 1 - poor / counts["cells"]
-    if share >= least:
-        return []
-    return [
+    line = (
         f"{label}: {show(share, 'share')} of the cells rest on enough probability, expected at "
         f"least {show(least, 'share')} (--min-coverage)"
-    ]
+    )
+    return [line] if share < least else []
 
 
 def run_failures(

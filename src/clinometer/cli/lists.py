@@ -7,11 +7,9 @@ import shlex
 import shutil
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import JSON, argument
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.contexts import builtin_contexts, load_contexts
 from clinometer.contexts.load import FEWEST
@@ -21,20 +19,17 @@ from clinometer.models import packaged_models
 from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
 from clinometer.models.catalog.suites import suite, suites
 from clinometer.samples import SAMPLES, write_samples
+from clinometer.settings import option
 from clinometer.topics import builtin_topics, load_topic
 
 
 def list_command(
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="topics, contexts, models or samples.")
-    ],
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A topic or a context set to show.")
-    ] = None,
-    out: Annotated[
-        Path | None, opt("Of samples: write the files to this folder.", "--out", "-o")
-    ] = None,
-    json_output: JSON = False,
+    what: str = argument("WHAT", "topics, contexts, models or samples."),
+    name: str | None = argument("[NAME]", "A topic or a context set to show.", None),
+    out: Path | None = option(
+        None, "--out", "-o", help="Of samples: write the files to this folder."
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """List what is built in or available here, or show one of it.
 
@@ -50,15 +45,15 @@ def list_command(
         raise SettingsError("--out: expected with list samples")
     if what in ("models", "samples") and name is not None:
         raise SettingsError(f"list {what}: expected no name, found {name!r}")
-    if what == "samples":
-        _samples(out, json_output)
+    if out is not None:
+        _write_samples(out, json_output)
         return
     if name is not None:
         shown = _topic(name) if what == "topics" else _context_set(name)
         print_json(shown) if json_output else _show(shown)
         return
-    rows = {"topics": _topics, "contexts": _contexts, "models": _models}[what]()
-    _list(what, rows, json_output)
+    made = {"topics": _topics, "contexts": _contexts, "models": _models, "samples": _samples}
+    _list(what, made[what](), json_output)
     if what == "contexts" and not json_output:
         sentence(
             f"n_eff: how many even contexts a set is worth. Too small: fewer than {FEWEST}, good "
@@ -153,11 +148,11 @@ NEXT = (
 )
 
 
-def _samples(out: Path | None, json_output: bool) -> None:
-    """List the samples, or write them."""
-    if out is None:
-        _list("samples", [{"name": n, "what": w} for n, w in SAMPLES.items()], json_output)
-        return
+def _samples() -> list[dict[str, Any]]:
+    return [{"name": name, "what": what} for name, what in SAMPLES.items()]
+
+
+def _write_samples(out: Path, json_output: bool) -> None:
     files = write_samples(out)
     commands = [
         shlex.join(["clinometer", *(str(out / w) if w in SAMPLES else w for w in words)])
@@ -195,14 +190,10 @@ def _show(shown: dict[str, Any]) -> None:
 
 
 def doctor_command(
-    clear_cache: Annotated[
-        bool,
-        opt(
-            "Delete what is cached here: scores, compiled layers, converted GGUF models.",
-            "--clear-cache",
-        ),
-    ] = False,
-    json_output: JSON = False,
+    clear_cache: bool = option(
+        False, help="Delete what is cached here: scores, compiled layers, converted GGUF models."
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Show what is installed, what is missing, and the command that installs it.
 
@@ -228,23 +219,18 @@ def doctor_command(
                 sentence(finding.command, indent="      ", style="dim")
     sentence("cache", style="bold")
     limit = _size(cached["limit_bytes"])
-    for line in (
-        cached["folder"],
-        f"scores {_size(cached['scores_bytes'])} of at most {limit}",
-        f"converted models {_size(cached['models_bytes'])}",
-        *(
-            f"{row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
-            f"{row['words']} words, last used {row['used']}"
-            for row in cached["scopes"]
-        ),
-    ):
-        sentence(line, indent="  ")
+    sentence(cached["folder"], indent="  ")
+    sentence(f"scores {_size(cached['scores_bytes'])} of at most {limit}", indent="  ")
+    sentence(f"converted models {_size(cached['models_bytes'])}", indent="  ")
+    for row in cached["scopes"]:
+        asked = f"{row['rows']} prompts × {row['words']} words, last used {row['used']}"
+        sentence(f"{row['model']} ({row['dtype']}, {row['revision']}): {asked}", indent="  ")
 
 
 def _cached(*, clear: bool) -> dict[str, Any]:
     """What is cached on this machine, after it was cleared if that is asked."""
+    from clinometer.storage.atomic import cache_folder
     from clinometer.storage.cache import Cache, cache_limit
-    from clinometer.storage.cache_folder import cache_folder
 
     limit = cache_limit()
     cache = Cache(limit=limit or 1)  # a cache that is turned off can still be inspected
@@ -265,12 +251,10 @@ def _cached(*, clear: bool) -> dict[str, Any]:
                 "dtype": scope["dtype"],
                 "words": len(scope["words"]),
                 "rows": entry["rows"],
-                "used": datetime.fromtimestamp(entry["used"])
-                .astimezone()
-                .isoformat(timespec="minutes"),
+                "used": used.astimezone().isoformat(timespec="minutes"),
             }
             for entry in cache.scopes()
-            for scope in [entry["scope"]]
+            for scope, used in [(entry["scope"], datetime.fromtimestamp(entry["used"]))]
         ],
     }
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from clinometer import settings as ranges
-from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import SHARD, grouped, set_option, set_settings
+from clinometer.cli.options import JSON, SHARD, argument, set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts.context_set import ArticlesRecord
@@ -17,34 +14,28 @@ from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import WorkFolder, mine_shard
 from clinometer.contexts.mining.settings import KEYS
 from clinometer.errors import SettingsError
-from clinometer.shards import Shard
+from clinometer.settings import Shard, option
 
 
-@grouped
 def mine_command(
-    corpus: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CORPUS...",
-            help="Files (.txt, .jsonl, a Wikipedia dump .xml, also packed as .gz, .zst, .bz2, .xz; "
-            ".parquet, .zip), folders of these, or a member of a zip file (FILE.zip:MEMBER).",
-        ),
-    ],
-    out: Annotated[Path, opt("The context set to write: a .csv or .csv.gz file.")],
+    corpus: list[str] = argument(
+        "CORPUS...",
+        "Files (.txt, .jsonl, a Wikipedia dump .xml, also packed as .gz, .zst, .bz2, .xz; "
+        ".parquet, .zip), folders of these, or a member of a zip file (FILE.zip:MEMBER).",
+    ),
+    out: Path = option(help="The context set to write: a .csv or .csv.gz file."),
     *,
     settings: Annotated[MineSettings, "topic", "sample", "seed", "about", "as_in_paper"],
-    values: Annotated[list[str] | None, set_option(MineSettings, *KEYS)] = None,
-    explain: Annotated[
-        Path | None,
-        opt(
-            "Write a .jsonl file with each sentence, its parse, and its template or why it "
-            "has none."
-        ),
-    ] = None,
-    processes: Annotated[int, opt("Parallel processes on this machine.", allowed=ranges.COUNT)] = 1,
-    shard: SHARD = None,
-    fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
-    json_output: JSON = False,
+    values: list[str] | None = set_option(MineSettings, *KEYS),
+    explain: Path | None = option(
+        None,
+        help="Write a .jsonl file with each sentence, its parse, and its template or why it has "
+        "none.",
+    ),
+    processes: int = option(1, help="Parallel processes on this machine.", allowed=ranges.COUNT),
+    shard: str | None = SHARD,
+    fresh: bool = option(False, help="Start over instead of resuming."),
+    json_output: bool = JSON,
 ) -> None:
     """Mine contexts from a corpus, weighted by frequency.
 

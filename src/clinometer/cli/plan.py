@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
-from clinometer.cli.options import CONTEXTS, GROUPS, TOPIC, keys_of_settings, topic_of
+from clinometer.cli.options import (
+    CONTEXTS,
+    GROUPS,
+    JSON,
+    TOPIC,
+    argument,
+    keys_of_settings,
+    topic_of,
+)
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
@@ -24,106 +30,94 @@ from clinometer.measure.planning import (
     contexts_for_precision,
     contexts_to_detect,
     detectable,
-    half_width,
     plan_replies,
 )
 from clinometer.models.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
-from clinometer.runs.cost import estimate_cost
 from clinometer.runs.protocol import PLANNED, Protocol
-from clinometer.runs.settings import find_contexts, resolve
-from clinometer.settings import values_from_texts, with_settings
-from clinometer.topics import Topic
+from clinometer.runs.settings import estimate_cost, find_contexts, resolve
+from clinometer.settings import option, values_from_texts, with_settings
 
 #: What --set takes: the settings that a protocol fixes.
 _PLANNED_KEYS = keys_of_settings(AuditSettings, PLANNED)
 
 
 def plan_command(
-    pilots: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[RUN [RUN]]",
-            help="A finished run to learn the spread from, or two in the same contexts for "
-            "--detect.",
-        ),
-    ] = None,
+    pilots: list[Path] | None = argument(
+        "[RUN [RUN]]",
+        "A finished run to learn the spread from, or two in the same contexts for --detect.",
+        None,
+    ),
     *,
-    precision: Annotated[
-        float | None,
-        opt(
-            "Contexts at which the intervals of R, Rᵇ and Rᵛ extend no further than ± this.",
-            allowed=ranges.POSITIVE,
-        ),
-    ] = None,
-    detect: Annotated[
-        float | None,
-        opt("Plan to detect a difference of this size between models.", allowed=ranges.POSITIVE),
-    ] = None,
-    effective: Annotated[
-        int | None,
-        opt("Show what this many effective contexts can tell.", allowed=ranges.COUNT),
-    ] = None,
-    repeated: Annotated[
-        list[Path] | None,
-        opt(
-            "A run with repeated replies: contexts and replies that find a steady lean as large as "
-            "--detect. Two such runs: those that tell the two models apart by as much.",
-            "--from",
-        ),
-    ] = None,
-    requests: Annotated[
-        int | None,
-        opt("With --from: what this many requests in all can find.", allowed=ranges.COUNT),
-    ] = None,
-    topic: TOPIC = "gender",
-    contexts: CONTEXTS = None,
-    groups: GROUPS = None,
-    models: Annotated[
-        list[str] | None,
-        opt(
-            "A model that will be audited: of a hosted one the cost is shown. May be repeated.",
-            "--model",
-        ),
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        opt(
-            "KEY=VALUE: a setting of the audit that is planned, such as level=0.9, "
-            "max_contexts=200 or population=corpus; fail_on=high: what --fail-above compares. "
-            "May be repeated.",
-            "--set",
-            keys=_PLANNED_KEYS,
-        ),
-    ] = None,
-    protocol: Annotated[
-        Path | None,
-        opt(
-            "Write the plan to this file: models, topic and contexts (with sha256), population, "
-            "limits. clinometer audit --protocol FILE follows it."
-        ),
-    ] = None,
-    fail_above: FAIL_ABOVE = None,
-    power: Annotated[
-        float,
-        opt("Share of tests that should find the difference.", allowed=ranges.LEVEL, advanced=True),
-    ] = POWER,
-    price: Annotated[
-        float | None,
-        opt(
-            "Price of a million tokens, if the pilot used a server or a model is hosted.",
-            allowed=ranges.POSITIVE,
-            advanced=True,
-        ),
-    ] = None,
-    json_output: JSON = False,
+    precision: float | None = option(
+        None,
+        help="Contexts at which the intervals of R, Rᵇ and Rᵛ extend no further than ± this.",
+        allowed=ranges.POSITIVE,
+    ),
+    detect: float | None = option(
+        None,
+        help="Plan to detect a difference of this size between models.",
+        allowed=ranges.POSITIVE,
+    ),
+    effective: int | None = option(
+        None, help="Show what this many effective contexts can tell.", allowed=ranges.COUNT
+    ),
+    repeated: list[Path] | None = option(
+        None,
+        "--from",
+        help="A run with repeated replies: contexts and replies that find a steady lean as large "
+        "as --detect. Two such runs: those that tell the two models apart by as much.",
+    ),
+    requests: int | None = option(
+        None, help="With --from: what this many requests in all can find.", allowed=ranges.COUNT
+    ),
+    topic: str = TOPIC,
+    contexts: str | None = CONTEXTS,
+    groups: str | None = GROUPS,
+    models: list[str] | None = option(
+        None,
+        "--model",
+        help="A model that will be audited: of a hosted one the cost is shown. May be repeated.",
+    ),
+    changes: list[str] | None = option(
+        None,
+        "--set",
+        help="KEY=VALUE: a setting of the audit that is planned, such as level=0.9, "
+        "max_contexts=200 or population=corpus; fail_on=high: what --fail-above compares. May be "
+        "repeated.",
+        keys=_PLANNED_KEYS,
+    ),
+    protocol: Path | None = option(
+        None,
+        help="Write the plan to this file: models, topic and contexts (with sha256), population, "
+        "limits. clinometer audit --protocol FILE follows it.",
+    ),
+    fail_above: list[str] | None = FAIL_ABOVE,
+    power: float = option(
+        POWER,
+        help="Share of tests that should find the difference.",
+        allowed=ranges.LEVEL,
+        advanced=True,
+    ),
+    price: float | None = option(
+        None,
+        help="Price of a million tokens, if the pilot used a server or a model is hosted.",
+        allowed=ranges.POSITIVE,
+        advanced=True,
+    ),
+    json_output: bool = JSON,
 ) -> None:
     """Plan an audit: contexts needed for a precision, or to detect a difference; time and cost.
 
     From a pilot run, or from a guess at the spread between contexts. --protocol writes down what
     will be asked, measured and decided; the run and its report say what was not as planned.
     """
-    fail_on, settings = _planned(changes or [])
+    # What --set says: the end of an interval that limits compare, and the settings.
+    texts, end = changes or [], "fail_on="
+    fail_on = [text.removeprefix(end) for text in texts if text.startswith(end)] or ["low"]
+    others = [text for text in texts if not text.startswith(end)]
+    given = values_from_texts(AuditSettings, others, PLANNED, where="--set")
+    settings = with_settings(AuditSettings(), given)
     if repeated:
         runs = [Run.load(path) for path in repeated]
         _repeated(runs, detect, requests, settings.level, power, price, json_output=json_output)
@@ -133,17 +127,16 @@ def plan_command(
     names = models or []
     chosen = topic_of(topic, groups)
     wanted = (precision, detect, effective)
+    estimate: dict[str, Any] = {}
     if protocol is None and not any(wanted):
         raise SettingsError(
             "plan: expected --precision, --detect, --effective or --protocol, found none"
         )
-    estimate: dict[str, Any] = {}
     if any(wanted):
         estimate = _estimate(
             [Run.load(path) for path in pilots or []],
             len(chosen),
             settings,
-            Spread(SPREAD, "a guess, without a pilot"),
             precision=precision,
             detect=detect,
             effective=effective,
@@ -152,11 +145,18 @@ def plan_command(
         cells = estimate["cells"]
         tokens = estimate["tokens"]
         estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
-        given = {} if price is None else {"price": f"{price:g}"}
-        estimate["hosted"] = _hosted(names, chosen, contexts, cells, given)
+        priced = {} if price is None else {"price": f"{price:g}"}
+        estimate["hosted"] = []
+        for name in filter(hosted, names):
+            audit = resolve(priced, chosen, contexts, model=name)
+            cost = estimate_cost(name, chosen, audit.source, audit.settings.load)
+            if cost is not None:
+                part = cost.part(cells / cost.cells)
+                about = {"model": name, "cost": part.money, "says": part.sentence()}
+                estimate["hosted"].append(about)
     if protocol is not None:
         check_measured(
-            parse_limits(fail_above, fail_on),
+            parse_limits(fail_above, fail_on[-1]),
             relative=isinstance(chosen.reference, str),
             sampled=settings.load.sampled is not None,
         )
@@ -169,24 +169,15 @@ def plan_command(
             settings,
             groups=groups,
             fail_above=fail_above or [],
-            fail_on=fail_on,
+            fail_on=fail_on[-1],
         ).write(protocol)
     if json_output:
         print_json(estimate | ({} if protocol is None else {"protocol": str(protocol)}))
         return
-    lines = _lines(estimate) if estimate else []
-    if protocol is not None:
-        lines.append(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
-    for line in lines:
+    for line in _lines(estimate) if estimate else []:
         sentence(line)
-
-
-def _planned(texts: list[str]) -> tuple[str, AuditSettings]:
-    """What --set says: the end of an interval that limits compare, and the settings."""
-    ends = [text.removeprefix("fail_on=") for text in texts if text.startswith("fail_on=")]
-    others = [text for text in texts if not text.startswith("fail_on=")]
-    given = values_from_texts(AuditSettings, others, PLANNED, where="--set")
-    return ends[-1] if ends else "low", with_settings(AuditSettings(), given)
+    if protocol is not None:
+        sentence(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
 
 
 def _repeated(
@@ -217,7 +208,14 @@ def _repeated(
         )
     known = [split for split in pilots if split is not None]
     plans = plan_replies(*known, find=detect, requests=requests, level=level, power=power)
-    each = _cost_of_reply(runs, price)
+    each = None
+    if price is not None:  # by the tokens that the runs counted
+        tokens = sum(run.record.usage.get("tokens", 0) for run in runs)
+        answers = [run.preferences.answers for run in runs]
+        if not tokens:
+            raise SettingsError("--price: expected runs that counted tokens, found none")
+        replies = sum(float(np.nansum(a)) for a in answers if a is not None)
+        each = tokens / replies / 1e6 * price
     if json_output:
         parts = [
             {"model": run.model, **dict(zip(("lean", "swing", "dice"), split.parts, strict=True))}
@@ -232,11 +230,12 @@ def _repeated(
     if len(runs) > 1:
         title += " and two models"
     sentence(f"{title}:")
-    headings, rows = ["replies", "contexts", "requests", "finds"], []
+    headings = ["replies", "contexts", "requests", "finds", *([] if each is None else ["cost"])]
+    rows = []
     for plan in plans:
         row = [f"{plan.replies}", f"{plan.contexts:,}", f"{plan.requests:,}", f"{plan.finds:.3f}"]
         rows.append([*row, *([] if each is None else [f"{each * plan.requests:,.2f}"])])
-    print_rows("", headings if each is None else [*headings, "cost"], rows, words=())
+    print_rows("", headings, rows, words=())
     best = min(plans, key=lambda plan: plan.finds if detect is None else plan.requests)
     for run, split in zip(runs, known, strict=True):
         lean, swing, dice = split.parts
@@ -249,22 +248,10 @@ def _repeated(
     )
 
 
-def _cost_of_reply(runs: list[Run], price: float | None) -> float | None:
-    """By the tokens that the runs counted."""
-    if price is None:
-        return None
-    tokens = sum(run.record.usage.get("tokens", 0) for run in runs)
-    answers = [run.preferences.answers for run in runs]
-    if not tokens:
-        raise SettingsError("--price: expected runs that counted tokens, found none")
-    return tokens / sum(float(np.nansum(a)) for a in answers if a is not None) / 1e6 * price
-
-
 def _estimate(
     pilots: list[Run],
     groups: int,
     settings: AuditSettings,
-    guess: Spread,
     *,
     precision: float | None,
     detect: float | None,
@@ -274,7 +261,7 @@ def _estimate(
     """How many contexts are needed, and what they can tell."""
     if len(pilots) > 2:
         raise SettingsError(f"plan: expected at most two pilot runs, found {len(pilots)}")
-    one, level = guess, settings.level
+    one, level = Spread(SPREAD, "a guess, without a pilot"), settings.level
     if pilots:  # the plan is for further contexts, regardless of the pilot's population
         before = replace(pilots[0].record.settings, population="similar", level=level)
         one = Spread.of_report(pilots[0].preferences.estimate(**before.inference()))
@@ -303,7 +290,7 @@ def _estimate(
         "for": needed,
         "spread": {"value": one.sd, "from": one.source},
         "spread_of_differences": {"value": pair.sd, "from": pair.source},
-        "half_width": half_width(one, n, level=level),
+        "half_width": detectable(one, n, level=level, power=0.5),
         "detectable": detectable(pair, n, level=level, power=power),
         "power": power,
         "level": level,
@@ -329,17 +316,3 @@ def _lines(plan: dict[str, Any]) -> list[str]:
     lines += [f"{model['model']}: {model['says']}." for model in plan["hosted"]]
     lines.append("Near parity the bias and volatility risks need about a quarter more.")
     return lines
-
-
-def _hosted(
-    names: list[str], topic: Topic, contexts: str | None, cells: int, given: dict[str, str]
-) -> list[dict[str, Any]]:
-    """What this many cells of hosted models cost at most."""
-    found = []
-    for name in filter(hosted, names):
-        audit = resolve(given, topic, contexts, model=name)
-        cost = estimate_cost(name, topic, audit.source, audit.settings.load)
-        if cost is not None:
-            part = cost.part(cells / cost.cells)
-            found.append({"model": name, "cost": part.money, "says": part.sentence()})
-    return found

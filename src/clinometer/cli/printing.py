@@ -194,10 +194,8 @@ def sentence(text: str, *, indent: str = "", style: str | None = None) -> None:
     """A sentence of the results: wrapped between words on a terminal, one line elsewhere."""
     out = console()
     if out.is_terminal:
-        lines = between_words(visible(text), out.width - len(indent))
-        out.print(textwrap.indent(lines, indent), style=style, soft_wrap=True)
-    else:
-        out.print(indent + text, soft_wrap=True)
+        text = between_words(visible(text), out.width - len(indent))
+    out.print(textwrap.indent(text, indent), style=style, soft_wrap=True)
 
 
 def say(text: object, *, prefix: str = "clinometer: ") -> None:

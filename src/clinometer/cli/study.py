@@ -14,8 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.help import opt
-from clinometer.cli.options import grouped, keys_of_settings, pair
+from clinometer.cli.options import argument, keys_of_settings, pair
 from clinometer.cli.printing import print_json, print_table, say, sentence
 from clinometer.cli.progress import Watch, progress
 from clinometer.cli.reliability import (
@@ -28,14 +27,13 @@ from clinometer.display.table import Table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
-from clinometer.models.texts.embeddings import SentenceEncoder
+from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.report.figure import Figure
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.read_preferences import read_table
-from clinometer.settings import option, values_from_texts
-from clinometer.shards import Shard
+from clinometer.settings import Shard, option, values_from_texts
 from clinometer.studies import sensitivity
 from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
 from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study
@@ -52,14 +50,15 @@ from clinometer.studies.framework import (
     plan_of,
     study_contexts,
 )
-from clinometer.studies.knowledge import (
-    builtin_facts,
-    knowledge_findings,
-    read_facts,
+from clinometer.studies.knowledge import builtin_facts, knowledge_findings, read_facts
+from clinometer.studies.several_models import (
+    printed,
+    printed_beside,
+    size_findings,
+    source_sets,
+    sources_findings,
+    table_findings,
 )
-from clinometer.studies.risk_tables import PARTS, table_findings
-from clinometer.studies.size import size_findings
-from clinometer.studies.sources import source_sets, sources_findings
 from clinometer.studies.toxicity import (
     Training,
     finetuned,
@@ -71,14 +70,12 @@ from clinometer.studies.toxicity import (
 )
 from clinometer.topics import load_topic
 
-MODELS = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="MODEL...",
-        help="Models, as for audit, or a suite of the paper's (list models); none: the paper's.",
-    ),
-]
-RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+MODELS = argument(
+    "MODEL...",
+    "Models, as for audit, or a suite of the paper's (list models); none: the paper's.",
+    None,
+)
+RUN = argument("RUN", "A run folder.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,16 +165,13 @@ def carry_out(
 
         results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
     not_scored = [(planned.label, str(error)) for planned, error in failed]
-    if output.shard is not None:
-        for label, why in not_scored:
-            say(f"{label}: not scored: {why}")
-        return
     try:
-        finish(replace(findings(results), not_scored=not_scored), output)
+        if output.shard is None:
+            finish(replace(findings(results), not_scored=not_scored), output)
     finally:  # also where what is left is too little for the study
         for label, why in not_scored:
             say(f"{label}: not scored: {why}")
-    if failed:
+    if failed and output.shard is None:
         raise typer.Exit(max(error.exit_status for _, error in failed))
 
 
@@ -201,31 +195,27 @@ def finish(findings: Findings, output: Study) -> None:
 
 def plan_text(plan: dict[str, Any]) -> str:
     """The total, then one line per audit."""
-    lines = [f"study {plan['study']}: {plan['prompts']:,} prompts to score"]
+    text = f"study {plan['study']}: {plan['prompts']:,} prompts to score\n"
     for a in plan["audits"]:
         state = f": {a['absent']}" if a["absent"] else ": done" if a["done"] else ""
-        lines.append(
-            f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}){state}"
-        )
-    return "\n".join(lines) + "\n"
+        about_it = f"{a['prompts']:,} prompts ({a['topic']}, {a['contexts']}){state}"
+        text += f"  {a['label']}: {about_it}\n"
+    return text
 
 
-@grouped
 def factors_command(
-    run: RUN,
-    measure: Annotated[str, opt("r, r_bias or r_volatility.")] = "r",
-    factors: Annotated[
-        Path | None,
-        opt(
-            "Your own csv file: a column group, then one column per factor. Or a .txt file of "
-            "words with their counts, such as the list that the paper cites.",
-            unset="built-in: US labor statistics, our counts of the words",
-        ),
-    ] = None,
-    weights: Annotated[
-        str,
-        opt("What groups weigh by: employment (the paper), the error of their risk, both, none."),
-    ] = "both",
+    run: Path = RUN,
+    measure: str = option("r", help="r, r_bias or r_volatility."),
+    factors: Path | None = option(
+        None,
+        help="Your own csv file: a column group, then one column per factor. Or a .txt file of "
+        "words with their counts, such as the list that the paper cites.",
+        unset="built-in: US labor statistics, our counts of the words",
+    ),
+    weights: str = option(
+        "both",
+        help="What groups weigh by: employment (the paper), the error of their risk, both, none.",
+    ),
     *,
     output: VIEW,
 ) -> None:
@@ -238,8 +228,7 @@ def factors_command(
     finish(factor_findings(Run.load(run), table=table, measure=measure, weights=weights), output)
 
 
-@grouped
-def sensitivity_command(run: RUN, *, output: VIEW) -> None:
+def sensitivity_command(run: Path = RUN, *, output: VIEW) -> None:
     """R, Rᵇ and Rᵛ under every defensible analysis choice; no model is loaded.
 
     Changes one choice at a time: weights, words, scale, criterion, coverage, correction.
@@ -247,10 +236,9 @@ def sensitivity_command(run: RUN, *, output: VIEW) -> None:
     finish(sensitivity(Run.load(run)), output)
 
 
-@grouped
 def table_command(
-    number: Annotated[str, typer.Argument(metavar="N", help="1, 2, 3 or 5.")],
-    models: MODELS = None,
+    number: str = argument("N", "1, 2, 3 or 5."),
+    models: list[str] | None = MODELS,
     *,
     study: Annotated[Study, "contexts", "single_token", "tolerance", "criterion", _AUDIT, _OUTPUT],
 ) -> None:
@@ -259,25 +247,24 @@ def table_command(
     Table 5 is gender in Chinese. Table 4 compares sources of contexts: study sources.
     """
     name = f"table{number}"
-    if name not in PARTS:
-        numbers = ", ".join(key.removeprefix("table") for key in PARTS)
+    tables = {key: load_topic(table.topic) for key, table in printed_beside(name).items()}
+    if not tables:
+        studies = dict.fromkeys(table.study for table in printed().values() if table.study)
+        numbers = ", ".join(study.removeprefix("table") for study in studies)
         raise SettingsError(
             f"study table: expected one of {numbers}, found {number} (Table 4: study sources)"
         )
     asked = study.models(models, name)
-    topics = [(key, load_topic(part.topic)) for key, part in PARTS[name].items()]
-    parts = [(key, asked, topic, study_contexts(topic, study.contexts)) for key, topic in topics]
+    parts = [(key, asked, t, study_contexts(t, study.contexts)) for key, t in tables.items()]
     plan = plan_of(name, parts, study.settings)
     carry_out(plan, partial(table_findings, study=name), study)
 
 
-@grouped
 def size_command(
-    models: MODELS = None,
-    family: Annotated[
-        list[str] | None,
-        opt("NAME=MODEL,MODEL,…: another family; may be repeated."),
-    ] = None,
+    models: list[str] | None = MODELS,
+    family: list[str] | None = option(
+        None, help="NAME=MODEL,MODEL,…: another family; may be repeated."
+    ),
     *,
     study: Annotated[Study, _QUESTION, _AUDIT, _OUTPUT],
 ) -> None:
@@ -301,19 +288,15 @@ def _family(text: str) -> tuple[str, list[str | ZooEntry]]:
     return name, members
 
 
-@grouped
 def alignment_command(
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="BASE [VERSION...]",
-            help="The base model, then its versions; none, or bvf-rlhf: the paper's three sizes.",
-        ),
-    ] = None,
-    family: Annotated[
-        list[str] | None,
-        opt("NAME=BASE,VERSION,…: another base and its versions; may be repeated."),
-    ] = None,
+    models: list[str] | None = argument(
+        "BASE [VERSION...]",
+        "The base model, then its versions; none, or bvf-rlhf: the paper's three sizes.",
+        None,
+    ),
+    family: list[str] | None = option(
+        None, help="NAME=BASE,VERSION,…: another base and its versions; may be repeated."
+    ),
     *,
     study: Annotated[Study, _QUESTION, _AUDIT, "chat", _OUTPUT],
 ) -> None:
@@ -329,15 +312,14 @@ def alignment_command(
     carry_out(alignment_plan(families, **study.question), alignment_findings, study)
 
 
-@grouped
 def knowledge_command(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")],
-    facts: Annotated[
-        Path | None, opt("A TOML file with your own facts.", unset="capitals, authors, elements")
-    ] = None,
-    exponent: Annotated[
-        float, opt("Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0)
-    ] = 0.5,
+    models: list[str] = argument("MODEL...", "Models, as for audit."),
+    facts: Path | None = option(
+        None, help="A TOML file with your own facts.", unset="capitals, authors, elements"
+    ),
+    exponent: float = option(
+        0.5, help="Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0
+    ),
     *,
     study: Annotated[Study, _LOADED, _OUTPUT],
 ) -> None:
@@ -351,28 +333,22 @@ def knowledge_command(
     )
 
 
-@grouped
 def fixes_command(
-    model: Annotated[
-        str, typer.Argument(help="A model, as for audit; or run:FOLDER, a finished run.")
-    ],
-    fix: Annotated[
-        list[str],
-        opt(
-            "What is done to it; may be repeated. ganguli, si, tamkin: debiasing prompts of the "
-            "literature; system:FILE: your prompt; prefix:TEXT: a text before the sentence; steer "
-            "or steer:LAYER: a steering vector; adapter:FOLDER; model:NAME; run:FOLDER."
-        ),
-    ],
-    also: Annotated[
-        str | None,
-        opt("Topics that the fixes were not made for, such as race,religion.", unset="none"),
-    ] = None,
-    margin: Annotated[
-        float,
-        opt("Smaller changes, in (percentage) points, get no verdict.", allowed=ranges.POSITIVE),
-    ] = 1.0,
-    no_facts: Annotated[bool, opt("Leave out facts and perplexity.", "--no-facts")] = False,
+    model: str = argument("MODEL", "A model, as for audit; or run:FOLDER, a finished run."),
+    fix: list[str] = option(
+        help="What is done to it; may be repeated. ganguli, si, tamkin: debiasing prompts of the "
+        "literature; system:FILE: your prompt; prefix:TEXT: a text before the sentence; steer or "
+        "steer:LAYER: a steering vector; adapter:FOLDER; model:NAME; run:FOLDER."
+    ),
+    also: str | None = option(
+        None, help="Topics that the fixes were not made for, such as race,religion.", unset="none"
+    ),
+    margin: float = option(
+        1.0,
+        help="Smaller changes, in (percentage) points, get no verdict.",
+        allowed=ranges.POSITIVE,
+    ),
+    no_facts: bool = option(False, help="Leave out facts and perplexity."),
     *,
     study: Annotated[
         Study, _QUESTION, _AUDIT, "chat", "replies", "out", "only_plan", "fresh", "json_output"
@@ -383,43 +359,36 @@ def fixes_command(
     Each fix and its control are asked what the base is asked. One verdict each, by rules with an
     error rate.
     """
-    fixes, folder, settings = (
-        [read_fix(text) for text in fix],
-        study.folder("fixes"),
-        study.settings,
-    )
+    fixes = [read_fix(text) for text in fix]
+    folder, settings = study.folder("fixes"), study.settings
     topic, facts = load_topic(study.topic), () if no_facts else builtin_facts()
     others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
-    asked: dict[str, Any] = {
-        "topic": topic,
-        "contexts": study_contexts(topic, study.contexts),
-        "also": [(one, study_contexts(one, None)) for one in others],
-    }
-    plan = fixes_plan(model, fixes, folder, settings=settings, facts=facts, **asked)
-    found: dict[str, Any] = {
-        "model": model,
-        "facts": facts,
-        "margin": margin,
-        "seed": settings.seed,
-    }
-    findings = partial(fixes_findings, fixes=fixes, out=folder, **found)
+    plan = fixes_plan(
+        model,
+        fixes,
+        folder,
+        topic=topic,
+        contexts=study_contexts(topic, study.contexts),
+        settings=settings,
+        also=[(one, study_contexts(one, None)) for one in others],
+        facts=facts,
+    )
+    decide = partial(fixes_findings, model=model, facts=facts, margin=margin, seed=settings.seed)
+    findings = partial(decide, fixes=fixes, out=folder)
     if not plan.audits:  # finished runs alone
-        finish(fixes_findings([], fixes, folder, **found), study)
+        finish(findings([]), study)
         return
     ready = partial(prepare, plan, fixes, folder, seed=settings.seed, fresh=study.fresh)
     carry_out(plan, findings, study, before=ready)
 
 
-@grouped
 def sources_command(
-    models: MODELS = None,
-    source: Annotated[
-        list[str] | None,
-        opt(
-            "NAME=CONTEXTS: a source and its context set; may be repeated.",
-            unset="the topic's built-in sets",
-        ),
-    ] = None,
+    models: list[str] | None = MODELS,
+    source: list[str] | None = option(
+        None,
+        help="NAME=CONTEXTS: a source and its context set; may be repeated.",
+        unset="the topic's built-in sets",
+    ),
     *,
     study: Annotated[Study, "topic", _AUDIT, _OUTPUT],
 ) -> None:
@@ -434,21 +403,16 @@ def sources_command(
     carry_out(plan, partial(sources_findings, seed=settings.seed), study)
 
 
-@grouped
 def figures_command(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN...",
-            help="Run folders; or tables of preferences, for their leanings alone.",
-        ),
-    ],
-    group: Annotated[
-        list[str] | None, opt("In the heat map only this group; may be repeated.", unset="all")
-    ] = None,
-    contexts: Annotated[
-        int, opt("Contexts of the heat map, heaviest first.", allowed=ranges.COUNT)
-    ] = 10,
+    runs: list[Path] = argument(
+        "RUN...", "Run folders; or tables of preferences, for their leanings alone."
+    ),
+    group: list[str] | None = option(
+        None, help="In the heat map only this group; may be repeated.", unset="all"
+    ),
+    contexts: int = option(
+        10, help="Contexts of the heat map, heaviest first.", allowed=ranges.COUNT
+    ),
     *,
     output: VIEW,
 ) -> None:
@@ -475,24 +439,21 @@ _TRAINING = keys_of_settings(
 )
 
 
-@grouped
 def toxicity_command(
-    model: Annotated[str, typer.Argument(help="A causal model with weights.")],
-    texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
-    where: Annotated[
-        list[str] | None, opt("COLUMN=VALUE,…: use only these rows; may be repeated.")
-    ] = None,
-    max_texts: Annotated[
-        int | None, opt("Sample at most this many texts.", allowed=ranges.COUNT)
-    ] = None,
-    train: Annotated[
-        list[str] | None,
-        opt(
-            "KEY=VALUE: how the model is trained; may be repeated.",
-            keys=_TRAINING,
-            unset="as in the paper's D.4",
-        ),
-    ] = None,
+    model: str = argument("MODEL", "A causal model with weights."),
+    texts: list[Path] = argument("TEXTS...", ".csv, .jsonl or .txt."),
+    where: list[str] | None = option(
+        None, help="COLUMN=VALUE,…: use only these rows; may be repeated."
+    ),
+    max_texts: int | None = option(
+        None, help="Sample at most this many texts.", allowed=ranges.COUNT
+    ),
+    train: list[str] | None = option(
+        None,
+        help="KEY=VALUE: how the model is trained; may be repeated.",
+        keys=_TRAINING,
+        unset="as in the paper's D.4",
+    ),
     *,
     study: Annotated[Study, _QUESTION, "max_contexts", "device", "seed", _OUTPUT],
 ) -> None:
@@ -519,40 +480,33 @@ def toxicity_command(
     carry_out(plan, findings, study, before=watched)
 
 
-@grouped
 def versions_command(
-    statements: StatementsArgument,
-    variants: Annotated[
-        Path | None,
-        opt(
-            "Versions of the statements, jsonl {id, variants} or csv id, version: how dissimilar "
-            "the first n of them are.",
-            unset="made at each temperature and scored",
-        ),
-    ] = None,
-    temperature: Annotated[
-        list[float] | None,
-        opt(
-            "Make and score versions at this temperature; may be repeated.",
-            allowed=ranges.TEMPERATURE,
-            unset="ten from 1.1 to 1.38, without --variants",
-        ),
-    ] = None,
-    versions: Annotated[
-        int | None,
-        opt(
-            "Versions of each statement.",
-            "-n",
-            "--versions",
-            allowed=ranges.COUNT,
-            unset="49 of --variants, 40 made",
-        ),
-    ] = None,
-    score_with: ModelsOption = None,
-    writer: Annotated[
-        str | None, opt("A model that writes the versions.", unset="built-in phrases")
-    ] = None,
-    limit: LimitOption = None,
+    statements: list[str] = StatementsArgument,
+    variants: Path | None = option(
+        None,
+        help="Versions of the statements, jsonl {id, variants} or csv id, version: how dissimilar "
+        "the first n of them are.",
+        unset="made at each temperature and scored",
+    ),
+    temperature: list[float] | None = option(
+        None,
+        help="Make and score versions at this temperature; may be repeated.",
+        allowed=ranges.TEMPERATURE,
+        unset="ten from 1.1 to 1.38, without --variants",
+    ),
+    versions: int | None = option(
+        None,
+        "-n",
+        "--versions",
+        help="Versions of each statement.",
+        allowed=ranges.COUNT,
+        unset="49 of --variants, 40 made",
+    ),
+    score_with: list[str] | None = ModelsOption,
+    writer: str | None = option(
+        None, help="A model that writes the versions.", unset="built-in phrases"
+    ),
+    limit: int | None = LimitOption,
     *,
     settings: Annotated[VariantSettings, "filler", "seed", "device"],
     output: Annotated[Study, "out", "fresh", "json_output"],

@@ -28,9 +28,8 @@ from pydantic import Field
 
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import output_file
-from clinometer.storage.record import RecordPart
-from clinometer.storage.rows import reading
-from clinometer.storage.spreadsheet import no_formula, without_quote
+from clinometer.storage.resumable import RecordPart
+from clinometer.storage.rows import no_formula, reading, without_quote
 from clinometer.storage.untrusted import MOST_RECORD, check_columns, read_bytes, read_text
 from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y

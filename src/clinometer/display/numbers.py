@@ -116,12 +116,9 @@ def show(value: Any, kind: str) -> str:
         return f"{int(value):,}"
     if kind == "share":
         return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
-    if kind == "signed":
-        text = f"{value:+.3f}"
-        return text.replace("-", "−") if text.strip("+-0.") else "0.000"
-    if kind == "signed points":
-        text = f"{value:+.2f}"
-        return text.replace("-", "−") if text.strip("+-0.") else "0.00"
+    if kind in ("signed", "signed points"):
+        text = f"{value:+.{3 if kind == 'signed' else 2}f}"
+        return text.replace("-", "−") if text.strip("+-0.") else text[1:]
     if kind == "p":
         return p_value(value)
     if kind == "number":

@@ -22,7 +22,8 @@ def _risks(*measures: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-#: column -> (heading, kind). Kinds: text, id, risk, paper, signed, slope, share, count, number, p.
+#: column -> (heading, kind); any other has its name, as text, and the ends of an interval are shown
+#: with their value. Kinds: text, id, risk, paper, signed, slope, share, count, number, p.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "name": ("model", "text"),
     "state": ("state", "text"),
@@ -41,26 +42,17 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "impact_ratio": ("impact ratio", "risk"),
     "rating": ("mean rating", "risk"),
     "other": ("other", "share"),
-    **{
-        f"{part}{end}": (f"{part}{end.replace('_', ' ')}", "risk")
-        for part in ("lean", "swing", "dice")
-        for end in ("", "_low", "_high")
-    },
-    **{f"from{end}": ("before", "risk") for end in ("", "_low", "_high")},
-    **{f"to{end}": ("after", "risk") for end in ("", "_low", "_high")},
+    **{part: (part, "risk") for part in ("lean", "swing", "dice")},
+    "from": ("before", "risk"),
+    "to": ("after", "risk"),
     "strength": ("strength", "number"),
     "another_group": ("another group", "risk"),
     "irrelevant_edit": ("irrelevant edit", "risk"),
     "away": ("from the mean", "signed"),
-    "away_low": ("low", "signed"),
-    "away_high": ("high", "signed"),
-    "clear": ("clear", "text"),
     "context_id": ("id", "id"),
     "template": ("context", "text"),
-    "sentence": ("sentence", "text"),
     "influence": ("adds to Rᵛ", "signed"),
     "share": ("share of R", "share"),
-    "factor": ("factor", "text"),
     "per": ("per", "text"),
     "slope": ("slope", "slope"),
     "r_squared": ("R²", "risk"),
@@ -68,8 +60,6 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "condition": ("contexts", "text"),
     "levels": ("levels", "count"),
     "of_swing": ("share of the swing", "share"),
-    "of_swing_low": ("low", "share"),
-    "of_swing_high": ("high", "share"),
     "pair": ("first minus second", "text"),
     "measure": ("risk", "text"),
     "value": ("difference", "signed"),
@@ -107,7 +97,6 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "flag": ("what", "text"),
     "count": ("count", "count"),
     "text": ("statement", "text"),
-    "category": ("category", "text"),
     "source": ("benchmark", "text"),
     "statements": ("statements", "count"),
     "scored": ("scored", "count"),
@@ -117,16 +106,11 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "alpha": ("alpha", "risk"),
     "left_out": ("left out", "count"),
     "stability": ("stability", "risk"),
-    "stability_low": ("stability low", "risk"),
-    "stability_high": ("stability high", "risk"),
     "cobias": ("COBIAS", "risk"),
-    "cobias_low": ("COBIAS low", "risk"),
-    "cobias_high": ("COBIAS high", "risk"),
     "rank_length_adjusted": ("rank at equal length", "count"),
     "dissimilarity_pairwise": ("dissimilarity of pairs", "risk"),
     "dissimilarity_to_statement": ("dissimilarity to the statement", "risk"),
     "to_fix": ("to fix", "text"),
-    "setting": ("setting", "text"),
     "is": ("value", "text"),
 }
 

@@ -21,7 +21,7 @@ def brief(text: object, length: int = 60) -> str:
     >>> brief("abcdefgh", 5)
     'abcd…'
     """
-    line = " ".join(visible(text).split())
+    line = one_line(text)
     if len(line) <= length:
         return line
     cut = line[: length - 1].rstrip()

@@ -11,15 +11,23 @@ from typing import Any, Literal
 import numpy as np
 
 from clinometer.display.numbers import COMPARED, HEADINGS, counted, percent, show
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.gate import WATCHERS
+from clinometer.measure import Comparison
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run
-from clinometer.runs.align import Align, resampling_note, run_names
-from clinometer.runs.compare import Compared, compared
-from clinometer.runs.findings import DECISIVE
+from clinometer.runs.compare import (
+    DECISIVE,
+    Align,
+    Compared,
+    compared,
+    resampling_note,
+    run_names,
+    with_interval,
+)
+from clinometer.runs.findings import Finding, minus
 from clinometer.runs.people import Shift, unit_of
-from clinometer.runs.sentences import Finding
 from clinometer.settings import POSITIVE
 from clinometer.statistics.estimate import Estimate
 
@@ -37,33 +45,7 @@ STATUSES: dict[Verdict, int] = {"not worse": 0, "worse": 1, "cannot tell": 3}
 
 
 @dataclass(frozen=True)
-class Margins:
-    """The least rise that counts.
-
-    risk    of R and its parts
-    points  of a lean on a scale; None: the same share of the scale as of a risk
-    rate    of a lean in rates, as a share; None: the same as of a risk
-    """
-
-    risk: float = MARGIN
-    points: float | None = None
-    rate: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("risk", "points", "rate"):
-            if (value := getattr(self, name)) is not None:
-                POSITIVE.check("margin" if name == "risk" else f"margin_{name}", value)
-
-    def lean(self, run: Run) -> float:
-        """In the unit of the leans of a run."""
-        if unit_of(run) == "points":
-            length = run.preferences.grid.criterion.length
-            return self.risk * length if self.points is None else self.points
-        return 100 * (self.risk if self.rate is None else self.rate)
-
-
-@dataclass(frozen=True)
-class GatedRow:
+class GatedRow(Plain):
     """One number of both runs, in the cells that both have, and what its change says.
 
     what     a risk, or the lean of the group or the kind of people that has moved away most
@@ -83,15 +65,21 @@ class GatedRow:
     because: Literal["", "silence"] = ""
 
     @property
-    def finding(self) -> Finding:
-        """The change as `sentences.py` says it."""
+    def sentence(self) -> str:
+        """How far it has changed, and where that is beside the margin."""
+
+        def amount(value: float) -> str:
+            return minus(f"{value:+.2f}") if self.unit else show(value, "signed")
+
+        rise, unit = self.rise or Estimate(0.0), f" {self.unit}" if self.unit else ""
         name = HEADINGS.get(self.what, self.what)
-        return Finding(
-            "gated",
-            "cannot tell" if self.verdict == "cannot tell" else "clear",
-            numbers={"rise": self.rise or Estimate(0.0), "margin": Estimate(self.margin)},
-            words={"what": name, "unit": self.unit, "verdict": self.verdict},
-        )
+        changed = f"{name} has changed by {amount(rise.value)}{unit}"
+        if rise.low is None or rise.high is None:
+            return f"{changed}; these contexts give no interval."
+        where = {"worse": "all of it above", "cannot tell": "on both sides of"}
+        place = where.get(self.verdict, "all of it below")
+        interval = f"{amount(rise.low)} to {amount(rise.high)}"
+        return f"{changed} ({interval}), {place} {self.margin:g}{unit}."
 
     def cells(self) -> tuple[str, ...]:
         """As a row: its name, the run, the baseline, the rise, its interval, the verdict."""
@@ -106,7 +94,7 @@ class GatedRow:
 
 
 @dataclass(frozen=True)
-class GateDecision:
+class GateDecision(Plain):
     """What `decide` returns.
 
     verdict   "worse": a number is higher by more than its margin; "not worse": every number is
@@ -140,14 +128,7 @@ class GateDecision:
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as plain values for JSON."""
-        rows = [{**vars(row), "rise": row.rise and row.rise.to_dict()} for row in self.rows]
-        return {
-            **vars(self),
-            "rows": rows,
-            "findings": [one.to_dict() for one in self.findings],
-            "notes": list(self.notes),
-            "exit_status": self.exit_status,
-        }
+        return {**super().to_dict(), "exit_status": self.exit_status}
 
 
 def decide(
@@ -181,7 +162,10 @@ def decide(
     called "not worse" in at most 5 % of the decisions, and one that is worse by less is called
     "worse" in at most 5 %. Runs with the same answers in every cell are "not worse".
     """
-    margins = Margins(margin, margin_points, margin_rate)
+    given = {"margin": margin, "margin_points": margin_points, "margin_rate": margin_rate}
+    for name, value in given.items():
+        if value is not None:
+            POSITIVE.check(name, value)
     wanted = None if measures is None else tuple(dict.fromkeys(measures))
     if wanted is not None and (not wanted or not set(wanted) <= set(COMPARED)):
         raise SettingsError(
@@ -191,7 +175,17 @@ def decide(
     names = run_names(pair)
     both = compared(pair, ["the run", "the baseline"], align=align, clusters=clusters)
     silence, share = Silence.of(*pair), shared_weight(*pair)
-    rows = _rows(both, pair, wanted, margins)
+    found = both.comparison
+    if wanted is not None:
+        rows = _risk_rows(found, wanted, margin)
+    else:
+        unit, of_lean = unit_of(pair[0]), 100 * (margin if margin_rate is None else margin_rate)
+        if unit == "points":
+            length = pair[0].preferences.grid.criterion.length
+            of_lean = margin * length if margin_points is None else margin_points
+        rows = _worst_people(both.shifts, unit, of_lean)
+        if not rows or all(one.preferences.answers is None for one in pair):
+            rows = [*_risk_rows(found, DECISIVE, margin), *rows]
     same = _same_answers(*pair)
     if same:  # no interval is needed
         rows = [replace(row, verdict="equivalent") for row in rows]
@@ -200,7 +194,6 @@ def decide(
     verdict = _verdict(rows)
     if verdict == "not worse" and share < LEAST_SHARED:
         verdict = "cannot tell"
-    found = both.comparison
     return GateDecision(
         run=names[0],
         baseline=names[1],
@@ -221,35 +214,32 @@ def decide(
     )
 
 
-def _rows(
-    both: Compared, pair: Sequence[Run], wanted: Sequence[str] | None, margins: Margins
-) -> list[GatedRow]:
-    """What decides: the risks, the worst group and the worst kind of people."""
-    found = both.comparison
+def _risk_rows(found: Comparison, wanted: Sequence[str], margin: float) -> list[GatedRow]:
+    """The risks that decide."""
     values = {(r.model, r.measure): r.value for r in found.ranks}
-    risks = {}
+    rows = {}
     for d in found.overall:
-        of = [values[model, d.measure] for model in ("the run", "the baseline")]
-        rise = None if d.value is None else Estimate(d.value)
-        if d.value is not None and d.low is not None and d.high is not None:
-            rise = Estimate(d.value, d.low, d.high, found.level, "paired")
-        verdict = verdict_of(d.low, d.high, margins.risk)
-        risks[d.measure] = GatedRow(d.measure, "", of[0], of[1], rise, margins.risk, verdict)
-    if missing := [name for name in wanted or () if name not in risks]:
+        run, baseline = (values[model, d.measure] for model in (d.a, d.b))
+        rise, verdict = with_interval(d, found.level), verdict_of(d.low, d.high, margin)
+        rows[d.measure] = GatedRow(d.measure, "", run, baseline, rise, margin, verdict)
+    if missing := [name for name in wanted if name not in rows]:
         raise SettingsError(
-            f"measures: expected {', '.join(risks)} for these runs, found {', '.join(missing)}; "
+            f"measures: expected {', '.join(rows)} for these runs, found {', '.join(missing)}; "
             "R_between is not known of sampled answers, and R itself is about the differences of "
             "groups that are compared with their mean"
         )
-    if wanted:
-        return [risks[name] for name in COMPARED if name in wanted]
-    unit, margin = unit_of(pair[0]), margins.lean(pair[0])
-    people = []
-    for of_kinds in (False, True):
-        rows = [_lean_row(s, unit, margin) for s in both.shifts if bool(s.column) == of_kinds]
-        people += [max(rows, key=_badness)] if rows else []
-    sampled = any(one.preferences.answers is not None for one in pair)
-    return people if people and sampled else [*(risks[name] for name in DECISIVE), *people]
+    return [rows[name] for name in COMPARED if name in wanted]
+
+
+def _worst_people(shifts: Sequence[Shift], unit: str, margin: float) -> list[GatedRow]:
+    """The group, and the kind of people, that speak most against the run."""
+    rows: dict[bool, list[GatedRow]] = {False: [], True: []}
+    for s in shifts:
+        verdict = verdict_of(s.rise.low, s.rise.high, margin)
+        verdict = "not worse" if verdict == "equivalent" else verdict
+        row = GatedRow(s.name, unit, s.run, s.baseline, s.rise, margin, verdict)
+        rows[bool(s.column)].append(row)
+    return [max(some, key=_badness) for some in rows.values() if some]
 
 
 def verdict_of(low: float | None, high: float | None, margin: float) -> str:
@@ -268,12 +258,6 @@ def verdict_of(low: float | None, high: float | None, margin: float) -> str:
     if high < margin:
         return "equivalent" if low > -margin else "not worse"
     return "cannot tell"
-
-
-def _lean_row(shift: Shift, unit: str, margin: float) -> GatedRow:
-    verdict = verdict_of(shift.rise.low, shift.rise.high, margin)
-    verdict = "not worse" if verdict == "equivalent" else verdict
-    return GatedRow(shift.name, unit, shift.run, shift.baseline, shift.rise, margin, verdict)
 
 
 def _badness(row: GatedRow) -> tuple[int, float]:
@@ -377,7 +361,7 @@ def _reason(
     if silence.groups:
         return f"{silence.sentence()}: groups without an answer count against it."
     deciding = [row for row in rows if row.verdict == verdict] or list(rows)
-    said = " ".join(row.finding.text for row in deciding)
+    said = " ".join(row.sentence for row in deciding)
     if verdict != "cannot tell":
         return said
     if share < LEAST_SHARED and _verdict(rows) == "not worse":

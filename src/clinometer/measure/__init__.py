@@ -14,8 +14,7 @@ from clinometer.measure.knowledge import KnowledgeReport, knowledge
 from clinometer.measure.preference import membership, preference
 from clinometer.measure.preferences import Preferences
 from clinometer.measure.reference_models import reference_risks
-from clinometer.measure.results import RiskReport
-from clinometer.measure.risk import decompose
+from clinometer.measure.risk import RiskReport, decompose
 from clinometer.measure.stereotype import stereotype
 from clinometer.statistics.estimate import Estimate
 

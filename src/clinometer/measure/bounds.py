@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.stereotype import REFERENCE_FLOOR
-from clinometer.statistics.arrays import FloatArray, as_real, blocks
-from clinometer.statistics.weights import weighted_mean
+from clinometer.statistics.arrays import FloatArray, as_real, weighted_mean
 
 _STEPS = 50
 
@@ -121,16 +120,8 @@ def risk_error(grid: PreferenceGrid, off: FloatArray) -> float:
             max(high - at, at - low)
             for (low, high), (at, _) in ((ends.R, here.R), (ends.R_bias, here.R_bias))
         )
-    K = len(grid.categories)
-    total, error = np.zeros(grid.shape[0]), np.zeros(grid.shape[0])
-    for rows, columns in blocks(grid.shape, depth=K):
-        w = grid.cell_weights(rows, columns)
-        most = grid.criterion.error(off[rows, columns], grid.references(rows, columns))
-        total[rows] += w.sum(axis=1)
-        error[rows] += (w * most).sum(axis=1)
-    observed = total > 0
-    share = np.divide(error, total, out=np.zeros_like(error), where=observed)
-    return weighted_mean(share, grid.observed_weights(observed))
+    w, groups = grid.shares()
+    return float(groups @ (w * grid.criterion.error(off, grid.references())).sum(axis=1))
 
 
 def _stereotype_bounds(

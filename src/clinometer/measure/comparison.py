@@ -22,9 +22,9 @@ from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
-from clinometer.measure.group_split import context_means
-from clinometer.measure.inference import Bracket, bracket, flipped, interval_of_means
+from clinometer.measure.inference import Bracket, bracket, context_means, flipped, interval_of_means
 from clinometer.measure.population import MOST_DRAWS
+from clinometer.measure.preferences import Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,
@@ -115,27 +115,24 @@ def compare(
     for one, n in zip(grids, replies, strict=True):
         evidence = Evidence.of(one, clusters=clusters, samples=n, draws=sample)
         found.append(bracket(evidence, level=level, seed=seed))
-    labels = list(itertools.combinations(models, 2))
+    pairs = list(itertools.combinations(range(len(grids)), 2))
+    joint = joint_level(level, len(pairs))
     rows: list[Difference] = []
     by_group: list[Difference] = []
-    for (i, j), pair in zip(itertools.combinations(range(len(grids)), 2), labels, strict=True):
-        a, b = found[i], found[j]
-        gap, slack = snap(a.value - b.value), np.abs(a.half - b.half)
-        lines = [first - second for first, second in _along(a, b)]
-        whole, groups = (
-            _paired(gap[:, c], [d[..., c] for d in lines], slack[:, c], a.weights[:, c], at, draws)
-            for c, at in ((slice(-1, None), joint_level(level, len(labels))), (slice(-1), level))
-        )
-        rows += _rows(pair, OVERALL, (None,), *whole)
+    for i, j in pairs:
+        a, b, pair = found[i], found[j], (models[i], models[j])
+        rows += _rows(pair, OVERALL, (None,), *_paired(a, b, slice(-1, None), joint, draws))
+        each = _paired(a, b, slice(-1), level, draws)
         if draws is None:
-            _rule_out_opposites(groups, a, b, level)
-        by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, *groups))
+            _rule_out_opposites(each, a, b, level)
+        by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, *each))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     exact = draws is None and all(n is None for n in replies)
     if exact and not grid.relative and shape[0] > 1:
-        values["R_between"], more = _between(grids, clusters, labels, level)
-        rows += more
-    overall = for_all_pairs(rows, len(labels))
+        values["R_between"], tests = _between(grids, clusters, pairs, joint)
+        for (i, j), tested in zip(pairs, tests, strict=True):
+            rows += _rows((models[i], models[j]), ("R_between",), (None,), *tested)
+    overall = for_all_pairs(rows, len(pairs))
     return Comparison(
         models=models,
         groups=grid.groups,
@@ -163,8 +160,7 @@ def common_mask(
         raise SettingsError(
             f"mask: expected one for each of {len(models)} models, found {given.shape[0]}"
         )
-    each = [as_mask(part, (X, C)) for part in given]
-    return np.asarray(np.logical_and.reduce([part for part in each if part is not None]))
+    return as_mask(given.min(axis=0), (X, C))
 
 
 Tested = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -188,35 +184,27 @@ def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
     return [(a.each, b.each), (along[0], along[1])]
 
 
-def _paired(
-    gap: FloatArray,
-    lines: Sequence[FloatArray],
-    slack: FloatArray,
-    weights: FloatArray,
-    level: float,
-    draws: float | None,
-) -> Tested:
-    """Differences [3,T] of two models in the same units, from what each contributes [3,U,T] along
-    several lines: the farthest ends and the largest p."""
-    T = gap.shape[1]
-    gap = gap + np.where(weights.any(axis=0), 0.0, np.nan)
-    weights = np.tile(weights, 3)
+def _paired(a: Bracket, b: Bracket, columns: slice, level: float, draws: float | None) -> Tested:
+    """Differences of two models in the same units, from what each contributes along several lines:
+    the farthest ends and the largest p."""
+    gap, slack = snap(a.value - b.value)[:, columns], np.abs(a.half - b.half)[:, columns].ravel()
+    gap = gap + np.where(a.weights[:, columns].any(axis=0), 0.0, np.nan)
+    weights = np.tile(a.weights[:, columns], 3)
     found = []
-    for each in lines:
-        flat = gap.ravel(), np.moveaxis(each, 0, 1).reshape(each.shape[1], -1)
+    for first, second in _along(a, b):
+        each = np.moveaxis((first - second)[..., columns], 0, 1)
+        flat = gap.ravel(), each.reshape(len(each), -1), weights
         if draws is None:
-            found.append(flipped(*flat, weights, level=level, slack=slack.ravel()))
+            found.append(flipped(*flat, level=level, slack=slack))
         elif np.isinf(draws):
-            found.append((np.full(3 * T, np.nan),) * 3)
+            found.append((np.full(gap.size, np.nan),) * 3)
         else:
-            found.append(_drawn(*flat, weights, level, slack.ravel(), draws))
+            found.append(_drawn(*flat, level, slack, draws))
     low, high, p = (np.stack(part) for part in zip(*found, strict=True))
-    return (
-        gap,
-        low.min(axis=0).reshape(3, T),
-        high.max(axis=0).reshape(3, T),
-        p.max(axis=0).reshape(3, T),
+    low, high, p = (
+        part.reshape(gap.shape) for part in (low.min(axis=0), high.max(axis=0), p.max(axis=0))
     )
+    return gap, low, high, p
 
 
 def _rule_out_opposites(tested: Tested, a: Bracket, b: Bracket, level: float) -> None:
@@ -257,22 +245,10 @@ def _rows(
     pair: tuple[str, str],
     measures: Sequence[str],
     groups: Sequence[str | None],
-    gap: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    p: FloatArray,
+    *tested: FloatArray,
 ) -> list[Difference]:
     return [
-        Difference(
-            *pair,
-            measure,
-            group,
-            plain(gap[m, x]),
-            low=plain(low[m, x]),
-            high=plain(high[m, x]),
-            p=plain(p[m, x]),
-            p_corrected=None,
-        )
+        Difference(*pair, measure, group, *(plain(part[m, x]) for part in tested), None)
         for m, measure in enumerate(measures)
         for x, group in enumerate(groups)
     ]
@@ -293,22 +269,22 @@ def for_all_pairs(differences: Sequence[Difference], pairs: int) -> tuple[Differ
 def _between(
     grids: Sequence[PreferenceGrid],
     clusters: Sequence[object] | None,
-    labels: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[int, int]],
     level: float,
-) -> tuple[FloatArray, list[Difference]]:
+) -> tuple[FloatArray, list[Tested]]:
     """R_between of each model [M], and the differences of each pair: paired means over contexts."""
     parts = [context_means(grid) for grid in grids]
     share = parts[0][0] / parts[0][0].sum()
     each = np.stack([between for _, _, between in parts])
     units = unit_numbers(clusters, len(share))
-    weights, rows = by_unit(share, units), []
-    inner = np.where(weights > 0, weights, 1.0)
-    for pair, (i, j) in zip(labels, itertools.combinations(range(len(grids)), 2), strict=True):
-        d = by_unit(share * (each[i] - each[j]), units) / inner
+    weights = by_unit(share, units)
+    found = []
+    for i, j in pairs:
+        d = by_unit(share * (each[i] - each[j]), units) / np.where(weights > 0, weights, 1.0)
         gap = snap(np.array([weights @ d]))
-        ends = flipped(gap, d[:, None], weights[:, None], level=joint_level(level, len(labels)))
-        rows += _rows(pair, ("R_between",), (None,), gap[None], *(end[None] for end in ends))
-    return each @ share, rows
+        low, high, p = flipped(gap, d[:, None], weights[:, None], level=level)
+        found.append((gap[None], low[None], high[None], p[None]))
+    return each @ share, found
 
 
 def ranks_from_tests(
@@ -499,63 +475,57 @@ class Comparison(Plain):
 # --- Models asked in different contexts ----------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class OwnContexts:
-    """A model and the contexts that it was asked in.
-
-    grid     its preferences
-    units    [C], the unit of sampling of each context: its id, or the label of its cluster
-    samples  [X, C] replies behind each cell; None: probabilities were read
-    """
-
-    name: str
-    grid: PreferenceGrid
-    units: Sequence[str]
-    samples: FloatArray | None = None
-
-
 def compare_unpaired(
-    models: Sequence[OwnContexts],
+    models: Sequence[Preferences],
     *,
+    names: Sequence[str],
+    clusters: str | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
     """Differences between models over the same groups, each in its own contexts.
 
-    All grids have the same groups, group weights and categories. Intervals and p-values are those
-    of both audits, joined, less what units that both models have share. There is neither interval
-    nor p-value where a model has a single unit.
+    All have the same groups, group weights and categories. Contexts are told apart by their ids, or
+    by the label of their cluster. Intervals and p-values are those of both audits, joined, less
+    what units that both models have share. There is neither interval nor p-value where a model has
+    a single unit.
     """
-    names, groups = tuple(model.name for model in models), models[0].grid.groups
-    labels = list(itertools.combinations(names, 2))
-    found, joint = [], []
-    for model in models:
-        evidence = Evidence.of(model.grid, clusters=list(model.units), samples=model.samples)
-        found.append(bracket(evidence, level=level, seed=seed))
-        joint.append(bracket(evidence, level=joint_level(level, len(labels)), seed=seed))
-    overall: list[Difference] = []
+    pairs = list(itertools.combinations(range(len(models)), 2))
+    labels = [p.contexts if clusters is None else p.label(clusters) for p in models]
+    units = [list(dict.fromkeys(map(str, each))) for each in labels]
+    evidence = [
+        Evidence.of(p.grid, clusters=each, samples=p.samples)
+        for p, each in zip(models, labels, strict=True)
+    ]
+    found, joint = (
+        [bracket(one, level=at, seed=seed) for one in evidence]
+        for at in (level, joint_level(level, len(pairs)))
+    )
+    rows: list[Difference] = []
     by_group: list[Difference] = []
-    for (i, j), pair in zip(itertools.combinations(range(len(models)), 2), labels, strict=True):
-        units = [list(dict.fromkeys(map(str, models[k].units))) for k in (i, j)]
-        each, whole = (_unpaired(one[i], one[j], *units) for one in (found, joint))
-        by_group += with_holm(_rows(pair, BY_GROUP, groups, *(part[:, :-1] for part in each)))
-        overall += _rows(pair, OVERALL, (None,), *(part[:, -1:] for part in whole))
-    corrected = for_all_pairs(overall, len(labels))
+    for i, j in pairs:
+        pair = names[i], names[j]
+        each, whole = (_unpaired(one[i], one[j], units[i], units[j]) for one in (found, joint))
+        by_group += with_holm(
+            _rows(pair, BY_GROUP, models[0].groups, *(part[:, :-1] for part in each))
+        )
+        rows += _rows(pair, OVERALL, (None,), *(part[:, -1:] for part in whole))
+    overall = for_all_pairs(rows, len(pairs))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     sizes = tuple(
-        ContextCount(model.grid.n_contexts, 1.0 / float((one.weights[:, -1] ** 2).sum()))
+        ContextCount(model.grid.shape[1], 1.0 / float((one.weights[:, -1] ** 2).sum()))
         for model, one in zip(models, found, strict=True)
     )
-    clustered = any(len(set(m.units)) < m.grid.n_contexts for m in models)
+    clustered = any(len(u) < len(p.contexts) for u, p in zip(units, models, strict=True))
     return Comparison(
-        models=names,
-        groups=groups,
-        overall=corrected,
+        models=tuple(names),
+        groups=models[0].groups,
+        overall=overall,
         by_group=tuple(by_group),
-        ranks=tuple(ranks_from_tests(values, corrected, names, level)),
+        ranks=tuple(ranks_from_tests(values, overall, tuple(names), level)),
         n_contexts=sum(size.contexts for size in sizes),
         n_eff=min(size.n_eff for size in sizes),
-        n_clusters=len(set().union(*(m.units for m in models))) if clustered else None,
+        n_clusters=len(set().union(*units)) if clustered else None,
         missing_cells=sum(model.grid.missing_cells for model in models),
         level=float(level),
         seed=int(seed),

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
 from clinometer.errors import SettingsError
-from clinometer.measure.evidence import unit_numbers
+from clinometer.measure.evidence import by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import jackknife
-from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray
+from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.significance import holm
 
@@ -87,22 +87,6 @@ class CellMoments:
             scale,
         )
 
-    def only(self, contexts: NDArray[np.intp] | BoolArray) -> CellMoments:
-        """The same in some of the contexts."""
-        weights = self.weights[contexts]
-        centre = self.centre
-        if centre is not None and centre.shape[1] > 1:
-            centre = centre[:, contexts]
-        return replace(
-            self,
-            mean=self.mean[:, contexts],
-            within=self.within[:, contexts],
-            n=self.n[:, contexts],
-            weights=weights / weights.sum(),
-            centre=centre,
-            units=np.unique(self.units[contexts], return_inverse=True)[1].reshape(-1),
-        )
-
 
 @dataclass(frozen=True)
 class GroupPart:
@@ -154,11 +138,6 @@ class Components:
         found = (self.lean, self.swing, self.dice)
         lean, swing, dice = (0.0 if part is None else max(part.value, 0.0) for part in found)
         return lean, swing, dice
-
-    @property
-    def size(self) -> float:
-        """How far a reply is from p*, as a root mean square."""
-        return math.sqrt(self.total)
 
     def clear_groups(self) -> tuple[GroupPart, ...]:
         """Groups whose steady lean is clear, the largest first; none unless any lean is."""
@@ -277,19 +256,13 @@ class Deviations:
         """[X,D], the mean deviation of each group."""
         return np.asarray((self.w[..., None] * self.d).sum(axis=1))
 
-    def summed(self, values: FloatArray) -> FloatArray:
-        """[U,..] of values [C,..] by unit."""
-        out = np.zeros((int(self.units.max()) + 1, *values.shape[1:]))
-        np.add.at(out, self.units, values)
-        return out
-
     def unit_weights(self) -> FloatArray:
         """[U,X]."""
-        return self.summed(self.w.T)
+        return by_unit(self.w.T, self.units)
 
     def unit_means(self) -> FloatArray:
         """[U,X,D], weighted sums of d."""
-        return self.summed(np.moveaxis(self.w[..., None] * self.d, 0, 1))
+        return by_unit(np.moveaxis(self.w[..., None] * self.d, 0, 1), self.units)
 
     def lean_squares(self) -> FloatArray:
         """[X], unbiased squares of the leans: products of two different units have no noise."""
@@ -335,7 +308,7 @@ class Deviations:
 
         def mean(values: FloatArray) -> FloatArray:
             """Weighted means over the cells of [X,C] without each unit, [U,X]."""
-            sums = self.summed((self.w * values).T)
+            sums = by_unit((self.w * values).T, self.units)
             rest = sums.sum(axis=0) - sums
             return np.asarray(np.where(left > 1e-9, rest / np.maximum(left, 1e-9), rest))
 
@@ -344,60 +317,47 @@ class Deviations:
         return lean @ g, swing @ g, mean(self.within) @ g
 
     def p_of_no_lean(self, lean: float) -> float:
-        """Box's F test of no lean in any group: the lean as a quadratic form."""
+        """Of no lean in any group."""
         observed = float(self.groups @ (self.lean**2).sum(axis=-1))
-        noise = observed - lean
-        if noise <= ROUNDING * max(observed, 1e-300):  # no noise: what is seen is there
-            return 0.0 if observed > ROUNDING else 1.0
         n = float(self.groups @ self.freedom())
         residuals = self.residuals().reshape(-1, self.d[:, 0].size)
-        first = directions(residuals, n, self.rank)
-        return float(fdtrc(first, n * first, observed / noise))
+        return box_test(observed, observed - lean, residuals, n, self.rank)
 
     def group_leans(self, names: Sequence[str], level: float) -> list[GroupPart]:
         """Each group's lean, tested by its own spread over the contexts."""
-        lean, freedom = self.lean, self.freedom()
-        noise = (lean**2).sum(axis=-1) - self.lean_squares()
-        residuals = self.residuals()
-        p = np.ones(len(names))
-        for x in range(len(names)):
-            size = float((lean[x] ** 2).sum())
-            if noise[x] <= ROUNDING * max(size, 1e-300):
-                p[x] = 0.0 if size > ROUNDING**2 else 1.0
-                continue
-            first = directions(residuals[:, x], float(freedom[x]), max(self.d.shape[-1] - 1, 1))
-            p[x] = fdtrc(first, freedom[x] * first, size / noise[x])
-        corrected = holm(p)
-        D = self.d.shape[-1]
-        unscaled = lean * (1.0 if D == 1 else math.sqrt(2))
+        lean, freedom, residuals = self.lean, self.freedom(), self.residuals()
+        square, unbiased = (lean**2).sum(axis=-1), self.lean_squares()
+        D = lean.shape[-1]
+        p = holm([
+            box_test(square[x], square[x] - unbiased[x], residuals[:, x], freedom[x], max(D - 1, 1))
+            for x in range(len(names))
+        ])  # fmt: skip
         W, z = self.unit_weights(), self.unit_means()[..., 0]
         q = (W**2).sum(axis=0)
         off = (z - W * lean[:, 0]) ** 2 / np.where(W > 0, W, 1.0)
         error = np.sqrt(q / np.maximum(1 - q, 1e-9) * off.sum(axis=0))
-        error *= 1.0 if D == 1 else math.sqrt(2)
-        reach = stdtrit(freedom, (1 + level) / 2) * error
-        return [
-            GroupPart(
-                name,
-                tuple(unscaled[x].tolist()),
-                float(unscaled[x, 0] - reach[x]),
-                float(unscaled[x, 0] + reach[x]),
-                float(corrected[x]),
-            )
-            for x, name in enumerate(names)
-        ]
+        scale = 1.0 if D == 1 else math.sqrt(2)
+        reach = stdtrit(freedom, (1 + level) / 2) * scale * error
+        low, high = scale * lean[:, 0] - reach, scale * lean[:, 0] + reach
+        columns = (part.tolist() for part in (scale * lean, low, high, p))
+        rows = zip(names, *columns, strict=True)
+        return [GroupPart(name, tuple(x), a, b, q) for name, x, a, b, q in rows]
 
 
-def directions(residuals: FloatArray, n: float, rank: int) -> float:
-    """In how many directions noise goes: (tr Σ)² / tr Σ², from residuals [U,dims] of n degrees.
+def box_test(square: float, noise: float, residuals: FloatArray, n: float, rank: int) -> float:
+    """p of a squared lean being its noise alone, a quadratic form (Box's F): noise goes in
+    (tr Σ)² / tr Σ² directions, at most `rank`, of which residuals [U,dims] of n degrees tell.
 
     tr S² of a sample is too large; n²/((n − 1)(n + 2)) (tr S² − (tr S)²/n) is unbiased for normal
     ones.
     """
+    if noise <= ROUNDING * max(square, 1e-300):  # no noise: what is seen is there
+        return 0.0 if square > ROUNDING**2 else 1.0
     few = residuals.shape[0] <= residuals.shape[1]
-    square = residuals @ residuals.T if few else residuals.T @ residuals
-    trace, two = float(np.trace(square)), float((square**2).sum())
-    if n <= 1.5 or trace <= 0:
-        return 1.0
-    unbiased = n**2 / ((n - 1) * (n + 2)) * (two - trace**2 / n)
-    return float(np.clip(trace**2 / max(unbiased, 1e-300), 1.0, rank))
+    products = residuals @ residuals.T if few else residuals.T @ residuals
+    trace, two = float(np.trace(products)), float((products**2).sum())
+    first = 1.0
+    if n > 1.5 and trace > 0:
+        unbiased = n**2 / ((n - 1) * (n + 2)) * (two - trace**2 / n)
+        first = float(np.clip(trace**2 / max(unbiased, 1e-300), 1.0, rank))
+    return float(fdtrc(first, n * first, square / noise))

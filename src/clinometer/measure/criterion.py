@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError, closest
 from clinometer.measure.stereotype import scale
-from clinometer.statistics.arrays import FloatArray, as_number, as_real
+from clinometer.settings import Range
+from clinometer.statistics.arrays import FloatArray, as_real
 
 #: What R is under each criterion, as a sentence says it.
 CRITERIA = {
@@ -26,6 +27,8 @@ CRITERIA = {
 }
 
 
+#: k of J_k; below 1 it is not convex.
+NORM = Range(least=1, also=(np.inf,))
 #: The ratio of the paper's raw equations, which is not scaled to end at 1.
 RAW = "raw"
 #: Those of s = p/p* - 1.
@@ -66,7 +69,8 @@ class Criterion:
     def __post_init__(self) -> None:
         if self.name not in CRITERIA:
             raise SettingsError(f"criterion: expected {', '.join(CRITERIA)}; found {self.name!r}")
-        object.__setattr__(self, "norm", checked_norm(self.norm))
+        NORM.check("norm", self.norm)
+        object.__setattr__(self, "norm", float(self.norm))
         if self.name == "released" and self.norm == np.inf:
             object.__setattr__(self, "norm", 1.0)
         fixed = 1.0 if self.name == "released" else np.inf
@@ -118,6 +122,11 @@ class Criterion:
         if self.name in _RATIOS and self.normalize:
             s /= scale(star)
         return np.moveaxis(s, 0, -1)
+
+    def worth(self, star: FloatArray) -> FloatArray:
+        """[..,K], what a share of 1 more of a category adds to its s, which is linear in p."""
+        none = np.zeros_like(star)
+        return self.stereotypes(none + 1.0, star) - self.stereotypes(none, star)
 
     def __call__(self, s: FloatArray) -> FloatArray:
         """J of stereotypes, [..,K] -> [..]."""
@@ -236,7 +245,8 @@ def choose_criterion(
     if name is not None and name not in CRITERIA:
         name, norm, normalize = parse_criterion(name)
     if name is None:
-        paper = even or checked_norm(norm) != np.inf or not normalize
+        NORM.check("norm", norm)
+        paper = even or norm != np.inf or not normalize
         name = "points" if points is not None else "ratio" if paper else "share"
     if name == "released" and not even:
         raise SettingsError(
@@ -268,22 +278,22 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
     >>> [round(float(criterion(s, k)), 12) for k in (1, 2, np.inf)]
     [0.7, 0.5, 0.4]
     """
-    k = checked_norm(norm)
+    NORM.check("norm", norm)
     array = np.asarray(as_real(s, name="s"), dtype=np.float64)
     if array.ndim < 1 or array.shape[-1] < 1:
         raise SettingsError(f"s: expected categories on the last axis, found shape {array.shape}")
     # Category by category: numpy reduces a short last axis many times more slowly.
     positive = [np.maximum(array[..., y], 0.0) for y in range(array.shape[-1])]
-    if k == 1:
+    if norm == 1:
         return np.asarray(sum(positive))
     top = positive[0]
     for part in positive[1:]:
         top = np.maximum(top, part)
-    if np.isinf(k):
+    if np.isinf(norm):
         return np.asarray(top)
     # Factoring out the largest avoids overflow and returns a single positive s exactly.
     divisor = np.where(top > 0, top, 1.0)
-    return np.asarray(top * sum((part / divisor) ** k for part in positive) ** (1.0 / k))
+    return np.asarray(top * sum((part / divisor) ** norm for part in positive) ** (1.0 / norm))
 
 
 def gradient(at: FloatArray, norm: float) -> FloatArray:
@@ -305,11 +315,3 @@ def gradient(at: FloatArray, norm: float) -> FloatArray:
         part = np.maximum(at[..., y], 0.0) / divisor
         value[..., y] = np.where(part > 0, part ** (norm - 1.0), 0.0)
     return value
-
-
-def checked_norm(norm: float) -> float:
-    """The norm k as a float, or an error if it is not a number from 1 to inf."""
-    k = as_number(norm)
-    if k >= 1:
-        return k
-    raise SettingsError(f"norm: expected a number from 1 to inf, found {norm!r}")

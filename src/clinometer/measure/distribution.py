@@ -1,7 +1,9 @@
-"""The distribution of the stereotype over contexts (section 3.3), and the influence of each one."""
+"""The distribution of the stereotype over contexts (section 3.3), the influence of each context,
+and the shape of a distribution of risks: normal in the middle, or heavy-tailed (4.5, C.3)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +11,37 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.statistics.arrays import (
-    ROUNDING,
-    FloatArray,
-    as_real,
-    blocks,
-    read_only,
-)
-from clinometer.statistics.weights import normalize_weights
+from clinometer.statistics.arrays import ROUNDING, FloatArray, as_real, normalize_weights
+
+
+def stereotype_sample(
+    grid: PreferenceGrid, category: str, group: str | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Values of s over the contexts with their weights w_c, of one group, or of all with weights
+    w_x w_c.
+
+    Cells without weight are left out, and missing ones treated as in `decompose`: the weighted mean
+    is the `mean_stereotype` of its report. A group without any observed weight is an error.
+
+    >>> from clinometer.measure.grid import read_preferences
+    >>> cells = read_preferences([[0.6, 0.4], [0.8, 0.2]], categories=["male", "female"])
+    >>> values, weights = stereotype_sample(cells, "male")
+    >>> values.round(12).tolist(), weights.tolist()
+    ([0.2, 0.6], [0.5, 0.5])
+    """
+    y = _position(category, grid.categories, "category")
+    s, w = grid.stereotypes()[..., y], grid.shares()[0]
+    if group is None:
+        w = w * grid.group_weights[:, None]
+    else:
+        x = _position(group, grid.groups, "group")
+        s, w = s[x], w[x]
+    counted = w > 0
+    if not counted.any():
+        raise SettingsError(
+            f"group: expected an observed cell with weight, found none in {group or 'all'!r}"
+        )
+    return s[counted], w[counted] / w[counted].sum()
 
 
 def weighted_density(
@@ -36,108 +61,21 @@ def weighted_density(
     # scipy.stats takes longer to import than the rest of the package.
     from scipy.stats import gaussian_kde
 
-    array, w = _sample(values, weights)
-    points = np.asarray(as_real(at, name="at"), dtype=np.float64)
-    if points.ndim != 1:
-        raise SettingsError(f"at: expected a list of points, found shape {points.shape}")
+    array = _numbers(values, "values")
+    if not array.size or not np.isfinite(array).all():
+        raise SettingsError("values: expected a list of finite numbers, found none, or others")
+    w = normalize_weights(weights, array.size, name="weights")
+    array, w = array[w > 0], w[w > 0]
     if np.ptp(array) <= ROUNDING * max(1.0, float(np.abs(array).max())):
         raise SettingsError(
             f"values: expected values that differ, found {array.size} equal to {array[0]:g}; "
             "they have no density"
         )
-    return np.asarray(gaussian_kde(array, weights=w)(points))
-
-
-@dataclass(frozen=True, eq=False)
-class StereotypeDistribution:
-    """The stereotypes of all cells with their weights. Arrays are read-only.
-
-    Attributes:
-        groups, categories: labels, X and Y of them.
-        s: [X,C,Y]; NaN in cells that were not observed.
-        weights: [X,C]; w_c within the group, 0 where not observed; rows sum to one, or to 0 for
-            a missing group.
-        group_weights: [X], w_x.
-    """
-
-    groups: tuple[str, ...]
-    categories: tuple[str, ...]
-    s: FloatArray
-    weights: FloatArray
-    group_weights: FloatArray
-
-    def sample(self, category: str, group: str | None = None) -> tuple[FloatArray, FloatArray]:
-        """Values of s and their weights, of one group, or of all with weights w_x w_c.
-
-        Cells without weight are left out; a group without any observed weight is an error.
-        """
-        y = _position(category, self.categories, name="category")
-        if group is None:
-            w = self.weights * self.group_weights[:, None]
-            s = self.s[..., y]
-        else:
-            x = _position(group, self.groups, name="group")
-            w, s = self.weights[x], self.s[x, :, y]
-        counted = w > 0
-        if not counted.any():
-            raise SettingsError(
-                f"group: expected an observed cell with weight, found none in {group or 'all'!r}"
-            )
-        return s[counted], w[counted] / w[counted].sum()
-
-
-def stereotype_distribution(grid: PreferenceGrid) -> StereotypeDistribution:
-    """The distribution of s over contexts, per group and overall.
-
-    Missing cells are treated as in `decompose`, so the mean of a group's s here is the
-    `mean_stereotype` of its report.
-
-    >>> from clinometer.measure.grid import read_preferences
-    >>> cells = read_preferences([[0.6, 0.4], [0.8, 0.2]], categories=["male", "female"])
-    >>> d = stereotype_distribution(cells)
-    >>> values, weights = d.sample("male")
-    >>> values.round(12).tolist(), weights.tolist()
-    ([0.2, 0.6], [0.5, 0.5])
-    """
-    (X, C), K = grid.shape, len(grid.categories)
-    s, w = np.empty((X, C, K)), grid.cell_weights(slice(0, X), slice(0, C))
-    for rows, columns in blocks((X, C), depth=K):
-        s[rows, columns] = grid.stereotypes(rows, columns)
-    if grid.mask is not None:
-        s[~grid.mask] = np.nan
-    total = w.sum(axis=1, keepdims=True)
-    grid.observed_weights(total[:, 0] > 0)
-    np.divide(w, total, out=w, where=total > 0)
-    return StereotypeDistribution(
-        groups=grid.groups,
-        categories=grid.categories,
-        s=read_only(s),
-        weights=read_only(w),
-        group_weights=grid.group_weights,
-    )
-
-
-def _sample(values: ArrayLike, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    array = np.asarray(as_real(values, name="values"), dtype=np.float64)
-    if array.ndim != 1 or array.size < 1:
-        raise SettingsError(f"values: expected a list of numbers, found shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise SettingsError("values: expected finite numbers, found NaN or infinity")
-    w = normalize_weights(weights, array.size, name="weights")
-    return array[w > 0], w[w > 0]
-
-
-def _position(label: str, labels: tuple[str, ...], *, name: str) -> int:
-    if label in labels:
-        return labels.index(label)
-    raise SettingsError(f"{name}: expected one of {', '.join(labels)}, found {label!r}")
-
-
-# --- Influence: how much each context contributes to the volatility risk -------------------------
+    return np.asarray(gaussian_kde(array, weights=w)(_numbers(at, "at")))
 
 
 def context_influence(grid: PreferenceGrid) -> FloatArray:
-    """R^v minus R^v without the context, for each context [C].
+    """How much each context contributes to the volatility risk: R^v minus R^v without it, [C].
 
     Positive: the context adds to the volatility. Negative: it steadies the mean. With
     S = sum of w_c s_c and W = sum of w_c, the risks without context c are
@@ -152,21 +90,114 @@ def context_influence(grid: PreferenceGrid) -> FloatArray:
     >>> context_influence(read_preferences([[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
     [0.533, -0.267, -0.267]
     """
-    X, C = grid.shape
-    everything = slice(0, C)
-    weight_sum, lost = np.zeros(C), np.zeros(C)
-    for x in range(X):
-        rows = slice(x, x + 1)
-        s, w = grid.stereotypes(rows, everything)[0], grid.cell_weights(rows, everything)[0]
-        total = w.sum()
-        if total == 0:
-            continue
-        j = grid.criterion(s)
-        rest = total - w
-        left = rest > 1e-12 * total  # something remains when the context is gone
-        volatility = (w @ j - grid.criterion(w @ s)) / total
-        without = (w @ j - w[left] * j[left]) - grid.criterion(w @ s - w[left, None] * s[left])
-        share = grid.group_weights[x]
-        lost[left] += share * (volatility - without / rest[left])
-        weight_sum[left] += share
-    return np.asarray(np.divide(lost, weight_sum, out=np.full(C, np.nan), where=weight_sum > 0))
+    w, J, s = grid.shares()[0], grid.criterion, grid.stereotypes()
+    parts, means = w * J(s), w[..., None] * s
+    r, mean = parts.sum(axis=1, keepdims=True), means.sum(axis=1, keepdims=True)
+    left = (w < 1 - ROUNDING) & w.any(axis=1, keepdims=True)  # something remains without it
+    without = (r - parts - J(mean - means)) / np.where(left, 1 - w, 1.0)
+    share = grid.group_weights[:, None] * left
+    lost, total = (share * (r - J(mean) - without)).sum(axis=0), share.sum(axis=0)
+    return np.asarray(np.divide(lost, total, out=np.full(lost.shape, np.nan), where=total > 0))
+
+
+# --- The shape of a distribution of risks --------------------------------------------------------
+
+
+LEAST = 8
+"""Values needed for a test of shape; the kurtosis test needs LEAST_KURTOSIS."""
+
+LEAST_KURTOSIS = 20
+
+MOST_SHAPIRO = 5000
+"""Beyond this size the p-value of the Shapiro-Wilk test is not accurate."""
+
+
+@dataclass(frozen=True)
+class Characteristics:
+    """The shape of a distribution of values, as `distribution_characteristics` gives it.
+
+    Attributes:
+        n: values that count; fields below that could not be computed are None.
+        mean, sd: sd is that of the normal fit (divided by n, maximum likelihood).
+        skewness, excess_kurtosis: third and fourth standardised moments, 0 for the normal.
+            Positive skewness: a long tail of high values. Positive excess kurtosis: heavier
+            tails than the normal's.
+        p_normal: of the test of Shapiro and Wilk (small: not normal).
+        p_fat_tail: Anscombe and Glynn, one-sided: a small p means heavier tails than the normal's.
+        hill: tail index of the largest values: P(value > v) falls like v^-hill. Below 2 the
+            variance is infinite; a normal tail has no index: the estimate is high and grows with n.
+    """
+
+    n: int
+    mean: float
+    sd: float
+    skewness: float | None = None
+    excess_kurtosis: float | None = None
+    p_normal: float | None = None
+    p_fat_tail: float | None = None
+    hill: float | None = None
+
+
+def distribution_characteristics(values: ArrayLike) -> Characteristics:
+    """Normal fit with tests, moments, and the tail of a set of values (r^b or r^v of the groups).
+
+    NaN (a missing group) is left out. Fewer than 8 values, or values that do not differ, have no
+    tests: None. The kurtosis test needs 20, the Hill estimator positive values that differ in the
+    tail. No value at all is an error.
+
+    >>> shape = distribution_characteristics([1, 2, 3, 4, 5, 6, 7, 8])
+    >>> round(shape.skewness, 12), round(shape.excess_kurtosis, 6), shape.p_fat_tail
+    (0.0, -1.238095, None)
+    """
+    # scipy.stats takes longer to import than the rest of the package.
+    from scipy import stats
+
+    x = _numbers(values, "values")
+    if np.isinf(x).any():
+        raise SettingsError("values: expected finite numbers or NaN, found infinity")
+    x = x[~np.isnan(x)]
+    n = x.size
+    if not n:
+        raise SettingsError("values: expected at least one number, found none")
+    mean, sd = float(x.mean()), float(x.std())
+    if sd <= 1e-12 * max(1.0, abs(mean)):
+        return Characteristics(n=n, mean=mean, sd=0.0)
+    kurtosis = n >= LEAST_KURTOSIS
+    return Characteristics(
+        n=n,
+        mean=mean,
+        sd=sd,
+        skewness=float(stats.skew(x)),
+        excess_kurtosis=float(stats.kurtosis(x)),
+        p_normal=float(stats.shapiro(x - mean).pvalue) if LEAST <= n <= MOST_SHAPIRO else None,
+        p_fat_tail=float(stats.kurtosistest(x, alternative="greater").pvalue) if kurtosis else None,
+        hill=hill(np.sort(x), max(2, math.isqrt(n))),
+    )
+
+
+def hill(ordered: FloatArray, k: int) -> float | None:
+    """Hill's tail index 1 / mean of log(x_(n-i+1) / x_(n-k)), i = 1..k.
+
+    `ordered` is in rising order. None when x_(n-k) is not positive or the tail does not vary.
+
+    >>> hill(np.array([1.0, math.e, math.e]), 2)
+    1.0
+    """
+    n = ordered.size
+    if k >= n or ordered[n - k - 1] <= 0:
+        return None
+    excess = float(np.mean(np.log(ordered[n - k :] / ordered[n - k - 1])))
+    return None if excess <= 1e-12 else 1.0 / excess
+
+
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
+    array = np.asarray(as_real(values, name=name), dtype=np.float64)
+    if array.ndim != 1:
+        raise SettingsError(f"{name}: expected a list of numbers, found shape {array.shape}")
+    return array
+
+
+def _position(label: str, labels: tuple[str, ...], name: str) -> int:
+    if label in labels:
+        return labels.index(label)
+    raise SettingsError(f"{name}: expected one of {', '.join(labels)}, found {label!r}")

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.group_mean import group_mean
-from clinometer.statistics.arrays import FloatArray, RealArray, as_real
+from clinometer.measure.stereotype import group_mean
+from clinometer.statistics.arrays import BoolArray, FloatArray, RealArray, as_real
 
 Counts = NDArray[np.int64]
 
@@ -46,10 +46,9 @@ def unit_numbers(clusters: Sequence[object] | None, C: int) -> NDArray[np.intp]:
 
 def by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
     """[C,..] added up by unit: [U,..]."""
-    U = int(units.max()) + 1
-    if units.size == U:  # each context its own unit, in order
+    if np.array_equal(units, np.arange(len(units))):
         return values
-    out = np.zeros((U, *values.shape[1:]))
+    out = np.zeros((int(units.max()) + 1, *values.shape[1:]))
     np.add.at(out, units, values)
     return out
 
@@ -138,17 +137,16 @@ class Evidence:
         """
         if draws is not None and clusters is not None:
             raise SettingsError("clusters: expected None with draws, which are independent")
-        cells = _Cells.of(grid, unmix)
-        units = unit_numbers(clusters, grid.n_contexts)
-        s = cells.departures(cells.p)
-        weight, J = cells.weights, grid.criterion
-        mean = np.einsum("xc,xck->xk", weight, s)
+        units = unit_numbers(clusters, grid.shape[1])
+        (weight, groups), J = grid.shares(), grid.criterion
+        s = _departures(grid, grid.block(), grid.mask, unmix)
         high = low = J(s)
         if samples is not None:
-            low = cells.crossed(reply_counts(grid.values, samples, grid.mask), s, mean)
+            counts = reply_counts(grid.values, samples, grid.mask)
+            low = _crossed(grid, counts, s, weight, unmix)
         share = grid.context_weights[0]
         if len(grid.context_weights) > 1:
-            share = cells.groups @ grid.context_weights
+            share = groups @ grid.context_weights
         total = by_unit(weight.T, units)
         inner = np.where(total > 0, total, 1.0)
 
@@ -163,7 +161,7 @@ class Evidence:
             high=averaged(high),
             weights=total,
             share=by_unit(share, units) / share.sum(),
-            groups=cells.groups,
+            groups=groups,
             criterion=J,
             draws=draws,
         )
@@ -197,63 +195,47 @@ class Evidence:
         return np.append(values, whole[:, None], axis=1), weights
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The cells of a grid: shares p [X,C,K], what makes departures of them, and their weights
-    [X,C] within each group."""
+def _departures(
+    grid: PreferenceGrid, p: FloatArray, seen: BoolArray | None, unmix: FloatArray | None
+) -> FloatArray:
+    """s of shares [X,C,K] in the cells of a grid, 0 where not seen; relative to groups, from their
+    own mean. `unmix` [K,K] is what the shares are multiplied by."""
+    star = grid.references()
+    if grid.relative:
+        divides = grid.criterion.name == "ratio"
+        star = group_mean(p, grid.group_weights, seen, positive=divides)
+    s = grid.criterion.stereotypes(p if unmix is None else p @ unmix, star)
+    return s if seen is None else np.where(seen[..., None], s, 0.0)
 
-    grid: PreferenceGrid
-    p: FloatArray
-    weights: FloatArray
-    groups: FloatArray
-    unmix: FloatArray | None
 
-    @classmethod
-    def of(cls, grid: PreferenceGrid, unmix: FloatArray | None) -> _Cells:
-        everything = slice(0, grid.shape[0]), slice(0, grid.shape[1])
-        w = grid.cell_weights(*everything)
-        total = w.sum(axis=1, keepdims=True)
-        groups = grid.observed_weights(total[:, 0] > 0)
-        w /= np.where(total > 0, total, 1.0)
-        return cls(grid, grid.block(*everything), w, groups / groups.sum(), unmix)
+def _crossed(
+    grid: PreferenceGrid,
+    counts: Counts,
+    s: FloatArray,
+    weights: FloatArray,
+    unmix: FloatArray | None,
+) -> FloatArray:
+    """[X,C], J of each cell with directions from some of its replies and means from the others,
+    averaged over random splits; expected to be at most J.
 
-    def departures(self, p: FloatArray, seen: NDArray[np.bool_] | None = None) -> FloatArray:
-        """s of shares [X,C,K], 0 where not observed; relative to groups, from their own mean."""
-        grid = self.grid
-        mask = grid.mask if seen is None else seen
-        star = grid.references(slice(0, grid.shape[0]), slice(0, grid.shape[1]))
-        if grid.relative:
-            divides = grid.criterion.name == "ratio"
-            star = group_mean(p, grid.group_weights, mask, positive=divides)
-        if self.unmix is not None:
-            p = p @ self.unmix
-        s = grid.criterion.stereotypes(p, star)
-        return s if mask is None else np.where(mask[..., None], s, 0.0)
-
-    def crossed(self, counts: Counts, s: FloatArray, mean: FloatArray) -> FloatArray:
-        """[X,C], J of each cell with directions from some of its replies and means from the others,
-        averaged over random splits; expected to be at most J.
-
-        A cell with one reply takes the direction of its group's other contexts.
-        """
-        rng, grid = np.random.default_rng(0), self.grid
-        n = counts.sum(axis=-1)
-        several = n > 1
-        fewer = np.where(n > 2, n // 3, 1) * several  # these are measured, the others choose
-        one = several if grid.mask is None else several & grid.mask
-        out = np.zeros(n.shape)
-        times = int(np.clip(CELLS // n.size, 4, SPLITS)) if one.any() else 0
-        for _ in range(times):
-            measured = thin(counts, fewer, rng)
-            rest = counts - measured
-            first, second = (
-                self.departures(part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one)
-                for part in (rest, measured)
-            )
-            out += grid.criterion.slope(first, second) / times
-        w = self.weights[..., None]
-        others = (mean[:, None] - w * s) / np.where(w < 1, 1 - w, 1.0)
-        return np.where(one, out, grid.criterion.slope(others, s))
+    A cell with one reply takes the direction of its group's other contexts.
+    """
+    rng, J = np.random.default_rng(0), grid.criterion
+    n = counts.sum(axis=-1)
+    one = n > 1
+    fewer = np.where(n > 2, n // 3, 1) * one  # these are measured, the others choose
+    out = np.zeros(n.shape)
+    times = int(np.clip(CELLS // n.size, 4, SPLITS)) if one.any() else 0
+    for _ in range(times):
+        measured = thin(counts, fewer, rng)
+        first, second = (
+            _departures(grid, part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one, unmix)
+            for part in (counts - measured, measured)
+        )
+        out += J.slope(first, second) / times
+    w = weights[..., None]
+    others = np.einsum("xc,xck->xk", weights, s)[:, None] - w * s
+    return np.where(one, out, J.slope(others / np.where(w < 1, 1 - w, 1.0), s))
 
 
 def thin(counts: Counts, left: Counts, rng: np.random.Generator) -> Counts:

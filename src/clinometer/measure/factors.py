@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
-from clinometer.measure.evidence import Evidence
+from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import jackknife
-from clinometer.statistics.arrays import ROUNDING, FloatArray
+from clinometer.statistics.arrays import ROUNDING, FloatArray, effective_size
 from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.weights import effective_size
 
 # --- Mean squares of the stereotype by level of a factor, without the noise of the units sampled
 
@@ -27,29 +26,24 @@ NO_WEIGHT = 1e-12
 """Weights below this are rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Square:
-    """A mean square over the groups.
-
-    value       estimate without the noise of the units; NaN where no level has two units
-    without     [U]: the same with each unit left out
-    plug_in     as observed: the sum of w_l |m_l|²
-    """
+class Square(NamedTuple):
+    """A mean square over the groups, NaN where no level has two units; and [U] the same with each
+    unit left out."""
 
     value: float
     without: FloatArray
-    plug_in: float
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean squares of s over contexts, for a grid whose contexts belong to U units.
+    """Mean squares of s over contexts that belong to U units, of the G groups observed in several.
 
-    groups      [X], weights of the groups observed in several units, sum to one
-    weights     [X, C], of the cells of each group, sum to one over its observed cells
-    s           [X, C, K], 0 where not observed
-    counting    [X, C], expected square of the counting noise of sampled answers; 0: exact
+    groups      [G], weights, sum to one
+    weights     [C, G], of the cells of each group, sum to one over its observed cells
+    s           [C, G, K], 0 where not observed
+    counting    [C, G], expected square of the counting noise of sampled answers; 0: exact
     units       [C], which unit each context belongs to
+    exact       the contexts are no sample: squares as observed
     """
 
     groups: FloatArray
@@ -57,6 +51,7 @@ class Moments:
     s: FloatArray
     counting: FloatArray
     units: Codes
+    exact: bool = False
 
     @classmethod
     def of(
@@ -65,127 +60,91 @@ class Moments:
         units: Codes,
         *,
         samples: FloatArray | None = None,
+        exact: bool = False,
     ) -> Moments:
         """The stereotypes of a grid; `samples` [X, C] are the answers behind each cell."""
         evidence = Evidence.of(grid)
-        w, s = evidence.weights.T, np.moveaxis(evidence.s, 0, 1)
+        w = evidence.weights
         # What varies between units is unknown of a group that lies in one of them.
-        seen = np.asarray(w.any(axis=1))
-        several = seen & (_in_units(w, units) > 1)
+        seen = np.asarray(w.any(axis=0))
+        several = seen & (np.count_nonzero(by_unit(w, units), axis=0) > 1)
         groups = grid.observed_weights(several if several.any() else seen)
+        kept = groups > 0
         counting = np.zeros(w.shape)
         if samples is not None:
-            p = grid.block(slice(0, w.shape[0]), slice(0, w.shape[1]))
-            none = np.zeros_like(grid.reference)
-            # s is linear in p: this is what one answer more is worth.
-            once = grid.criterion.stereotypes(none + 1.0, grid.reference)
-            slope = once - grid.criterion.stereotypes(none, grid.reference)
-            counting = (p * (1 - p) * slope**2).sum(axis=-1) / np.maximum(samples - 1, 1)
-        return cls(groups / groups.sum(), w, s, counting, units)
-
-    @property
-    def n_units(self) -> int:
-        return int(self.units.max()) + 1
+            p, worth = grid.block(), grid.criterion.worth(grid.reference)
+            counting = (p * (1 - p) * worth**2).sum(axis=-1) / np.maximum(samples - 1, 1)
+            counting = np.zeros(w.shape) if exact else counting.T
+        return cls(
+            groups[kept] / groups.sum(),
+            w[:, kept],
+            evidence.s[:, kept],
+            counting[:, kept],
+            units,
+            exact,
+        )
 
     @property
     def unit_weights(self) -> FloatArray:
         """[U]: weight of each unit over the groups, sums to one."""
-        shares = np.asarray(self.groups @ self.weights, dtype=np.float64)
-        return np.asarray(np.bincount(self.units, shares, self.n_units), dtype=np.float64)
+        return np.asarray(by_unit(self.weights, self.units) @ self.groups)
 
-    def total(self) -> Square:
-        """Mean of |s|² over the cells."""
-        value, plug_in, without = 0.0, 0.0, np.zeros(self.n_units)
-        for g, w, s, noise in self._each_group():
-            square = w * (s**2).sum(axis=1)
-            plug_in += g * float(square.sum())
-            square = square - w * noise
-            value += g * float(square.sum())
-            without += g * self._left(float(square.sum()), square, w)
-        return Square(value, without, plug_in)
+    def unit_means(self, levels: Codes) -> Square:
+        """Mean of |m_l|² where each level lies within one unit and was sampled with it."""
+        n, z = self._sums(levels)
+        inner = np.where(n > 0, n, 1.0)
+        noise = by_unit(self.weights**2 * self.counting, levels)
+        square = ((z**2).sum(axis=-1) - noise) / inner
+        owner = np.zeros(len(n), dtype=np.intp)
+        owner[levels] = self.units
+        return self._square(square.sum(axis=0), square, owner)
 
     def level_means(self, levels: Codes) -> Square:
         """Mean of |m_l|², m_l the mean of the level over units of its kind: each level must be in
         several units, and one in a single unit takes the noise of the others."""
-        L, U = int(levels.max()) + 1, self.n_units
-        pairs, of = np.unique(self.units * L + levels, return_inverse=True)
-        unit, level = pairs // L, pairs % L
-        value, plug_in, without = 0.0, 0.0, np.zeros(U)
-        for g, w, s, _ in self._each_group():
-            n = np.bincount(of, w, pairs.size)
-            z = _sums(of, w[:, None] * s, pairs.size)
-            N, Z = np.bincount(level, n, L), _sums(level, z, L)
-            own, whole = (z**2).sum(axis=1), (Z**2).sum(axis=1)
-            crossed = whole - np.bincount(level, own, L)
-            room = N**2 - np.bincount(level, n**2, L)
-            several = room > NO_WEIGHT
-            if not several.any():
-                return Square(np.nan, np.full(U, np.nan), np.nan)
-            square = crossed / np.where(several, room, 1.0)
-            seen, inner = N > 0, np.where(n > 0, n, 1.0)
-            means = np.bincount(level, own / inner, L)
-            noise = float((means - N * square)[several].sum() / N[several].sum())
-            alone = whole / np.where(seen, N, 1.0) ** 2 - noise
-            square = np.where(several, square, np.where(seen, alone, 0.0))
-            part = N * square
-            # Each pair left out: its level keeps the other units, or is gone.
-            left = N[level] - n
-            left_crossed = crossed[level] - 2 * (Z[level] * z).sum(axis=1) + 2 * own
-            left_room = room[level] - 2 * N[level] * n + 2 * n**2
-            left_several = left_room > NO_WEIGHT
-            left_whole = ((Z[level] - z) ** 2).sum(axis=1)
-            gone = left <= NO_WEIGHT
-            new = np.where(
-                left_several,
-                left_crossed / np.where(left_several, left_room, 1.0),
-                left_whole / np.where(gone, 1.0, left) ** 2 - noise,
-            )
-            change = np.where(gone, 0.0, left * new) - part[level]
-            held = float(part.sum()) + np.bincount(unit, change, U)
-            value += g * float(part.sum())
-            without += g * held / self._rest(w)
-            plug_in += g * float((whole / np.where(seen, N, 1.0))[seen].sum())
-        return Square(value, without, plug_in)
+        pairs = unit_numbers([*zip(self.units, levels, strict=True)], len(levels))
+        first = np.unique(pairs, return_index=True)[1]
+        unit, level = self.units[first], levels[first]
+        n, z = self._sums(pairs)
+        N, Z = by_unit(n, level), by_unit(z, level)
+        own, whole = (z**2).sum(axis=-1), (Z**2).sum(axis=-1)
+        seen = N > 0
+        if self.exact:
+            part = whole / np.where(seen, N, 1.0)
+            return self._square(part.sum(axis=0), np.zeros(n.shape), unit)
+        crossed, room = whole - by_unit(own, level), N**2 - by_unit(n**2, level)
+        several = room > NO_WEIGHT
+        if not several.any(axis=0).all():
+            return Square(np.nan, np.full(int(self.units.max()) + 1, np.nan))
+        square = crossed / np.where(several, room, 1.0)
+        means = by_unit(own / np.where(n > 0, n, 1.0), level)
+        noise = ((means - N * square) * several).sum(axis=0) / (N * several).sum(axis=0)
+        alone = whole / np.where(seen, N, 1.0) ** 2 - noise
+        part = N * np.where(several, square, np.where(seen, alone, 0.0))
+        # Each pair left out: its level keeps the other units, or is gone.
+        left = N[level] - n
+        left_crossed = crossed[level] - 2 * (Z[level] * z).sum(axis=-1) + 2 * own
+        left_room = room[level] - 2 * N[level] * n + 2 * n**2
+        left_several = left_room > NO_WEIGHT
+        left_whole = ((Z[level] - z) ** 2).sum(axis=-1)
+        gone = left <= NO_WEIGHT
+        new = np.where(
+            left_several,
+            left_crossed / np.where(left_several, left_room, 1.0),
+            left_whole / np.where(gone, 1.0, left) ** 2 - noise,
+        )
+        lost = part[level] - np.where(gone, 0.0, left * new)
+        return self._square(part.sum(axis=0), lost, unit)
 
-    def unit_means(self, levels: Codes) -> Square:
-        """Mean of |m_l|² where each level lies within one unit and was sampled with it."""
-        L = int(levels.max()) + 1
-        owner = np.zeros(L, dtype=np.intp)
-        owner[levels] = self.units
-        value, plug_in, without = 0.0, 0.0, np.zeros(self.n_units)
-        for g, w, s, noise in self._each_group():
-            n, z = np.bincount(levels, w, L), _sums(levels, w[:, None] * s, L)
-            inner = np.where(n > 0, n, 1.0)
-            observed = (z**2).sum(axis=1) / inner
-            square = observed - np.bincount(levels, w**2 * noise, L) / inner
-            value += g * float(square.sum())
-            plug_in += g * float(observed.sum())
-            held = float(square.sum()) - np.bincount(owner, square, self.n_units)
-            without += g * held / self._rest(w)
-        return Square(value, without, plug_in)
+    def _sums(self, index: Codes) -> tuple[FloatArray, FloatArray]:
+        """Weights and weighted sums of s by index."""
+        return by_unit(self.weights, index), by_unit(self.weights[..., None] * self.s, index)
 
-    def _each_group(self) -> list[tuple[float, FloatArray, FloatArray, FloatArray]]:
-        rows = zip(self.groups.tolist(), self.weights, self.s, self.counting, strict=True)
-        return [row for row in rows if row[0] > 0]
-
-    def _rest(self, w: FloatArray) -> FloatArray:
-        """[U]: the weight of a group that is left without each unit."""
-        left = 1.0 - np.bincount(self.units, w, self.n_units)
-        return np.where(left > NO_WEIGHT, left, np.nan)
-
-    def _left(self, whole: float, cells: FloatArray, w: FloatArray) -> FloatArray:
-        return (whole - np.bincount(self.units, cells, self.n_units)) / self._rest(w)
-
-
-def _in_units(w: FloatArray, units: Codes) -> Codes:
-    """[X]: in how many units each group has weight."""
-    found = [np.unique(units[row > 0]).size for row in w]
-    return np.array(found, dtype=np.intp)
-
-
-def _sums(index: Codes, values: FloatArray, size: int) -> FloatArray:
-    """[size, K]: sums of the rows of values [n, K] by index."""
-    return np.stack([np.bincount(index, v, size) for v in values.T], axis=1)
+    def _square(self, value: FloatArray, lost: FloatArray, unit: Codes) -> Square:
+        """From the squares of the groups [G] and what each part of a unit adds to them."""
+        left = 1.0 - by_unit(self.weights, self.units)
+        held = (value - by_unit(lost, unit)) / np.where(left > NO_WEIGHT, left, np.nan)
+        return Square(float(value @ self.groups), held @ self.groups)
 
 
 # --- How much of the swing between contexts each factor explains: wording, order of options, … ---
@@ -275,17 +234,18 @@ def factor_shares(
     >>> [(f.name, round(f.share.value, 3)) for f in found.factors]
     [('wording', 0.0), ('order', 1.0)]
     """
-    codes = _codes(factors, grid.n_contexts)
+    codes = _codes(factors, grid.shape[1])
     if not codes:
         return None
     unit = sampled_factor(factors) if unit is None else unit
     if unit is not None and unit not in factors:
         raise SettingsError(f"unit: expected one of {', '.join(factors)}, found {unit!r}")
-    units = np.arange(grid.n_contexts) if unit is None else _encoded(factors[unit])
-    moments = Moments.of(grid, units, samples=samples)
+    units = unit_numbers(None if unit is None else factors[unit], grid.shape[1])
+    moments = Moments.of(grid, units, samples=samples, exact=exact)
     weights = moments.unit_weights
-    whole, middle = moments.total(), moments.level_means(np.zeros_like(units))
-    variance = whole.plug_in - middle.plug_in if exact else whole.value - middle.value
+    whole = moments.unit_means(np.arange(grid.shape[1]))
+    middle = moments.level_means(np.zeros_like(units))
+    variance = whole.value - middle.value
     if not variance > ROUNDING**2 or np.count_nonzero(weights) < 2:
         return None
     enough = effective_size(weights) >= LEAST_UNITS and not exact
@@ -301,21 +261,23 @@ def factor_shares(
 
     shares, rest, others = [], variance, variances.copy()
     for name, levels in codes.items():
-        square, note = _between(moments, levels)
-        if square is None or (np.isnan(square.value) and not exact):
-            shares.append(FactorShare(name, int(levels.max()) + 1, None, note))
+        L = int(levels.max()) + 1
+        within = len(set(zip(levels.tolist(), units.tolist(), strict=True))) == L
+        square = moments.unit_means(levels) if within else moments.level_means(levels)
+        if np.isnan(square.value):
+            note = "no level has observed cells in two units"
+            shares.append(FactorShare(name, L, None, note))
             continue
-        part = (square.plug_in - middle.plug_in) if exact else (square.value - middle.value)
-        without = square.without - middle.without
+        part, without = square.value - middle.value, square.without - middle.without
         rest, others = rest - part, others - without
-        shares.append(FactorShare(name, int(levels.max()) + 1, estimate(part, without)))
+        shares.append(FactorShare(name, L, estimate(part, without)))
     return FactorShares(
         unit=unit,
         n_units=int(np.count_nonzero(weights)),
         variance=float(variance),
         factors=shares,
         rest=estimate(rest, others),
-        note=_overlap(codes, moments.groups @ moments.weights),
+        note=_overlap(codes, moments.weights @ moments.groups),
     )
 
 
@@ -339,17 +301,6 @@ def sampled_factor(factors: Mapping[str, Levels]) -> str | None:
     if len(np.unique(rows, axis=0)) < len(rows):
         return None
     return max(codes, key=lambda name: int(codes[name].max()))
-
-
-def _between(moments: Moments, levels: Codes) -> tuple[Square | None, str | None]:
-    """Mean square of the level means, or why it is unknown."""
-    L, U = int(levels.max()) + 1, moments.n_units
-    pairs = np.unique(levels * U + moments.units)
-    if pairs.size > L:
-        return moments.level_means(levels), "no level has observed cells in two units"
-    if moments.units.size == U:
-        return None, "each context has another level"
-    return moments.unit_means(levels), None
 
 
 def _overlap(codes: Mapping[str, Codes], weights: FloatArray) -> str | None:
@@ -377,11 +328,7 @@ def _codes(factors: Mapping[str, Levels], C: int) -> dict[str, Codes]:
             raise SettingsError(
                 f"factors: expected {C} levels, one a context, for {name!r}, found {len(values)}"
             )
-        levels = _encoded(values)
+        levels = unit_numbers(values, C)
         if name not in COUNTS and 1 < int(levels.max()) + 1 < C:
             out[name] = levels
     return out
-
-
-def _encoded(values: Levels) -> Codes:
-    return np.unique([str(v) for v in values], return_inverse=True)[1].reshape(-1)

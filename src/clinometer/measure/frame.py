@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +124,10 @@ def read_frame(
         context_weights=context_weights,
         group_weights=group_weights,
         reference=reference,
-        labels={label: table.labels(label, c, C) for label in labels},
+        labels={
+            label: tuple(table.per_unit(label, c, C, what="context", texts=True))
+            for label in labels
+        },
     )
 
 
@@ -159,10 +162,7 @@ class _Table:
             if any(isinstance(value, bytes) for value in self.frame[column]):
                 raise TableError(f"{self.name}: {column}: expected text, found bytes; decode them")
         for column in REQUIRED[:3]:
-            if (row := self._first_empty(column)) is not None:
-                raise TableError(
-                    f"{self.name}: {self.row_name(row)}: expected a {column}, found none"
-                )
+            self._check_filled(column)
 
     def numbers(self, column: str) -> FloatArray:
         """The numbers of a column; NaN where it is empty."""
@@ -188,39 +188,33 @@ class _Table:
             )
         return numbers
 
-    def per_unit(self, column: str, unit: NDArray[np.intp], size: int, *, what: str) -> FloatArray:
-        """One number for each unit, from rows that must agree."""
+    def per_unit(
+        self,
+        column: str,
+        unit: NDArray[np.intp],
+        size: int,
+        *,
+        what: str,
+        texts: bool = False,
+    ) -> NDArray[Any]:
+        """One number, or text, for each unit, from rows that must agree."""
         self._check_filled(column)
-        numbers, out = self.numbers(column), np.full(size, np.nan)
-        out[unit] = numbers
-        self._check_agree(column, out[unit] != numbers, what)
-        return out
-
-    def labels(self, column: str, context: NDArray[np.intp], size: int) -> tuple[str, ...]:
-        """One text for each context, from rows that must agree."""
-        self._check_filled(column)
-        texts, out = self.frame[column].astype(str).to_numpy(), np.empty(size, dtype=object)
-        out[context] = texts
-        self._check_agree(column, np.asarray(out[context] != texts), "context")
-        return tuple(out)
-
-    def _first_empty(self, column: str) -> int | None:
-        empty = np.flatnonzero(self.frame[column].isna())
-        return int(empty[0]) if empty.size else None
-
-    def _check_filled(self, column: str) -> None:
-        if (row := self._first_empty(column)) is not None:
-            raise TableError(
-                f"{self.name}: {self.row_name(row)} has no {column}; give one in every row"
-            )
-
-    def _check_agree(self, column: str, differs: NDArray[np.bool_], what: str) -> None:
-        if differs.any():
+        found = self.frame[column].astype(str).to_numpy() if texts else self.numbers(column)
+        out = np.full(size, np.nan, dtype=found.dtype)
+        out[unit] = found
+        if (differs := out[unit] != found).any():
             row = self.frame.iloc[int(np.flatnonzero(differs)[0])]
             raise TableError(
                 f"{self.name}: {column}: expected one value per {what}, found two "
                 f"(group {row['group']!r}, context {row['context']!r})"
             )
+        return out
+
+    def _check_filled(self, column: str) -> None:
+        empty = np.flatnonzero(self.frame[column].isna())
+        if empty.size:
+            row = self.row_name(int(empty[0]))
+            raise TableError(f"{self.name}: {row} has no {column}; give one in every row")
 
 
 def _number(value: object) -> float:

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.frame import read_frame
-from clinometer.measure.group_mean import GROUP_MEAN, group_mean
-from clinometer.measure.stereotype import is_even, resolve_reference
+from clinometer.measure.stereotype import GROUP_MEAN, group_mean, is_even, resolve_reference
 from clinometer.statistics.arrays import (
     ROUNDING,
     SIMPLEX_TOLERANCE,
@@ -28,13 +27,9 @@ from clinometer.statistics.arrays import (
     as_mask,
     as_real,
     blocks,
-    read_only,
-)
-from clinometer.statistics.weights import (
-    effective_size,
     normalize_shared,
     normalize_weights,
-    weighted_mean,
+    read_only,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +37,8 @@ if TYPE_CHECKING:
 
 NEGATIVE_TOLERANCE = 1e-9
 """How far below 0 rounding may push a probability."""
+
+ALL = slice(None)
 
 
 class GridArguments(TypedDict, total=False):
@@ -66,57 +63,66 @@ class PreferenceArguments(GridArguments, total=False):
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """Groups × contexts with their weights and a mask of the observed cells.
+class PreferenceGrid:
+    """Groups × contexts with their preferences and weights, and a mask of the observed cells.
 
     Attributes:
-        groups: labels of the groups, X of them.
-        n_contexts: C.
+        groups, categories: labels, X and K of them.
+        values: [X,C,K]; ignored where the mask is False.
         context_weights: [1,C] when shared, [X,C] when each group has its own; rows sum to one.
         group_weights: [X], sum to one over all groups, the missing ones included.
         mask: [X,C], True = observed; None when all cells are.
-        given: the context weights before normalisation: with sampled contexts they count samples.
+        reference: p*, [1,1,K], [X,1,K] or [X,C,K].
+        criterion: how a departure from p* counts as risk.
+        relative: whether p* is the mean over the groups, and so one of the model's own.
     """
 
     groups: tuple[str, ...]
-    n_contexts: int
+    categories: tuple[str, ...]
+    values: RealArray
     context_weights: FloatArray
     group_weights: FloatArray
     mask: BoolArray | None
-    given: RealArray | None
-
-    @property
-    def contexts_asked(self) -> int:
-        """Contexts with an observed cell: of a run that is half-finished, those asked so far."""
-        return self.n_contexts if self.mask is None else int(self.mask.any(axis=0).sum())
+    reference: FloatArray
+    criterion: Criterion
+    relative: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
         """(X, C)."""
-        return len(self.groups), self.n_contexts
+        return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def contexts_asked(self) -> int:
+        """Contexts with an observed cell: of a run that is half-finished, those asked so far."""
+        return self.shape[1] if self.mask is None else int(self.mask.any(axis=0).sum())
 
     @property
     def missing_cells(self) -> int:
         """How many cells the mask says were not observed."""
         return 0 if self.mask is None else int(self.mask.size - np.count_nonzero(self.mask))
 
-    def cell_weights(self, rows: slice, columns: slice) -> FloatArray:
+    @property
+    def tolerance(self) -> float:
+        """Risks below this are rounding."""
+        if self.criterion.normalize:
+            return ROUNDING
+        return ROUNDING * max(1.0, 1.0 / float(np.nanmin(self.reference)) - 1.0)
+
+    def place(self, group: int, context: int) -> str:
+        """The position of a cell, in words for an error."""
+        return f"group {self.groups[group]!r}, context {context}"
+
+    def cell_weights(self, rows: slice = ALL, columns: slice = ALL) -> FloatArray:
         """Weights of a block of cells, 0 where not observed: a new array of the block's shape.
 
         Always a full array, never a broadcast view: the sum of w and the sum of w·1 then add the
         same numbers in the same order, and a mean of ones is exactly one.
         """
-        shared = self.context_weights.shape[0] == 1
-        w = self.context_weights[:, columns] if shared else self.context_weights[rows, columns]
-        block = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-        block[...] = w
+        w = np.broadcast_to(self.context_weights, self.shape)[rows, columns].copy()
         if self.mask is not None:
-            block[~self.mask[rows, columns]] = 0.0
-        return block
-
-    def place(self, group: int, context: int) -> str:
-        """The position of a cell, in words for an error."""
-        return f"group {self.groups[group]!r}, context {context}"
+            w[~self.mask[rows, columns]] = 0.0
+        return w
 
     def observed_weights(self, observed: BoolArray) -> FloatArray:
         """Group weights with 0 for groups that were not observed; an error if none is left."""
@@ -128,45 +134,17 @@ class Grid:
             )
         return weights
 
-    def effective_sizes(self, total: FloatArray, square: FloatArray) -> tuple[float, FloatArray]:
-        """Effective number of contexts: overall, and per group [X] (NaN for missing groups).
+    def missing(self, total: FloatArray) -> tuple[str, ...]:
+        """The groups without any observed weight, of those with these totals [X]."""
+        return tuple(g for g, w in zip(self.groups, total, strict=True) if w <= 0)
 
-        Overall is that of the shared weights when every cell was observed, else the mean of the
-        groups' values with the weights of the groups.
-        """
-        observed = total > 0
-        by_group = np.full(len(self.groups), np.nan)
-        np.divide(total * total, square, out=by_group, where=observed)
-        if self.context_weights.shape[0] == 1 and not self.missing_cells:
-            return effective_size(self.context_weights[0]), read_only(by_group)
-        overall = weighted_mean(by_group, self.observed_weights(observed))
-        return overall, read_only(by_group)
-
-
-@dataclass(frozen=True, eq=False)
-class PreferenceGrid(Grid):
-    """A grid with the preferences that belong to it, as `read_preferences` gives it.
-
-    Attributes:
-        categories: labels, K of them.
-        values: [X,C,K]; ignored where the mask is False.
-        reference: p*, [1,1,K], [X,1,K] or [X,C,K].
-        relative: whether p* is the mean over the groups, and so one of the model's own.
-        criterion: how a departure from p* counts as risk.
-    """
-
-    categories: tuple[str, ...]
-    values: RealArray
-    reference: FloatArray
-    criterion: Criterion
-    relative: bool = False
-
-    @property
-    def tolerance(self) -> float:
-        """Risks below this are rounding."""
-        if self.criterion.normalize:
-            return ROUNDING
-        return ROUNDING * max(1.0, 1.0 / float(np.nanmin(self.reference)) - 1.0)
+    def shares(self) -> tuple[FloatArray, FloatArray]:
+        """[X,C], the weights of cells within their group, which sum to one, or to 0 for a missing
+        group; and [X] of the observed groups, which sum to one."""
+        w = self.cell_weights()
+        total = w.sum(axis=1, keepdims=True)
+        groups = self.observed_weights(total[:, 0] > 0)
+        return w / np.where(total > 0, total, 1.0), groups / groups.sum()
 
     def holding(self, values: RealArray) -> PreferenceGrid:
         """The same grid with the preferences [X,C,K] of another model."""
@@ -192,39 +170,28 @@ class PreferenceGrid(Grid):
                 x, c = (int(i) for i in np.argwhere(~fits)[0])
                 _refuse(block[x, c], self.place(rows.start + x, columns.start + c))
 
-    def block(self, rows: slice, columns: slice) -> FloatArray:
+    def block(self, rows: slice = ALL, columns: slice = ALL) -> FloatArray:
         """Preferences of a block in float64, uniform (and of weight 0) where not observed."""
         block = np.asarray(self.values[rows, columns], dtype=np.float64)
         if self.mask is None:
             return block
         return np.where(self.mask[rows, columns, None], block, 1.0 / block.shape[2])
 
-    def references(self, rows: slice, columns: slice) -> FloatArray:
+    def references(self, rows: slice = ALL, columns: slice = ALL) -> FloatArray:
         """p* of a block, or what broadcasts to it; uniform where a cell's own was not observed."""
-        per_group, per_cell = (n > 1 for n in self.reference.shape[:2])
-        everything = slice(None)
-        star = self.reference[
-            rows if per_group else everything, columns if per_cell else everything
-        ]
-        if self.mask is not None and self.reference.shape[:2] == self.shape:
+        X, C = self.reference.shape[:2]
+        star = self.reference[rows if X > 1 else ALL, columns if C > 1 else ALL]
+        if self.mask is not None and self.shape == (X, C):
             star = np.where(self.mask[rows, columns, None], star, 1.0 / star.shape[2])
         return star
 
-    def stereotypes(self, rows: slice, columns: slice) -> FloatArray:
+    def stereotypes(self, rows: slice = ALL, columns: slice = ALL) -> FloatArray:
         """s of a block of cells [x,c,K]."""
         return self.criterion.stereotypes(self.block(rows, columns), self.references(rows, columns))
 
 
 def read_preferences(
-    p: ArrayLike | DataFrame,
-    *,
-    reference: ArrayLike | Literal["group-mean"] | None = None,
-    categories: Sequence[str] | None = None,
-    criterion: str | Criterion | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
-    points: Sequence[float] | None = None,
-    **given: Unpack[GridArguments],
+    p: ArrayLike | DataFrame, **given: Unpack[PreferenceArguments]
 ) -> PreferenceGrid:
     """Read and check preferences with their weights, mask and labels (`PreferenceArguments`).
 
@@ -234,34 +201,43 @@ def read_preferences(
     >>> read_preferences([[0.6, 0.4], [0.8, 0.2]]).shape
     (1, 2)
     """
-    if hasattr(p, "columns"):
-        table = read_frame(cast("DataFrame", p))
-        from_table: GridArguments = {
-            "context_weights": table.context_weights,
-            "group_weights": table.group_weights,
-            "mask": ~np.isnan(table.values).any(axis=2),
-            "groups": table.groups,
-        }
-        from_table.update(given)
-        return read_preferences(
-            table.values,
-            reference=table.reference if reference is None else reference,
-            categories=table.categories if categories is None else categories,
-            criterion=criterion,
-            norm=norm,
-            normalize=normalize,
-            points=points,
-            **from_table,
-        )
-    values = as_cells(p)
+    if not hasattr(p, "columns"):
+        return _read(as_cells(p), **given)
+    table = read_frame(cast("DataFrame", p))
+    from_table: PreferenceArguments = {
+        "context_weights": table.context_weights,
+        "group_weights": table.group_weights,
+        "mask": ~np.isnan(table.values).any(axis=2),
+        "groups": table.groups,
+        "categories": table.categories,
+        "reference": table.reference,
+    }
+    from_table.update(given)
+    return _read(table.values, **from_table)
+
+
+def _read(
+    values: RealArray,
+    *,
+    context_weights: ArrayLike | None = None,
+    group_weights: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    groups: Sequence[str] | None = None,
+    reference: ArrayLike | Literal["group-mean"] | None = None,
+    categories: Sequence[str] | None = None,
+    criterion: str | Criterion | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+    points: Sequence[float] | None = None,
+) -> PreferenceGrid:
     X, C, K = values.shape
-    grid = read_grid((X, C), **given)
+    if X < 1 or C < 1:
+        raise SettingsError(f"p: expected at least one {'context' if X else 'group'}, found none")
+    seen = as_mask(mask, (X, C))
     relative = isinstance(reference, str)
     if relative and reference != GROUP_MEAN:
         raise SettingsError(f'reference: expected shares or "{GROUP_MEAN}", found {reference!r}')
-    star = resolve_reference(
-        None if isinstance(reference, str) else reference, (X, C, K), mask=grid.mask
-    )
+    star = resolve_reference(None if isinstance(reference, str) else reference, (X, C, K), seen)
     labels = as_labels(categories, K, name="categories")
     chosen = choose_criterion(
         criterion,
@@ -274,40 +250,18 @@ def read_preferences(
     if chosen.points and len(chosen.points) != K:
         raise SettingsError(f"points: expected {K} numbers, found {len(chosen.points)}")
     found = PreferenceGrid(
-        **vars(grid),
+        groups=as_labels(groups, X, name="groups"),
         categories=labels,
         values=values,
+        context_weights=normalize_shared(context_weights, (X, C), name="context_weights"),
+        group_weights=read_only(normalize_weights(group_weights, X, name="group_weights")),
+        mask=seen,
         reference=star,
         criterion=chosen,
         relative=relative,
     )
     found.check()
     return found.holding(values) if relative else found
-
-
-def read_grid(
-    shape: tuple[int, int],
-    *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
-) -> Grid:
-    """Check labels, weights and mask against the shape (X, C)."""
-    X, C = shape
-    if X < 1:
-        raise SettingsError("p: expected at least one group, found none")
-    if C < 1:
-        raise SettingsError("p: expected at least one context, found none")
-    given = None if context_weights is None else as_real(context_weights, name="context_weights")
-    return Grid(
-        groups=as_labels(groups, X, name="groups"),
-        n_contexts=C,
-        context_weights=normalize_shared(given, shape, name="context_weights"),
-        group_weights=read_only(normalize_weights(group_weights, X, name="group_weights")),
-        mask=as_mask(mask, shape),
-        given=given,
-    )
 
 
 def as_cells(p: ArrayLike) -> RealArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtri
@@ -13,7 +12,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import report_of
-from clinometer.measure.results import RiskReport
+from clinometer.measure.risk import RiskReport
 from clinometer.statistics.arrays import FloatArray
 
 # --- How often a judge says what people say ------------------------------------------------------
@@ -167,11 +166,11 @@ def calibrated_risks(
     >>> round(better.R.value, 2), better.R.method             # R of people's shares is 0.25
     (0.24, 'mean over contexts, judge')
     """
-    how: dict[str, Any] = {"clusters": clusters}
-    evidence = Evidence.of(grid, samples=samples, unmix=_inverse(confusion.matrix), **how)
+    unmix = np.linalg.inv(confusion.matrix)
+    evidence = Evidence.of(grid, clusters=clusters, samples=samples, unmix=unmix)
     found = []
     for matrix in confusion.like(MATRICES):
-        moved = Evidence.of(grid, unmix=_inverse(matrix), **how)
+        moved = Evidence.of(grid, clusters=clusters, unmix=np.linalg.inv(matrix))
         r = (moved.weights * moved.high).sum(axis=0)
         bias = grid.criterion(moved.mean)
         parts = np.stack([r, bias, r - bias])
@@ -183,7 +182,3 @@ def calibrated_risks(
         for e in (report.R, report.R_bias, report.R_volatility)
     )
     return replace(report, R=R, R_bias=steady, R_volatility=swing, mean_stereotype=evidence.mean)
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)

@@ -9,16 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.grid import (
-    NEGATIVE_TOLERANCE,
-    Grid,
-    GridArguments,
-    read_grid,
-)
+from clinometer.measure.grid import NEGATIVE_TOLERANCE, GridArguments, read_preferences
 from clinometer.settings import SHARE_ABOVE_0
-from clinometer.statistics.arrays import FloatArray, as_real, blocks, read_only, snap
+from clinometer.statistics.arrays import FloatArray, as_real, read_only, snap, weighted_mean
 from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.weights import weighted_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +38,6 @@ class KnowledgeReport:
     overall_deterministic: Estimate
     overall_confidence_gap: Estimate
     missing_groups: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        """Make the arrays unwritable."""
-        for array in (self.knowledge, self.deterministic, self.confidence_gap):
-            read_only(array)
 
 
 def knowledge(
@@ -80,53 +69,39 @@ def knowledge(
     (0.5, 0.207107)
     """
     SHARE_ABOVE_0.check("exponent", exponent)
-    array = as_real(p_correct, name="p_correct")
+    array = np.asarray(as_real(p_correct, name="p_correct"), dtype=np.float64)
     if array.ndim == 1:
         array = array[None]
     if array.ndim != 2:
         raise SettingsError(
             f"p_correct: expected shape [groups, contexts], found {array.ndim} dimensions"
         )
-    X, C = array.shape
-    grid = read_grid((X, C), **given)
-    total, first, mean = np.zeros(X), np.zeros(X), np.zeros(X)
-    for rows, columns in blocks((X, C)):
-        w = grid.cell_weights(rows, columns)
-        block = np.asarray(array[rows, columns], dtype=np.float64)
-        block = _checked(block, grid, rows=rows, columns=columns)
-        total[rows] += w.sum(axis=1)
-        first[rows] += (w * block**exponent).sum(axis=1)
-        mean[rows] += (w * block).sum(axis=1)
-
-    observed = total > 0
-    weights = grid.observed_weights(observed)
-    divisor = np.where(observed, total, np.nan)
-    known = snap(first / divisor)
-    deterministic = snap((mean / divisor) ** exponent)
+    p = np.clip(array, 0.0, 1.0)
+    grid = read_preferences(np.stack([p, 1.0 - p], axis=-1), **given)
+    off = np.abs(array - p) > NEGATIVE_TOLERANCE
+    if grid.mask is not None:
+        off &= grid.mask
+    if off.any():
+        x, c = (int(i) for i in np.argwhere(off)[0])
+        raise SettingsError(
+            f"p_correct: expected probabilities from 0 to 1, found {array[x, c]} in "
+            f"{grid.place(x, c)}"
+        )
+    w, p = grid.cell_weights(), grid.block()[..., 0]
+    total = w.sum(axis=1)
+    weights = grid.observed_weights(total > 0)
+    divisor = np.where(total > 0, total, np.nan)
+    known = snap((w * p**exponent).sum(axis=1) / divisor)
+    deterministic = snap(((w * p).sum(axis=1) / divisor) ** exponent)
     gap = snap(deterministic - known)
     return KnowledgeReport(
-        groups=grid.groups,
-        knowledge=known,
-        deterministic=deterministic,
-        confidence_gap=gap,
-        group_weights=grid.group_weights,
+        grid.groups,
+        read_only(known),
+        read_only(deterministic),
+        read_only(gap),
+        grid.group_weights,
         overall_knowledge=Estimate(weighted_mean(known, weights)),
         overall_deterministic=Estimate(weighted_mean(deterministic, weights)),
         overall_confidence_gap=Estimate(weighted_mean(gap, weights)),
-        missing_groups=tuple(g for g, seen in zip(grid.groups, observed, strict=True) if not seen),
+        missing_groups=grid.missing(total),
     )
-
-
-def _checked(block: FloatArray, grid: Grid, *, rows: slice, columns: slice) -> FloatArray:
-    """The block cut to [0, 1], with 0 (of weight 0) in cells that were not observed."""
-    if grid.mask is not None:
-        block = np.where(grid.mask[rows, columns], block, 0.0)
-    fits = (block >= -NEGATIVE_TOLERANCE) & (block <= 1 + NEGATIVE_TOLERANCE)
-    if not fits.all():
-        x, c = (int(i) for i in np.argwhere(~fits)[0])
-        place = grid.place(rows.start + x, columns.start + c)
-        raise SettingsError(
-            f"p_correct: expected probabilities from 0 to 1, found {block[x, c]} in {place}; "
-            "if cells are missing, pass mask (True = observed)"
-        )
-    return np.clip(block, 0.0, 1.0)

@@ -196,12 +196,9 @@ def _counting_p_values(
     """p [X] of the favoured category being ahead of every other one, if replies of the reference
     were counted: normal, with the variance of that counting."""
     (X, C), K = grid.shape, len(grid.categories)
-    a = grid.cell_weights(slice(0, X), slice(0, C))
-    a = a / np.maximum(a.sum(axis=1, keepdims=True), 1e-300)
+    a = grid.shares()[0]
     star = np.broadcast_to(grid.reference, (X, C, K))
-    none = np.zeros_like(star)
-    # s is linear in p: this is what one reply more is worth.
-    slope = grid.criterion.stereotypes(none + 1.0, star) - grid.criterion.stereotypes(none, star)
+    slope = grid.criterion.worth(star)
     rows, ends = np.arange(X), np.array(grid.criterion.points) / grid.criterion.length
     first = mean[rows, order]
     p = np.zeros(X)

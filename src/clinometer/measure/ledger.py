@@ -52,12 +52,6 @@ class Responses:
     good: FloatArray | None = None
     other: FloatArray | None = None
 
-    def only(self, contexts: Sequence[int]) -> Responses:
-        """The same in some of the contexts."""
-        c = np.asarray(contexts, dtype=np.intp)
-        good, other = (None if v is None else v[:, c] for v in (self.good, self.other))
-        return replace(self, cells=self.cells.only(c), good=good, other=other)
-
     def tests(self, also: int = 0) -> int:
         """How many a verdict rests on: lean, silence, everyone's answers, and other topics."""
         return 1 + (self.other is not None) + (self.good is not None) + also
@@ -237,7 +231,7 @@ def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatA
     lean = (4 * (rest * half).sum(axis=-1) / apart) @ old.groups
 
     def summed(of_old: FloatArray, of_new: FloatArray) -> FloatArray:
-        return np.asarray(old.summed((old.w * (of_new - of_old)).T) @ old.groups)
+        return np.asarray(by_unit((old.w * (of_new - of_old)).T, old.units) @ old.groups)
 
     squares = [(d.d**2).sum(axis=-1) - d.noise for d in (old, new)]
     return lean, summed(*squares) - lean, summed(old.within, new.within)
@@ -270,7 +264,8 @@ def _mean_change(
     if before is None or after is None:
         return None
     first, second = (
-        cells.summed((cells.w * np.where(both, v, 0.0)).T) @ cells.groups for v in (before, after)
+        by_unit((cells.w * np.where(both, v, 0.0)).T, cells.units) @ cells.groups
+        for v in (before, after)
     )
     found = _tested((second - first)[:, None], share[:, None], level)[0]
     return Change(float(first.sum()), float(second.sum()), *found, level)

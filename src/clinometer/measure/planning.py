@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import Comparison, Difference
 from clinometer.measure.components import Components
-from clinometer.measure.results import RiskReport
+from clinometer.measure.risk import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
 from clinometer.statistics.estimate import Estimate
 
@@ -56,12 +56,7 @@ def contexts_for_precision(spread: Spread, half_width: float, *, level: float = 
     217
     """
     POSITIVE.check("precision", half_width)
-    return max(2, math.ceil((_z(level) * spread.sd / half_width) ** 2))
-
-
-def half_width(spread: Spread, contexts: float, *, level: float = 0.95) -> float:
-    """How far an interval extends with this many effective contexts."""
-    return _z(level) * spread.sd / math.sqrt(contexts)
+    return max(2, math.ceil((_reach(level) * spread.sd / half_width) ** 2))
 
 
 def contexts_to_detect(
@@ -74,19 +69,19 @@ def contexts_to_detect(
     """
     POSITIVE.check("difference", difference)
     LEVEL.check("power", power)
-    reach = (_z(level) + float(ndtri(power))) * spread.sd
-    return max(2, math.ceil((reach / difference) ** 2))
+    return max(2, math.ceil((_reach(level, power) * spread.sd / difference) ** 2))
 
 
 def detectable(
     spread: Spread, contexts: float, *, level: float = 0.95, power: float = POWER
 ) -> float:
-    """The smallest difference that this many effective contexts find in a share `power` of tests.
+    """The smallest difference that this many effective contexts find in a share `power` of tests;
+    with half of them, how far an interval extends.
 
     >>> round(detectable(Spread(0.1, "guess"), 88), 3)
     0.03
     """
-    return (_z(level) + float(ndtri(power))) * spread.sd / math.sqrt(contexts)
+    return _reach(level, power) * spread.sd / math.sqrt(contexts)
 
 
 def _longest_arm(numbers: Iterable[Estimate | Difference]) -> float:
@@ -106,11 +101,12 @@ def _longest_arm(numbers: Iterable[Estimate | Difference]) -> float:
 
 
 def _sd(arm: float, n_eff: float, level: float | None) -> float:
-    return arm / _z(level or 0.95) * math.sqrt(max(n_eff, 1.0))
+    return arm / _reach(level or 0.95) * math.sqrt(max(n_eff, 1.0))
 
 
-def _z(level: float) -> float:
-    return float(ndtri(0.5 + level / 2))
+def _reach(level: float, power: float = 0.5) -> float:
+    """How many standard errors the smallest difference is away that is found so often."""
+    return float(ndtri(0.5 + level / 2) + ndtri(power))
 
 
 # --- Repeated replies ----------------------------------------------------------------------------
@@ -171,7 +167,7 @@ def plan_replies(
         raise SettingsError("plan: expected runs with the same groups, found different ones")
     swing, dice = (sum(split.parts[i] for split in pilots) for i in (1, 2))
     dice *= 1 - 1 / X if X > 1 else 1.0
-    reach = _z(level) + float(ndtri(power))
+    reach = _reach(level, power)
     found = []
     for m in REPETITIONS:
         spread, cost = swing + dice / m, m * X * len(pilots)

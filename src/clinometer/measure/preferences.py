@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.display.notebook import columns, titled_html
 from clinometer.display.numbers import counted, show
@@ -15,19 +14,13 @@ from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
 from clinometer.measure.components import CellMoments, Components, split_replies
 from clinometer.measure.criterion import Criterion, choose_criterion
-from clinometer.measure.distribution import (
-    StereotypeDistribution,
-    context_influence,
-    stereotype_distribution,
-)
+from clinometer.measure.distribution import context_influence
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.group_split import group_split
-from clinometer.measure.inference import report_of
+from clinometer.measure.inference import group_split, report_of
 from clinometer.measure.leaning import GroupLean, leaning_groups
 from clinometer.measure.population import POPULATIONS, Sampling
-from clinometer.measure.results import RiskReport
-from clinometer.measure.risk import decompose_grid
+from clinometer.measure.risk import RiskReport, decompose_grid
 from clinometer.measure.stereotype import is_even
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
@@ -39,13 +32,6 @@ FLAGS = ("ok", "low-coverage", "missing")
 
 FEW_REPLIES = 3
 """With fewer replies a cell on average, agreement of all of them says little."""
-
-
-def as_reference(
-    reference: Sequence[float] | Literal["group-mean"] | None,
-) -> FloatArray | Literal["group-mean"] | None:
-    """p* as preferences take it, from what a topic or a record says."""
-    return reference if reference is None or isinstance(reference, str) else np.array(reference)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +59,7 @@ class Preferences:
     categories: tuple[str, ...]
     context_weights: FloatArray
     group_weights: FloatArray
-    reference: FloatArray | Literal["group-mean"] | None = None
+    reference: FloatArray | Sequence[float] | Literal["group-mean"] | None = None
     coverage: FloatArray | None = None
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
@@ -92,6 +78,8 @@ class Preferences:
             raise SettingsError(
                 f"preferences: expected values of shape {shape}, found {self.values.shape}"
             )
+        if self.reference is not None and not isinstance(self.reference, str):
+            object.__setattr__(self, "reference", np.asarray(self.reference, dtype=np.float64))
         object.__setattr__(self, "observed", ~np.isnan(self.values).any(axis=2))
         grid = read_preferences(
             self.values,
@@ -129,14 +117,6 @@ class Preferences:
         if self.coverage is None:
             return np.zeros(self.values.shape[:2], dtype=bool)
         return self.observed & (self.coverage < self.coverage_threshold)
-
-    def flags(self) -> NDArray[np.str_]:
-        """[X, C]: ok, low-coverage or missing."""
-        return np.array(FLAGS)[self._flag_codes()]
-
-    def _flag_codes(self) -> NDArray[np.int8]:
-        """[X, C]: indices into FLAGS; names would take fifty times the memory."""
-        return np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(np.int8)
 
     def counts(self) -> dict[str, int]:
         """How many cells carry each flag."""
@@ -245,10 +225,6 @@ class Preferences:
             self.grid, level=level, clusters=labels, known=known, samples=self.samples
         )
 
-    def distribution(self) -> StereotypeDistribution:
-        """The stereotypes of all cells with their weights."""
-        return stereotype_distribution(self.grid)
-
     def influence(self) -> FloatArray:
         """[C]: R^v minus R^v without each context."""
         return context_influence(self.grid)
@@ -317,6 +293,8 @@ class Preferences:
     def to_pandas(self, groups: slice = slice(None)) -> DataFrame:
         """One row per group, context and category, as in preferences.parquet; or of some groups."""
         X, C, K = (p := self.values[groups]).shape
+        # Indices into FLAGS; names would take fifty times the memory.
+        flags = np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(np.int8)[groups]
         coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage[groups]
         group, context, category = (np.arange(n, dtype=np.int32) for n in self.values.shape)
         found: dict[str, Any] = {
@@ -325,7 +303,7 @@ class Preferences:
             "attribute": (np.tile(category, X * C), self.categories),
             "p": p.reshape(-1),
             "coverage": np.repeat(coverage.reshape(-1), K),
-            "flag": (np.repeat(self._flag_codes()[groups].reshape(-1), K), FLAGS),
+            "flag": (np.repeat(flags.reshape(-1), K), FLAGS),
         }
         if self.low is not None and self.high is not None:
             found |= {"p_low": self.low[groups].ravel(), "p_high": self.high[groups].ravel()}

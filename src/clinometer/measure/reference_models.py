@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.group_mean import GROUP_MEAN
-from clinometer.measure.stereotype import resolve_reference, scale
-from clinometer.statistics.arrays import FloatArray, as_real
-from clinometer.statistics.weights import normalize_rows, normalize_weights
+from clinometer.measure.stereotype import GROUP_MEAN, resolve_reference
+from clinometer.statistics.arrays import FloatArray, as_real, normalize_shared
 
 ReferenceName = Literal["unbiased", "stereotyped", "random"]
 REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")
@@ -74,50 +72,42 @@ def reference_risks(
     categories: int | ArrayLike,
     criterion: Criterion | None = None,
 ) -> ReferenceRisks:
-    """R, R^b, R^v of a reference model in closed form.
+    """R, R^b, R^v of a reference model, from J of always giving one category.
 
-    unbiased: 0, 0, 0. stereotyped: S, S, 0 with S = `scale(p*)`. random: K - 1, 0, K - 1, since
-    the mean of 1/p*_y - 1 with the weights p*_y is K - 1. Normalised risks are these divided by
-    S: 1, 1, 0 and (K-1)/S, 0, (K-1)/S, which is 1, 0, 1 for a uniform p*. With a skewed p* the
-    random model does not reach 1: it rarely gives the least expected category.
+    unbiased: 0, 0, 0. stereotyped: the largest of these, S = `scale(p*)` for raw equations, and no
+    swing. random: their mean with the weights p*_y, all of it swing: K - 1 for raw equations.
+    Normalised risks are these divided by S: 1, 1, 0 and (K-1)/S, 0, (K-1)/S, which is 1, 0, 1 for a
+    uniform p*. With a skewed p* the random model does not reach 1: it rarely gives the least
+    expected category.
 
     Args:
         name: "unbiased", "stereotyped" or "random".
         categories: K for a uniform reference, or p* itself, [Y].
         criterion: as in `decompose`; None is the paper's. One-hot predictions have one positive s,
-            so the norm does not matter. Other criteria are averaged over the categories.
+            so the norm does not matter.
 
     >>> reference_risks("random", categories=5)
     ReferenceRisks(R=1.0, R_bias=0.0, R_volatility=1.0)
     """
     _check_name(name)
     criterion = Criterion() if criterion is None else criterion
-    normalize = criterion.normalize
     given = as_real(categories, name="categories")
-    if given.ndim == 0:
-        if not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
-            raise SettingsError(f"categories: expected a whole number of at least 2, found {given}")
-        K = int(given)
-        size = K - 1.0
-    elif given.ndim == 1:
-        K = given.size
-        size = float(scale(resolve_reference(given, (1, 1, K)))[0, 0])
-    else:
+    if given.ndim > 1:
         raise SettingsError(f"categories: expected K or one p*, found shape {given.shape}")
+    even = given.ndim == 0
+    if even and not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
+        raise SettingsError(f"categories: expected a whole number of at least 2, found {given}")
+    K = int(given) if even else given.size
+    star = resolve_reference(None if even else given, (1, 1, K))[0, 0]
     if name == "unbiased":
         return ReferenceRisks(0.0, 0.0, 0.0)
-    if criterion.name != "ratio":
-        star = np.full(K, 1.0 / K) if given.ndim == 0 else np.asarray(given, dtype=np.float64)
-        each = criterion(criterion.stereotypes(np.eye(K), star[None]))
-        if name == "stereotyped":  # next to the mean of the groups, these take the points in turn
-            worst = float(each.mean() if criterion.points and given.ndim == 0 else each.max())
-            return ReferenceRisks(worst, worst, 0.0)
-        return ReferenceRisks(float(star @ each), 0.0, float(star @ each))
-    if name == "stereotyped":
-        risk = 1.0 if normalize else size
-        return ReferenceRisks(risk, risk, 0.0)
-    risk = (K - 1.0) / size if normalize else K - 1.0
-    return ReferenceRisks(risk, 0.0, risk)
+    each = criterion(criterion.stereotypes(np.eye(K), star[None]))
+    if name == "random":
+        risk = float(star @ each)
+        return ReferenceRisks(risk, 0.0, risk)
+    # Next to the mean of the groups, these take the points in turn.
+    risk = float(each.mean() if criterion.points and even else each.max())
+    return ReferenceRisks(risk, risk, 0.0)
 
 
 def random_outcomes(
@@ -149,12 +139,7 @@ def random_outcomes(
     X, C, K = shape
     relative = isinstance(reference, str)
     expected = resolve_reference(None if isinstance(reference, str) else reference, shape)
-    array = as_real(1.0 if context_weights is None else context_weights, name="context_weights")
-    if array.ndim == 2 and array.shape == (X, C):
-        w = normalize_rows(array, name="context_weights")
-    else:
-        given = None if context_weights is None else array
-        w = normalize_weights(given, C, name="context_weights")[None]
+    w = normalize_shared(context_weights, (X, C), name="context_weights")
     joint = (w[:, :, None] * expected).reshape(-1, C * K)
     p = np.tile(np.eye(K), (X, C, 1))
     if relative:  # the groups take the categories in turn, and each outcome shifts them by one

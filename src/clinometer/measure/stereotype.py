@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -10,10 +12,11 @@ from clinometer.statistics.arrays import (
     SIMPLEX_TOLERANCE,
     BoolArray,
     FloatArray,
-    as_mask,
+    RealArray,
     as_real,
-    blocks,
 )
+
+GROUP_MEAN: Literal["group-mean"] = "group-mean"
 
 REFERENCE_FLOOR = 1e-9
 """The smallest share p*_y: below it 1/p*_y exceeds the precision of p."""
@@ -46,7 +49,7 @@ def stereotype(p: ArrayLike, reference: ArrayLike | None = None) -> FloatArray:
 
 
 def resolve_reference(
-    reference: ArrayLike | None, shape: tuple[int, ...], *, mask: ArrayLike | None = None
+    reference: ArrayLike | None, shape: tuple[int, ...], mask: BoolArray | None = None
 ) -> FloatArray:
     """The reference p* as an array that broadcasts against preferences of `shape` [X,C,Y].
 
@@ -73,22 +76,26 @@ def resolve_reference(
         return np.full((1, 1, K), 1.0 / K)
     array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
     given = array.shape
-    if given == (K,):
-        array = array[None, None, :]
-    elif given == (X, K):
-        array = array[:, None, :]
-    elif given != (X, C, K):
+    if given not in ((K,), (X, K), (X, C, K)):
         raise SettingsError(
             f"reference: expected shape {(K,)}, {(X, K)} or {(X, C, K)} "
             f"(all, per group, per cell), found {given}"
         )
-    seen = as_mask(mask, (X, C)) if given == (X, C, K) else None
-    for rows, columns in blocks((array.shape[0], array.shape[1]), depth=K):
-        _check_reference(
-            array[rows, columns],
-            None if seen is None else seen[rows, columns],
-            origin=(rows.start, columns.start),
-            ndim=len(given),
+    if given == (K,):
+        array = array[None, None, :]
+    elif given == (X, K):
+        array = array[:, None, :]
+    with np.errstate(invalid="ignore", over="ignore"):
+        fits = np.abs(array.sum(axis=-1) - 1.0) <= SIMPLEX_TOLERANCE
+    fits &= np.isfinite(array).all(axis=-1) & (array >= REFERENCE_FLOOR).all(axis=-1)
+    if mask is not None and given == (X, C, K):
+        fits |= ~mask
+    if not fits.all():
+        x, c = (int(i) for i in np.argwhere(~fits)[0])
+        place = ("", "", f" for group {x}", f" in group {x}, context {c}")[len(given)]
+        raise SettingsError(
+            f"reference: expected positive shares (at least {REFERENCE_FLOOR:g}) that sum to one, "
+            f"found {array[x, c, :8].tolist()}{place}; leave out categories that cannot occur"
         )
     return array
 
@@ -125,22 +132,37 @@ def scale(reference: ArrayLike) -> FloatArray:
     return np.asarray(1.0 / least - 1.0)
 
 
-def _check_reference(
-    block: FloatArray, seen: BoolArray | None, *, origin: tuple[int, int], ndim: int
-) -> None:
-    with np.errstate(invalid="ignore", over="ignore"):
-        fits = np.abs(block.sum(axis=-1) - 1.0) <= SIMPLEX_TOLERANCE
-    fits &= np.isfinite(block).all(axis=-1) & (block >= REFERENCE_FLOOR).all(axis=-1)
-    if seen is not None:
-        fits |= ~seen
-    if fits.all():
-        return
-    x, c = (int(i) for i in np.argwhere(~fits)[0])
-    found = [float(v) for v in block[x, c][:8]]
-    place = ("", "", f" for group {origin[0] + x}", f" in group {origin[0] + x}, ")[ndim]
-    if ndim == 3:
-        place += f"context {origin[1] + c}"
-    raise SettingsError(
-        f"reference: expected positive shares (at least {REFERENCE_FLOOR:g}) that sum to one, "
-        f"found {found}{place}; leave out categories that cannot occur"
-    )
+def group_mean(
+    values: RealArray,
+    group_weights: FloatArray,
+    mask: BoolArray | None = None,
+    *,
+    positive: bool = False,
+) -> FloatArray:
+    """The reference of decisions, p* [X,C,K]: what all groups get in the same context, the weighted
+    mean over those that were observed in it.
+
+    So s says how a group is treated next to the others: it is 0 in every cell if and only if every
+    group is treated alike, in any answer. docs/measure.md works out the scale.
+
+    A category that no group gives has no share to divide by; where a criterion divides, `positive`
+    gives it the smallest share allowed, and since no group is above it, it adds nothing to a risk.
+    A context without any observed group gets a uniform p*, which nothing is held against.
+
+    >>> p = np.array([[[0.8, 0.2]], [[0.4, 0.6]]])
+    >>> group_mean(p, np.array([0.5, 0.5]))[:, 0].round(12).tolist()
+    [[0.6, 0.4], [0.6, 0.4]]
+    """
+    X, C, K = values.shape
+    w = np.repeat(np.asarray(group_weights, dtype=np.float64)[:, None], C, axis=1)
+    p = np.asarray(values, dtype=np.float64)
+    if mask is not None:
+        w = np.where(mask, w, 0.0)
+        p = np.where(mask[..., None], p, 0.0)
+    total = w.sum(axis=0)
+    mean = np.full((C, K), 1.0 / K)
+    np.divide(np.einsum("xc,xck->ck", w, p), total[:, None], out=mean, where=total[:, None] > 0)
+    if positive:
+        mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
+        mean /= mean.sum(axis=1, keepdims=True)
+    return np.broadcast_to(mean, (X, C, K)).copy()

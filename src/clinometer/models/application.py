@@ -24,6 +24,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, chdir, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -211,8 +212,8 @@ Outcome = tuple[Any, BaseException | None]
 async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoop) -> Outcome:
     """The outcome of a function, as text. It has a thread, which does not keep the program from
     ending; what it awaits runs in a loop of its own, which may stand still."""
-    loop = asyncio.get_running_loop()
-    returned: asyncio.Future[Outcome] = loop.create_future()
+    returned: Future[Outcome] = Future()
+    returned.set_running_or_notify_cancel()  # a call that was given up still ends
 
     def call() -> None:
         outcome: Outcome
@@ -221,12 +222,7 @@ async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoo
             outcome = (result if inspect.isawaitable(result) else _as_text(result), None)
         except BaseException as error:
             outcome = (None, error)
-
-        def tell() -> None:
-            if not returned.done():
-                returned.set_result(outcome)
-
-        loop.call_soon_threadsafe(tell)
+        returned.set_result(outcome)
 
     async def awaited(work: Awaitable[Any]) -> Outcome:
         try:
@@ -235,7 +231,7 @@ async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoo
             return None, error
 
     threading.Thread(target=call, daemon=True).start()
-    result, error = await returned
+    result, error = await asyncio.wrap_future(returned)
     if not inspect.isawaitable(result):
         return result, error
     return await asyncio.wrap_future(

@@ -365,7 +365,7 @@ _MOST_ATTEMPTS = 50
 #: Until a server has answered once, it is more likely down than busy.
 _FIRST_ATTEMPTS = 4
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
-#: Give up when Retry-After exceeds this, or the patience.
+#: A longer Retry-After is a mistake.
 _LONGEST_PAUSE = 600.0
 #: Tokens of one request: a count beyond any context window is not one.
 _MOST_TOKENS = 100_000_000
@@ -436,83 +436,6 @@ class TokenCount:
 
 class _Unbilled(_Failed):
     """A failure of a request that did not reach the server, or came too early."""
-
-
-class Metered:
-    """Counts the requests and tokens of what errors call `place`, and stops at the budget.
-
-    A server's count is not believed where there is none, or less than what was sent and received
-    needs at least; and what reached it may be billed, whatever came back.
-    """
-
-    def __init__(self, place: str, options: ServerOptions, price: Price | None = None) -> None:
-        self.place, self.options, self.price = place, options, price
-        self.used: Counter[str] = Counter()
-        #: what earlier attempts have paid, the dearest request, and what may come of those that
-        #: are on their way
-        self.paid_before = self._dearest = 0.0
-        self.flying: list[TokenCount] = []
-        self.halted = False
-        #: called before a request is sent: a kill may come
-        self.note: Callable[[], None] = lambda: None
-
-    def halt(self) -> None:
-        """Send nothing more; what is on its way arrives."""
-        self.halted = True
-
-    def paid(self) -> float:
-        """What all attempts have cost, as far as a price is known."""
-        return self.paid_before + self._cost(self.used["tokens_read"], self.used["tokens_written"])
-
-    def _cost(self, read: float, written: float) -> float:
-        return 0.0 if self.price is None else self.price.of(read, written)
-
-    def count(self, tokens: TokenCount) -> None:
-        """Tokens of a request that is done."""
-        self._dearest = max(self._dearest, self._cost(tokens.read, tokens.written))
-        for name, n in _usage(tokens).items():
-            self.used[name] += n
-
-    def usage(self) -> dict[str, int]:
-        """Requests sent, retries of them, and tokens, with what may come of those on their way."""
-        used = Counter(dict.fromkeys(_ALWAYS, 0))
-        for counted in (self.used, *map(_usage, self.flying)):
-            used.update(counted)
-        return dict(used)
-
-    def spend(self, most: TokenCount) -> bool:
-        """Count a request of at most so many tokens, if one is left; False while those on their way
-        may use up the rest."""
-        if self.halted:
-            raise ModelError(f"{self.place}: stopped; rerun the same command to resume")
-        for waited_for in ([], self.flying):
-            if over := self._over(most, waited_for):
-                if waited_for:
-                    return False
-                raise BudgetReached(f"{self.place}: stopped at {over}")
-        self.used["requests"] += 1
-        self.flying.append(most)
-        self.note()
-        return True
-
-    def _over(self, most: TokenCount, flying: list[TokenCount]) -> str | None:
-        """The limit that one more request could exceed beside those that are flying."""
-        budget, paid = self.options.budget, self.paid()
-        costs = [max(self._cost(t.read, t.written), self._dearest) for t in (most, *flying)]
-        if budget is not None and paid + sum(costs) > budget:
-            about = "about " if self.used["tokens_estimated"] else ""
-            return (
-                f"{about}{paid:.2f} of the budget of {budget:g}; what was paid for is kept: rerun "
-                "the same command with a larger --budget to resume"
-            )
-        for name in ("requests", "tokens"):
-            limit = getattr(self.options, f"max_{name}")
-            if limit is not None and self.used[name] >= limit:
-                return (
-                    f"the budget of {limit} {name}; scores so far are kept: rerun the same "
-                    "command to resume with a new budget"
-                )
-        return None
 
 
 #: What usage always has.
@@ -588,8 +511,13 @@ def _size(said: Any, *, counts: bool = False) -> float:
 _OWN = 8
 
 
-class Client(Metered):
-    """One server, called from synchronous code; a separate thread keeps the connections."""
+class Client:
+    """One server, called from synchronous code; a separate thread keeps the connections.
+
+    It counts the requests and tokens of what errors call `place`, and stops at the budget. A
+    server's count is not believed where there is none, or less than what was sent and received
+    needs at least; and what reached it may be billed, whatever came back.
+    """
 
     def __init__(
         self,
@@ -603,10 +531,17 @@ class Client(Metered):
         require("asking a server", "httpx")
         import httpx
 
-        super().__init__(f"server {address.base}", options, price)
+        self.place, self.options, self.price = f"server {address.base}", options, price
+        self.used: Counter[str] = Counter()
+        #: what earlier attempts have paid, the dearest request, and what may come of those that
+        #: are on their way
+        self.paid_before = self._dearest = 0.0
+        self.flying: list[TokenCount] = []
         self._landed = asyncio.Event()
-        self.address, self._httpx = address, httpx
-        self._parse = parse
+        self.halted = False
+        #: called before a request is sent: a kill may come
+        self.note: Callable[[], None] = lambda: None
+        self.address, self._httpx, self._parse = address, httpx, parse
         self._last_answer: float | None = None
         #: who answered, by address
         self._models: dict[str, str] = {}
@@ -633,17 +568,22 @@ class Client(Metered):
             trust_env=not is_loopback(urlsplit(address.base).hostname or ""),
         )
         self._pace = Pace(most, steady=not hosted)
-        self._close = weakref.finalize(self, self._loop.stop, self._http.aclose)
+        self.close = weakref.finalize(self, self._loop.stop, self._http.aclose)
 
-    def close(self) -> None:
-        self._close()
+    def halt(self) -> None:
+        """Send nothing more; what is on its way arrives."""
+        self.halted = True
+
+    def usage(self) -> dict[str, int]:
+        """Requests sent, retries of them, and tokens, with what may come of those on their way."""
+        used = Counter(dict.fromkeys(_ALWAYS, 0))
+        for counted in (self.used, *map(_usage, self.flying)):
+            used.update(counted)
+        return dict(used)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run asynchronous work from synchronous code."""
         return self._loop.run(work)
-
-    async def get(self, url: str, read: Callable[[Any], T]) -> T:
-        return await self.send("GET", url, None, read)
 
     async def post(self, url: str, body: Body, read: Callable[[Any], T]) -> T:
         return await self.send("POST", url, body, read)
@@ -669,7 +609,7 @@ class Client(Metered):
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         billed = most = most_tokens(body)  # whatever comes back, unless we know better
         async with self._pace.turn() as begun:
-            while not self.spend(most):
+            while not self._spend(most):
                 self._landed.clear()
                 await self._landed.wait()
             try:
@@ -683,8 +623,47 @@ class Client(Metered):
                 raise
             finally:
                 self.flying.remove(most)
-                self.count(billed)
+                self._dearest = max(self._dearest, self._cost(billed))
+                self.used.update(_usage(billed))
                 self._landed.set()
+
+    def _cost(self, tokens: TokenCount) -> float:
+        return 0.0 if self.price is None else self.price.of(tokens.read, tokens.written)
+
+    def _spend(self, most: TokenCount) -> bool:
+        """Count a request of at most so many tokens, if one is left; False while those on their way
+        may use up the rest."""
+        if self.halted:
+            raise ModelError(f"{self.place}: stopped; rerun the same command to resume")
+        for waited_for in ([], self.flying):
+            if over := self._over(most, waited_for):
+                if waited_for:
+                    return False
+                raise BudgetReached(f"{self.place}: stopped at {over}")
+        self.used["requests"] += 1
+        self.flying.append(most)
+        self.note()
+        return True
+
+    def _over(self, most: TokenCount, flying: list[TokenCount]) -> str | None:
+        """The limit that one more request could exceed beside those that are flying."""
+        used = TokenCount(self.used["tokens_read"], self.used["tokens_written"])
+        paid, budget = self.paid_before + self._cost(used), self.options.budget
+        may_cost = sum(max(self._cost(tokens), self._dearest) for tokens in (most, *flying))
+        if budget is not None and paid + may_cost > budget:
+            about = "about " if self.used["tokens_estimated"] else ""
+            return (
+                f"{about}{paid:.2f} of the budget of {budget:g}; what was paid for is kept: rerun "
+                "the same command with a larger --budget to resume"
+            )
+        for name in ("requests", "tokens"):
+            limit = getattr(self.options, f"max_{name}")
+            if limit is not None and self.used[name] >= limit:
+                return (
+                    f"the budget of {limit} {name}; scores so far are kept: rerun the same "
+                    "command to resume with a new budget"
+                )
+        return None
 
     async def _reply(
         self, method: str, url: str, body: Body | None, begun: float
@@ -706,8 +685,6 @@ class Client(Metered):
             if b"insufficient_quota" in content:  # no pause will bring credit
                 raise self._refusal(status, content, body)
             pause = retry_after(response.headers.get("retry-after"))
-            if pause is not None and pause > _LONGEST_PAUSE:
-                pause = None  # a mistake
             if status in (429, 529) or pause is not None:  # others are no limit
                 patient = pause is not None and pause <= self.options.patience
                 self._pace.refused(begun, pause if patient else None)
@@ -813,26 +790,24 @@ def _code_of(content: bytes) -> str:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header: a number, or a date.
+    """Seconds of a Retry-After header, a number or a date; None for one of years, a mistake.
 
-    >>> retry_after("2"), retry_after("soon"), retry_after(None)
-    (2.0, None, None)
+    >>> retry_after("2"), retry_after("soon"), retry_after(None), retry_after("1e9")
+    (2.0, None, None, None)
     """
     seconds = None if value is None else _seconds(value)
-    return None if seconds is None else max(0.0, seconds)
+    return None if seconds is None or seconds > _LONGEST_PAUSE else max(0.0, seconds)
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:
     """The server's description of the model requested, or of its only one."""
-
-    def read(reply: Any) -> list[dict[str, Any]]:
-        return [_entry(entry) for entry in reply["data"]]
-
     wanted = client.address.model
     if client.address.provider is not None and wanted:
         return {"id": wanted}  # a provider's list lacks its short names
     try:
-        served = client.run(client.get(f"{client.address.base}/models", read))
+        url = f"{client.address.base}/models"
+        read = client.send("GET", url, None, lambda reply: [*map(_entry, reply["data"])])
+        served = client.run(read)
     except RequestRefused as error:
         if error.status not in (404, 405, 501) or wanted is None:
             raise

@@ -1,14 +1,15 @@
 """What every kind of model promises: prompts and words in, log-probabilities out.
 
-A scorer rates given words; a writer chooses its own.
+A scorer rates given words; a writer chooses its own. Whole texts are scored without a slot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
     from clinometer.models.client import Client
-    from clinometer.storage.reply_log import ReplyLog
+    from clinometer.storage.resumable import ReplyLog
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,29 @@ class WordScores:
         draws = None if self.draws is None else tuple(self.draws[i] for i in rows)
         return WordScores(**arrays, draws=draws)
 
+    def widened(self, columns: Sequence[int], n_words: int) -> WordScores:
+        """The same with a column for each of V words, without probability but for these."""
+
+        def wide(values: FloatArray) -> FloatArray:
+            whole = np.full((len(values), n_words), -np.inf)
+            whole[:, list(columns)] = values
+            return whole
+
+        upper = None if self.log_upper is None else wide(self.log_upper)
+        return replace(self, log_probs=wide(self.log_probs), log_upper=upper)
+
+    @classmethod
+    def scattered(cls, parts: Iterable[tuple[IntArray, WordScores]], n_prompts: int) -> WordScores:
+        """Put parts in their places as they arrive; each comes with the numbers of its prompts."""
+        whole: dict[str, Any] = {}
+        for members, part in parts:
+            for name, values in vars(part).items():
+                if values is not None:
+                    if name not in whole:
+                        whole[name] = np.empty((n_prompts, *values.shape[1:]))
+                    whole[name][members] = values
+        return cls(**whole)
+
     @classmethod
     def joined(cls, parts: Sequence[WordScores]) -> WordScores:
         """Concatenate scores of different prompts for the same words."""
@@ -127,15 +151,19 @@ class WordScores:
         return cls(**{n: np.concatenate(v) for n, v in values.items()}, draws=draws)
 
 
-class Scorer(Protocol):
-    """Protocol for every kind of model."""
+class Scorer(ABC):
+    """Every kind of model, with what most of them leave as it is; `client` is that of a model that
+    is asked elsewhere."""
 
-    @property
-    def info(self) -> ModelInfo: ...
+    info: ModelInfo
+    client: Client | None = None
+    log: ReplyLog | None = None
 
+    @abstractmethod
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         """How the model writes the words, before anything is scored."""
 
+    @abstractmethod
     def score(
         self,
         prompts: Sequence[Prompt],
@@ -151,61 +179,36 @@ class Scorer(Protocol):
     def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
         """Sampled replies to every prompt, of a model whose kind is `sampled`; of others an
         error."""
-
-    @property
-    def blocks_at_once(self) -> int:
-        """How many calls of `score` should be under way at a time."""
-
-    def expect(self, prompts: int) -> None:
-        """Say how many prompts an audit has, before the first is scored."""
-
-    def keep(self, log: ReplyLog) -> None:
-        """Keep replies in the log as they arrive, and ask for none that it has."""
-
-    def halt(self) -> None:
-        """Begin nothing more; what is under way arrives."""
-
-    def usage(self) -> dict[str, int]:
-        """Requests and tokens used so far; empty if nothing is counted."""
-
-    def close(self) -> None:
-        """Release resources: connections and files."""
-
-
-class ModelBase:
-    """The parts of a scorer that most models leave as they are; `client` is that of a model that is
-    asked elsewhere."""
-
-    info: ModelInfo
-    client: Client | None = None
-    log: ReplyLog | None = None
-
-    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
         raise ModelError(
             f"{self.info.name}: its words are scored, and it was opened without --replies"
         )
 
     @property
     def blocks_at_once(self) -> int:
+        """How many calls of `score` should be under way at a time."""
         # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
         # cores are busy as they are.
         return 2 if self.info.device.startswith("cuda") else 1
 
-    def expect(self, prompts: int) -> None:
-        pass
+    def expect(self, prompts: int) -> None:  # noqa: B027
+        """Say how many prompts an audit has, before the first is scored."""
 
     def keep(self, log: ReplyLog) -> None:
+        """Keep replies in the log as they arrive, and ask for none that it has."""
         if self.client is not None:
             self.log, self.client.note = log, log.note
 
     def halt(self) -> None:
+        """Begin nothing more; what is under way arrives."""
         if self.client is not None:
             self.client.halt()
 
     def usage(self) -> dict[str, int]:
+        """Requests and tokens used so far; empty if nothing is counted."""
         return {} if self.client is None else self.client.usage()
 
     def close(self) -> None:
+        """Release resources: connections and files."""
         if self.client is not None:
             self.client.close()
         if self.log is not None:
@@ -234,3 +237,71 @@ class Writer(Protocol):
 
         Everything after the first line that contains a word is dropped.
         """
+
+
+# --- Whole texts: which tokens count, and the scores that come back -------------------------------
+
+
+Masking = Literal["within_word_l2r", "original"]
+
+#: Why a text has no score.
+TOO_LONG = "too_long"
+NOTHING_TO_SCORE = "nothing_to_score"
+
+
+@dataclass(frozen=True)
+class MarkedText:
+    """A text and the character spans of its target terms."""
+
+    text: str
+    targets: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Which tokens of a text are scored, and what the model sees.
+
+    masking         how a word of several pieces is hidden from a masked model: `within_word_l2r`
+                    hides the piece and those to its right (Kauf & Ivanova 2023), so that no piece
+                    is given away by its own word; `original` hides one piece at a time (Salazar et
+                    al. 2020)
+    targets         tokens of target terms: `visible` and not scored, `masked` in every copy and not
+                    scored, or `scored` like all others
+    special_tokens  put the tokenizer's special tokens around the text (they are never scored)
+    lower           lower-case the text first
+    edges           whether the first and last of the tokens that would be scored are
+    """
+
+    masking: Masking = "within_word_l2r"
+    targets: Literal["visible", "masked", "scored"] = "visible"
+    special_tokens: bool = True
+    lower: bool = False
+    edges: bool = True
+
+
+@dataclass(frozen=True)
+class TextScores:
+    """Scores of T texts.
+
+    log_prob [T]   sum of the log-probabilities of the scored tokens; NaN without a score
+    tokens [T]     how many tokens were scored
+    unknown [T]    how many of them are the tokenizer's unknown token
+    problem [T]    "" or why there is no score
+    """
+
+    log_prob: FloatArray
+    tokens: IntArray
+    unknown: IntArray
+    problem: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.log_prob)
+
+    def take(self, index: IntArray) -> TextScores:
+        """Some of the texts, in the order of `index`; one may be taken many times."""
+        return TextScores(
+            self.log_prob[index],
+            self.tokens[index],
+            self.unknown[index],
+            tuple(self.problem[i] for i in index.tolist()),
+        )

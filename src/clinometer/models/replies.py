@@ -19,25 +19,30 @@ import numpy as np
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.extras import require
-from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.pretrained import hub_reachable, loading, pretrained
 from clinometer.models.catalog.spec import on_this_machine
 from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.sampled import shares
-from clinometer.readouts.choice import OPTIONS, ChoiceReader, lay_out, option_orders, with_order
-from clinometer.readouts.protocol import (
+from clinometer.readouts.readers import (
+    OPTIONS,
     OTHER,
     UNREAD,
+    ChoiceReader,
+    FunctionReader,
     Readout,
+    ScoreReader,
     ShownQuestion,
+    WordCountReader,
+    lay_out,
+    option_orders,
     refuses,
     spoken,
     unread,
+    with_order,
     without_opening,
 )
-from clinometer.readouts.readers import FunctionReader, ScoreReader, WordCountReader
 from clinometer.readouts.tables import (
     ChoiceTable,
     RatingTable,
@@ -46,7 +51,6 @@ from clinometer.readouts.tables import (
     TextTable,
 )
 from clinometer.statistics.arrays import FloatArray, IntArray
-from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 
@@ -80,7 +84,7 @@ class ReadoutQuery:
             check_names(self.table, load.allowed)
 
 
-class ReplyScorer:
+class ReplyScorer(Scorer):
     """A scorer of words as a scorer of answers to questions; `reader` reads sampled replies."""
 
     def __init__(
@@ -93,9 +97,13 @@ class ReplyScorer:
             )
         self.scorer, self.query, self.chat = scorer, query, chat
         self._reader, self._turn = reader, threading.Lock()
+        # All but the scores is the scorer's own affair.
+        self.blocks_at_once, self.generate = scorer.blocks_at_once, scorer.generate
+        self.expect, self.keep, self.halt = scorer.expect, scorer.keep, scorer.halt
+        self.usage, self.close = scorer.usage, scorer.close
 
     @property
-    def info(self) -> ModelInfo:
+    def info(self) -> ModelInfo:  # type: ignore[override]  # it changes with the first replies
         return self.scorer.info
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
@@ -105,28 +113,6 @@ class ReplyScorer:
         report = self.scorer.word_report(words, space=space and not self.chat)
         self._check(report)
         return report
-
-    def generate(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
-        return self.scorer.generate(prompts)
-
-    @property
-    def blocks_at_once(self) -> int:
-        return self.scorer.blocks_at_once
-
-    def expect(self, prompts: int) -> None:
-        self.scorer.expect(prompts)
-
-    def keep(self, log: ReplyLog) -> None:
-        self.scorer.keep(log)
-
-    def halt(self) -> None:
-        self.scorer.halt()
-
-    def usage(self) -> dict[str, int]:
-        return self.scorer.usage()
-
-    def close(self) -> None:
-        self.scorer.close()
 
     def score(
         self,
@@ -263,12 +249,14 @@ class ModelReader(ABC):
         """The category of each text, or OTHER."""
 
 
+@dataclass(frozen=True)
 class ClassifierReader(ModelReader):
     """A local text-classification model (a folder or a hub id); its labels are the categories, or
     `names` says which they are. A label that is no category is other."""
 
-    def __init__(self, model: str, categories: Sequence[str], names: Mapping[str, str]) -> None:
-        self.name, self.categories, self.names = model, tuple(categories), dict(names)
+    name: str
+    categories: tuple[str, ...]
+    names: Mapping[str, str]
 
     def categories_of(self, texts: Sequence[str]) -> Iterator[int]:
         if not texts:
@@ -325,6 +313,7 @@ class ClassifierReader(ModelReader):
         return found
 
 
+@dataclass(frozen=True)
 class JudgeReader(ModelReader):
     """A model that is asked the rubric about each reply and answers as a choice.
 
@@ -332,8 +321,9 @@ class JudgeReader(ModelReader):
     with the highest mean probability counts; where the options hold hardly any, the reply is other.
     """
 
-    def __init__(self, model: str, rubric: str, attributes: Mapping[str, tuple[str, ...]]) -> None:
-        self.name, self.rubric, self.attributes = model, rubric, dict(attributes)
+    name: str
+    rubric: str
+    attributes: Mapping[str, tuple[str, ...]]
 
     def questions(self, reply: str) -> list[Prompt]:
         """What the judge is asked about a reply, in every order of the options."""
@@ -364,7 +354,7 @@ class JudgeReader(ModelReader):
     @cached_property
     def _opened(self) -> ReplyScorer:
         """The judge, inside its chat template if it has one."""
-        query = ReadoutQuery("judge", ChoiceTable(kind="choice"), self.attributes)
+        query = ReadoutQuery("judge", ChoiceTable(kind="choice"), dict(self.attributes))
         load = LoadOptions(chat=True, chat_request=QUESTION)
         try:
             scorer = open_model(self.name, load=load)

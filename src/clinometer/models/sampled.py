@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ import numpy as np
 from clinometer.errors import ContextError
 from clinometer.models.background import settled
 from clinometer.models.options import SampleOptions
-from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
-from clinometer.readouts.protocol import (
+from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
+from clinometer.readouts.readers import (
     EMPTY,
     OTHER,
     REFUSAL,
@@ -77,8 +77,15 @@ class Recogniser:
     number: dict[str, int]
 
     @classmethod
-    def of(cls, words: Sequence[str], *, space: bool = True) -> Recogniser:
-        return _recogniser(tuple(words), space)
+    @lru_cache(maxsize=64)
+    def of(cls, words: tuple[str, ...], *, space: bool = True) -> Recogniser:
+        number: dict[str, int] = {}
+        for i, word in enumerate(words):
+            number.setdefault(word.casefold(), i)
+        longest_first = sorted(number, key=len, reverse=True)
+        end = r"(?!\w)" if space else ""
+        pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
+        return cls(pattern, number)
 
     def read(self, text: str, before: str) -> int:
         """The index of the word, or OTHER, REFUSAL or EMPTY."""
@@ -87,18 +94,7 @@ class Recogniser:
         return self.number[word[0].casefold()] if word else unread(rest)
 
 
-@lru_cache(maxsize=64)
-def _recogniser(words: tuple[str, ...], space: bool) -> Recogniser:
-    number: dict[str, int] = {}
-    for i, word in enumerate(words):
-        number.setdefault(word.casefold(), i)
-    longest_first = sorted(number, key=len, reverse=True)
-    end = r"(?!\w)" if space else ""
-    pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
-    return Recogniser(pattern, number)
-
-
-class SampledScorer(ModelBase, ABC):
+class SampledScorer(Scorer):
     """Scores a model by sampling from it; `notes` say how the prompts are presented to it."""
 
     def __init__(self, info: ModelInfo, options: SampleOptions, *notes: str) -> None:
@@ -162,7 +158,7 @@ def _read(
 ) -> Iterator[list[int]]:
     """What the samples of each prompt start with, as `Recogniser.read` has it."""
     for prompt, texts in zip(prompts, draws, strict=True):
-        rules = Recogniser.of(words, space=prompt.space)
+        rules = Recogniser.of(tuple(words), space=prompt.space)
         yield [rules.read(text, prompt.before) for text in texts]
 
 

@@ -17,6 +17,7 @@ word then follows as it does without a template, so the two modes can be compare
 
 from __future__ import annotations
 
+import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -34,7 +35,7 @@ from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import Turn, WordReport
-from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.storage.untrusted import limited
 from clinometer.topics import Prompt
 from clinometer.topics.conversation import is_conversation, messages_of
@@ -42,24 +43,25 @@ from clinometer.topics.conversation import is_conversation, messages_of
 Tokens = tuple[int, ...]
 
 ROOT = 0
+NO_CHILD = -1
 
 #: Marker instead of a token: the word ends here (the next token starts something else).
 END_OF_WORD = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trie:
     """A prefix tree over token sequences; node 0 is the empty sequence.
 
     prefix[n]    the tokens that lead to node n
-    parent[n]    its parent (-1 for the root)
+    parent [N]   the node above each node (-1 for the root)
     children[n]  its children, in order of insertion
     depth order  nodes are numbered so that a parent comes before its children, level by level
     terminal[i]  the node at which sequence i ends
     """
 
     prefix: tuple[Tokens, ...]
-    parent: tuple[int, ...]
+    parent: IntArray
     children: tuple[tuple[int, ...], ...]
     terminal: tuple[int, ...]
 
@@ -87,7 +89,7 @@ class Trie:
                 children[parent[i]].append(i)
         return cls(
             prefix=tuple(number),
-            parent=tuple(parent),
+            parent=np.array(parent, dtype=np.int64),
             children=tuple(map(tuple, children)),
             terminal=tuple(number[s] for s in sequences),
         )
@@ -98,34 +100,68 @@ class Trie:
         return tuple(n for n, kids in enumerate(self.children) if kids)
 
     @cached_property
-    def ends(self) -> frozenset[int]:
-        """The terminal nodes."""
-        return frozenset(self.terminal)
+    def word_at(self) -> list[int]:
+        """The nearest terminal on the way from each node to the root, itself included; ROOT without
+        one."""
+        ends, found = set(self.terminal), [ROOT] * len(self.prefix)
+        for node in range(1, len(found)):
+            found[node] = node if node in ends else found[self.parent[node]]
+        return found
 
-    def nearest_terminal_above(self, node: int) -> int | None:
-        """The nearest terminal on the way to the root, `node` itself included; None without one."""
-        while node > ROOT:
-            if node in self.ends:
-                return node
-            node = self.parent[node]
-        return None
+    @cached_property
+    def longer(self) -> dict[int, list[int]]:
+        """Below each terminal, and below the root, the terminals with no other between: the listed
+        words that this one is a prefix of."""
+        found: dict[int, list[int]] = {node: [] for node in (ROOT, *self.terminal)}
+        for node in sorted(self.terminal):
+            found[self.word_at[self.parent[node]]].append(node)
+        return found
+
+    @cached_property
+    def token(self) -> IntArray:
+        """The last token of each node [N]; of the root, which has none, 0."""
+        return np.array([0, *(p[-1] for p in self.prefix[1:])], dtype=np.int64)
 
     def child_tokens(self, node: int) -> Tokens:
         """The tokens to read after a node."""
         return tuple(self.prefix[c][-1] for c in self.children[node])
 
-    def nearest_terminals_below(self, node: int) -> tuple[int, ...]:
-        """Terminal nodes under `node` with no other terminal between: the listed words that this
-        one is a prefix of."""
-        found: list[int] = []
-        stack = list(self.children[node])
+    @cached_property
+    def child_table(self) -> IntArray:
+        """The children of each node [N, most children], padded with NO_CHILD."""
+        table = np.full((len(self.prefix), max(map(len, self.children))), NO_CHILD, dtype=np.int64)
+        for node, row in enumerate(self.children):
+            table[node, : len(row)] = row
+        return table
+
+    def wanted(self, nodes: IntArray) -> IntArray:
+        """Tokens to read after each of these nodes [n, W], padded with the first of them."""
+        kids = self.child_table[nodes]
+        kids = kids[:, : max(1, int((kids != NO_CHILD).sum(axis=1).max(initial=0)))]
+        return self.token[np.where(kids == NO_CHILD, kids[:, :1], kids)]
+
+    @cached_property
+    def depth_first(self) -> IntArray:
+        """All nodes but the root [N - 1], so that subtrees are contiguous."""
+        stack, order = list(reversed(self.children[ROOT])), []
         while stack:
-            n = stack.pop()
-            if n in self.ends:
-                found.append(n)
-            else:
-                stack.extend(self.children[n])
-        return tuple(sorted(found))
+            order.append(stack.pop())
+            stack.extend(reversed(self.children[order[-1]]))
+        return np.array(order, dtype=np.int64)
+
+    @cached_property
+    def top(self) -> IntArray:
+        """The ancestor at depth 1 of each node [N], itself there."""
+        top = np.arange(len(self.prefix))
+        for node in np.flatnonzero(self.parent > ROOT):
+            top[node] = top[self.parent[node]]
+        return top
+
+    def below(self, nodes: BoolArray) -> BoolArray:
+        """The children of some nodes, by prompt, [N, P] -> [N, P]."""
+        found = nodes[self.parent]
+        found[ROOT] = False
+        return found
 
 
 #: Anchors for a word after a space, and for text that continues a word.
@@ -135,6 +171,8 @@ _SIGNS = ('"', "(", "。", "1", "x")
 #: Texts tokenised in one call: what the library returns for many leaves the processor's caches
 #: before it is read, which then takes six times as long.
 _AT_ONCE = 512
+#: Tokenizers of some versions refuse two threads at once.
+_ENCODING = threading.Lock()
 
 
 def word_tokens(tokenizer: Any, word: str, *, space: bool, opening: bool = False) -> Tokens:
@@ -150,20 +188,16 @@ def word_tokens(tokenizer: Any, word: str, *, space: bool, opening: bool = False
     return _after(tokenizer, word, _SIGNS, alone=word)
 
 
-def continuation_tokens(tokenizer: Any, text: str) -> Tokens:
-    """Token ids of text that continues a word (" was late", ".", "'s")."""
-    return _after(tokenizer, text, _LETTERS, alone=text)
-
-
 def continuations(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
-    """`continuation_tokens` of many texts, tokenised in one call where the first anchor works."""
+    """Token ids of texts that continue a word (" was late", ".", "'s"); all in one call where the
+    first anchor works."""
     head = _encode(tokenizer, _LETTERS[0])
     wholes = encode_all(tokenizer, [_LETTERS[0] + text for text in texts], special=False)
     fits = tokenizer.unk_token_id not in head
     return [
         tuple(whole[len(head) :])
         if fits and len(whole) > len(head) and whole[: len(head)] == head
-        else continuation_tokens(tokenizer, text)
+        else _after(tokenizer, text, _LETTERS, alone=text)
         for whole, text in zip(wholes, texts, strict=True)
     ]
 
@@ -193,11 +227,12 @@ def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[l
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return [list(t) for t in tokenizer(list(texts), add_special_tokens=special)["input_ids"]]
-    backend.no_truncation()
-    backend.no_padding()
     encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
     slices = (list(texts[k : k + _AT_ONCE]) for k in range(0, len(texts), _AT_ONCE))
-    return [e.ids for some in slices for e in encode(some, add_special_tokens=special)]
+    with _ENCODING:
+        backend.no_truncation()
+        backend.no_padding()
+        return [e.ids for some in slices for e in encode(some, add_special_tokens=special)]
 
 
 def in_opening(opening: str, text: str) -> str:
@@ -222,7 +257,7 @@ def head_tokens(
     if texts and is_conversation(texts[0]):
         in_turns = [in_template(tokenizer, messages_of(text)) for text in texts]
         if in_turns[0] is not None:
-            return encode_all(tokenizer, [str(text) for text in in_turns], special=False)
+            return encode_all(tokenizer, list(map(str, in_turns)), special=False)
         if not hasattr(tokenizer, "chat_template"):
             raise SettingsError(
                 "messages: the chat template of a server is not known here; add --replies 5, which "
@@ -301,7 +336,6 @@ class WordList:
         opening: bool = False,
         single_token: bool = False,
     ) -> None:
-        self.words = tuple(words)
         #: how much each scored word counts for each category [columns, Y], where that is known
         self.counts: FloatArray | None = None
         tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
@@ -323,6 +357,9 @@ class WordList:
         #: columns of `words` that are scored, and the token sequence of each
         self.columns = tuple(asked)
         self.sequences = tuple(tokens[i] for i in asked)
+        trie = Trie.of(self.sequences)
+        word_at = {n: words[c] for n, c in zip(trie.terminal, asked, strict=True)}
+        longer = {word: tuple(word_at[n] for n in trie.longer[at]) for at, word in word_at.items()}
         self.report = WordReport(
             tokens={
                 w: tuple(tokenizer.convert_ids_to_tokens(list(t)))
@@ -331,7 +368,7 @@ class WordList:
             unwritable=tuple(unwritable),
             same_tokens=same,
             restricted=tuple(restricted),
-            prefixes=self._prefixes(),
+            prefixes={word: others for word, others in longer.items() if others},
         )
 
     def counted(self, counts: FloatArray | None) -> WordList:
@@ -341,17 +378,6 @@ class WordList:
         known = copy(self)
         known.counts = counts[list(self.columns)]
         return known
-
-    def _prefixes(self) -> dict[str, tuple[str, ...]]:
-        """Words whose tokens are a prefix of other words' tokens, with those words."""
-        trie = Trie.of(self.sequences)
-        word_at = {n: self.words[c] for n, c in zip(trie.terminal, self.columns, strict=True)}
-        found: dict[str, tuple[str, ...]] = {}
-        for node, word in word_at.items():
-            longer = tuple(word_at[n] for n in trie.nearest_terminals_below(node))
-            if longer:
-                found[word] = longer
-        return found
 
 
 # --- Prompts as arrays of tokens around one marked slot -------------------------------------------
@@ -395,10 +421,15 @@ class SlotGroup:
     def __len__(self) -> int:
         return len(self.members)
 
-    def part(self, start: int, stop: int) -> SlotGroup:
-        """Some of the rows."""
-        rows = slice(start, stop)
-        return SlotGroup(self.tokens[rows], self.positions[rows], self.members[rows])
+    def cut(self, n: int) -> tuple[SlotGroup, SlotGroup]:
+        """The first n rows, and the others."""
+        first, others = (slice(n), slice(n, None))
+        arrays = (self.tokens, self.positions, self.members)
+        return SlotGroup(*(a[first] for a in arrays)), SlotGroup(*(a[others] for a in arrays))
+
+    def joined(self, other: SlotGroup) -> SlotGroup:
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return SlotGroup(*map(np.concatenate, pairs))
 
     def filled(self, rows: IntArray, *, places: int, known: IntArray) -> IntArray:
         """Token rows with the marker `places` times over, the first of them
@@ -426,27 +457,34 @@ def slot_groups(
     A group is yielded as soon as it has `size` rows, the others at the end: a model then gets full
     batches however much the lengths vary.
     """
-    waiting: dict[int, list[tuple[IntArray, IntArray]]] = {}
+    waiting: dict[int, SlotGroup] = {}
     for start in range(0, len(prompts), _SLICE):
         ids = _around_marker(tokenizer, prompts[start : start + _SLICE], marker)
         lengths = np.fromiter(map(len, ids), dtype=np.intp, count=len(ids))
         for length in np.unique(lengths).tolist():
-            members = np.flatnonzero(lengths == length)
-            tokens = np.array([ids[i] for i in members.tolist()], dtype=np.int64)
-            pieces = waiting.setdefault(length, [])
-            pieces.append((tokens, members + start))
-            if sum(len(m) for _, m in pieces) >= size:
-                group = _group(waiting.pop(length), prompts, marker)
-                while len(group) >= size:
-                    yield group.part(0, size)
-                    group = group.part(size, len(group))
-                if len(group):
-                    waiting[length] = [(group.tokens, group.members)]
+            rows = np.flatnonzero(lengths == length)
+            tokens = np.array([ids[i] for i in rows.tolist()], dtype=np.int64)
+            marks = tokens == marker.id
+            found = marks.sum(axis=1)
+            if (found != 1).any():
+                bad = int(np.flatnonzero(found != 1)[0])
+                raise ContextError(
+                    f"prompt {prompts[rows[bad] + start].fill('[Y]')!r}: expected the slot's "
+                    f"{marker.token} once among its tokens, found it {found[bad]} times"
+                )
+            group = SlotGroup(tokens, marks.argmax(axis=1), rows + start)
+            if length in waiting:
+                group = waiting.pop(length).joined(group)
+            while len(group) >= size:
+                full, group = group.cut(size)
+                yield full
+            if len(group):
+                waiting[length] = group
         if start == 0 and set(waiting) == set(lengths.tolist()):
             # None is full yet: yield the most frequent length at once, so that work can start.
-            yield _group(waiting.pop(int(np.bincount(lengths).argmax())), prompts, marker)
+            yield waiting.pop(int(np.bincount(lengths).argmax()))
     for length in sorted(waiting):
-        yield _group(waiting[length], prompts, marker)
+        yield waiting[length]
 
 
 def _around_marker(tokenizer: Any, prompts: Sequence[Prompt], marker: Marker) -> list[list[int]]:
@@ -469,37 +507,14 @@ def _around_marker(tokenizer: Any, prompts: Sequence[Prompt], marker: Marker) ->
     return ids
 
 
-def _group(
-    pieces: Sequence[tuple[IntArray, IntArray]], prompts: Sequence[Prompt], marker: Marker
-) -> SlotGroup:
-    tokens = np.concatenate([t for t, _ in pieces])
-    members = np.concatenate([m for _, m in pieces])
-    marks = tokens == marker.id
-    found = marks.sum(axis=1)
-    if (found != 1).any():
-        bad = int(np.flatnonzero(found != 1)[0])
-        raise ContextError(
-            f"prompt {prompts[members[bad]].fill('[Y]')!r}: expected the slot's {marker.token} "
-            f"once among its tokens, found it {found[bad]} times"
-        )
-    return SlotGroup(tokens, marks.argmax(axis=1), members)
-
-
 # --- Tokenizers on this machine -------------------------------------------------------------------
 
 
 #: Files of which a folder with a tokenizer has at least one.
 _FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "vocab.txt",
-    "vocab.json",
+    *("tokenizer.json", "tokenizer_config.json", "tokenizer.model"),
+    *("spiece.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json"),
 )
-
-
 #: What patterns stumble over that backtrack: runs of one sign, and an end that does not fit.
 _PROBE = "The nurse said that he " + "a" * 60 + " " * 60 + "1" * 60 + "." * 60 + "\n!"
 
@@ -510,65 +525,43 @@ def has_tokenizer(source: str) -> bool:
     return not folder.is_dir() or any((folder / name).is_file() for name in _FILES)
 
 
-def check_tokenizer_files(name: str, source: str) -> None:
-    """Refuse a folder without a tokenizer: transformers would make one up that knows no word."""
-    if not has_tokenizer(source):
-        raise _no_tokenizer(name)
+def load_tokenizer(name: str, source: str, **options: Any) -> Any:
+    """The tokenizer of a folder or a hub id. Without one transformers would make one up that knows
+    no word, also from settings (tokenizer_config.json) without a vocabulary; and a pattern of one
+    may take for ever."""
+    from transformers import AutoTokenizer
 
-
-def check_tokenizer_words(name: str, tokenizer: Any) -> None:
-    """The same for a folder with the settings (tokenizer_config.json) but no vocabulary, and for a
-    tokenizer that does not come to an end."""
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
-        raise _no_tokenizer(name)
-    try:  # a pattern of its may take for ever
+    tokenizer = pretrained(AutoTokenizer, source, **options) if has_tokenizer(source) else None
+    if tokenizer is None or len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise ModelNotFound(
+            f"model {name!r}: no tokenizer in its folder; expected tokenizer.json, vocab.txt, "
+            "vocab.json with merges.txt, tokenizer.model or spiece.model: copy what the weights "
+            "came with, or write it with the tokenizer's save_pretrained"
+        )
+    try:
         limited(lambda: str(len(tokenizer.encode(_PROBE))))
     except ValueError as error:
         raise ModelError(
             f"model {name!r}: its tokenizer cannot split a short text: {error}; use another"
         ) from error
-
-
-def _no_tokenizer(name: str) -> ModelNotFound:
-    return ModelNotFound(
-        f"model {name!r}: no tokenizer in its folder; expected tokenizer.json, vocab.txt, "
-        "vocab.json with merges.txt, tokenizer.model or spiece.model: copy what the weights came "
-        "with, or write it with the tokenizer's save_pretrained"
-    )
+    return tokenizer
 
 
 def local_tokenizer(name: str, load: LoadOptions) -> Any:
     """The tokenizer of a folder, a .gguf file, an embedded or packaged model, or a hub id."""
     require("a local tokenizer", "transformers")
-    import transformers
-
     source = weights_source(ModelSpec.parse(name))
     if source is None:
         raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
-    check_tokenizer_files(name, source)
+    code = load.allowed.remote_code
     try:
-        tokenizer = pretrained(
-            transformers.AutoTokenizer,
-            source,
-            trust_remote_code=load.allowed.remote_code,
-            revision=load.revision,
-        )
-        check_tokenizer_words(name, tokenizer)
-        return tokenizer
+        return load_tokenizer(name, source, trust_remote_code=code, revision=load.revision)
     except (OSError, ValueError) as error:
         text = " ".join(str(error).split())
         raise ModelError(f"tokenizer {name!r} cannot be loaded: {text[:160]}") from error
 
 
 # --- Conversations --------------------------------------------------------------------------------
-
-
-def chat_opening(tokenizer: Any, load: LoadOptions, name: str) -> str:
-    """The text before the assistant's turn in the tokenizer's template."""
-    found = in_template(tokenizer, messages_of(load.chat_request))
-    if found is None:
-        raise ModelError(f"model {name!r}: has no chat template; score it without --chat")
-    return found
 
 
 def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:

@@ -3,14 +3,16 @@
 p(y | x, c) is the expectation of k(y | t) over the replies t of a model; the readout is k.
 """
 
-from clinometer.readouts.choice import ChoiceReader, option_orders, read_choice
-from clinometer.readouts.protocol import (
+from clinometer.readouts.readers import (
     EMPTY,
     OTHER,
     REFUSAL,
     UNREAD,
+    ChoiceReader,
     Readout,
     ShownQuestion,
+    option_orders,
+    read_choice,
     spoken,
 )
 

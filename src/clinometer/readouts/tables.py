@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from clinometer.errors import TopicError, closest, first_problem
 
@@ -17,6 +17,7 @@ MOST_OPTIONS, MOST_STEPS, MOST_NUMBERS = 26, 10, 200
 Normalise = Literal["sum", "per-token"]
 Labels = Literal["letters", "numbers", "none"]
 Reply = Annotated[int, Field(ge=1, le=100_000)]
+Scale = Annotated[tuple[float, float], Strict(False)]
 
 
 class ReadoutTable(BaseModel):
@@ -37,13 +38,15 @@ class ReadoutTable(BaseModel):
 
     @property
     def label_style(self) -> Labels:
-        """What stands before the options."""
-        return "none"
+        """What stands before the options, where there are any."""
+        labels: Labels = getattr(self, "labels", "none")
+        return labels
 
     @property
     def normalisation(self) -> Normalise:
-        """How log-probabilities of several tokens are compared."""
-        return "sum"
+        """How log-probabilities of several tokens are compared, where they are read."""
+        rule: Normalise = getattr(self, "normalise", "sum")
+        return rule
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         """Refuse attributes that do not suit this readout."""
@@ -68,14 +71,6 @@ class ChoiceTable(ReadoutTable):
     normalise: Normalise = "sum"
 
     exact: ClassVar[bool] = True
-
-    @property
-    def label_style(self) -> Labels:
-        return self.labels
-
-    @property
-    def normalisation(self) -> Normalise:
-        return self.normalise
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         super().check(attributes)
@@ -102,10 +97,6 @@ class RatingTable(ReadoutTable):
     normalise: Normalise = "sum"
 
     exact: ClassVar[bool] = True
-
-    @property
-    def normalisation(self) -> Normalise:
-        return self.normalise
 
     def steps(self) -> dict[str, tuple[str, ...]]:
         """The attributes: each number is its own word."""
@@ -166,7 +157,7 @@ class ScoreTable(ReadoutTable):
     step    what numbers are rounded to: 1 on a scale of whole numbers, else a hundredth of it
     """
 
-    scale: tuple[float, float] | None = None
+    scale: Scale | None = None
     step: float | None = None
     length: Reply = 300
 
@@ -185,11 +176,6 @@ class ScoreTable(ReadoutTable):
         n = round((high - low) / self.interval)
         names = [_written(round(low + i * self.interval, 10)) for i in range(n + 1)]
         return {name: (name,) for name in names}
-
-    @field_validator("scale", mode="before")
-    @classmethod
-    def _as_pair(cls, scale: object) -> object:
-        return tuple(scale) if isinstance(scale, list) else scale
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         super().check(attributes)
@@ -243,7 +229,7 @@ class NumberTable(ScoreTable):
     """The number in the reply; several different ones are other."""
 
     kind: Literal["number"]
-    scale: tuple[float, float]
+    scale: Scale
 
 
 _KINDS: dict[str, type[ReadoutTable]] = {

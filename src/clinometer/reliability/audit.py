@@ -30,7 +30,7 @@ from clinometer.reliability.statement import Statement, Versions
 from clinometer.reliability.variants.make import MadeVariants, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
-from clinometer.storage.spreadsheet import csv_text
+from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import read_json
 
 if TYPE_CHECKING:

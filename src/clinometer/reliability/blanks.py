@@ -22,8 +22,7 @@ from clinometer.reliability.parsing import parse
 from clinometer.reliability.questions import questions
 from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
 from clinometer.settings import SEED, check_settings, option
-from clinometer.storage.jsonl import Lines
-from clinometer.storage.resumable import Progress
+from clinometer.storage.resumable import Lines, Progress
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

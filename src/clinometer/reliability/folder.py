@@ -18,12 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
-from clinometer.models.texts.types import TextScores
+from clinometer.models.protocol import TextScores
 from clinometer.reliability.score import RankAgreement
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.parquet_parts import Parts, digest_of, sound
-from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.result_folder import ResultFolder
+from clinometer.storage.resumable import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.untrusted import folder_name
 
 #: Where a run keeps the same run with random words in the place of context.

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.texts.types import MarkedText, TextOptions, TextScores
+from clinometer.models.protocol import MarkedText, TextOptions, TextScores
 from clinometer.reliability.dissimilarity import Embed, nearby, version_dissimilarity
 from clinometer.reliability.folder import (
     CountsRecord,
@@ -58,9 +58,10 @@ from clinometer.settings import (
 )
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.storage.parquet_parts import digest_of
-from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.resumable import (
     FLUSH_S,
+    SCHEMA_VERSION,
+    ModelRecord,
     Progress,
     differences,
     part_of,
@@ -136,7 +137,7 @@ class ReliabilitySettings:
         """What compares meanings; None if dissimilarity is not asked for."""
         if self.dissimilarity is None:
             return None
-        from clinometer.models.texts.embeddings import SentenceEncoder  # loads torch
+        from clinometer.models.embeddings import SentenceEncoder  # loads torch
 
         return SentenceEncoder(self.dissimilarity, device=self.load.device).embed
 
@@ -452,7 +453,7 @@ def model_taus(
     known = record.model(model)
     if len(missing) or known is None:
         scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
-        from clinometer.models.texts.likelihood import score_chunks  # loads torch
+        from clinometer.models.likelihood import score_chunks  # loads torch
 
         opened = ModelRecord(**scorer.info.to_dict())
         if known is not None:

@@ -1,11 +1,11 @@
-"""What pages compute from a run: cells and contexts that matter, and the lean of groups.
+"""What pages compute from a run: cells and contexts that matter, the lean of groups, and single
+answers that show a reader what the numbers consist of.
 
 Numbers in, arrays and plain tables out; nothing is drawn here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,12 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clinometer.display.numbers import percent
+from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import cell_prompt
+from clinometer.runs.findings import run_findings
+from clinometer.runs.folder.recover import LoadedRun, cell_prompt, cell_words
+from clinometer.runs.nouns import asks, from_group, group_name, label, question_of
 from clinometer.statistics.arrays import FloatArray
+from clinometer.topics.conversation import CASE
 
 #: With more contexts than this, a band from lowest to highest only reflects their number.
 _WHOLE_RANGE = 20
@@ -78,26 +82,21 @@ class CellStatistics:
     whole: Run | None = None
 
     @cached_property
-    def measured(self) -> CellStatistics:
-        """The same of the run as it was measured."""
-        same = self.whole is None or self.whole.risks.categories == self.run.risks.categories
-        return self if same or self.whole is None else CellStatistics(self.whole)
-
-    @cached_property
     def s(self) -> FloatArray:
         """[X, C, Y]: the stereotype of each cell on the scale of the risks; NaN where missing."""
-        return self.distribution.s
+        p = self.run.preferences
+        return np.where(p.observed[..., None], p.grid.stereotypes(), np.nan)
 
     @cached_property
     def cell_weights(self) -> FloatArray:
         """[X, C]: w_c within a group; 0 where missing."""
-        return self.distribution.weights
+        return self.run.preferences.grid.shares()[0]
 
     @cached_property
     def strength(self) -> FloatArray:
         """[X, C]: J(s) of each cell; NaN where missing."""
-        if self.measured is not self:
-            return self.measured.strength
+        if self.whole is not None and self.whole.risks.categories != self.run.risks.categories:
+            return CellStatistics(self.whole).strength
         missing = np.isnan(self.s).any(axis=2)
         j = self.run.risks.criterion(np.nan_to_num(self.s))
         return np.where(missing, np.nan, j)
@@ -126,10 +125,6 @@ class CellStatistics:
         return np.asarray(np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0))
 
     @cached_property
-    def distribution(self) -> StereotypeDistribution:
-        return self.run.preferences.distribution()
-
-    @cached_property
     def depth(self) -> FloatArray:
         """[X, C]: the strength from 0 to 1, on any scale of the risks; what is measured from the
         mean of the groups is seldom far from it, and ends at the furthest."""
@@ -149,17 +144,68 @@ class CellStatistics:
         groups = self.run.risks.group_weights[:, None]
         return np.asarray(self.cell_weights * groups * np.nan_to_num(self.strength))
 
-    def leanings(self) -> pd.DataFrame:
-        """model, category, group, s: the mean stereotype of every group."""
-        report = self.run.risks
-        return pd.DataFrame(
-            [
-                (self.run.model, category, group, report.mean_stereotype[x, y])
-                for y, category in enumerate(report.categories)
-                for x, group in enumerate(report.groups)
-            ],
-            columns=["model", "category", "group", "s"],
+    @cached_property
+    def side(self) -> NDArray[np.int64]:
+        """[X]: index of the category that each group leans to, clearly or not; -1 if missing."""
+        place = {name: y for y, name in enumerate(self.run.preferences.categories)}
+        return np.array(
+            [-1 if one.favoured is None else place[one.favoured] for one in self.run.leans]
         )
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """Groups with an answer."""
+        return np.flatnonzero(self.side >= 0)
+
+    @cached_property
+    def clear(self) -> NDArray[np.bool_]:
+        """[X]: whether the group is on the list of those that lean clearly, see `Run.leans`."""
+        return np.array([one.category is not None for one in self.run.leans])
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """[X, Y]: mean share of each category over the contexts; NaN if missing."""
+        p, w = self.run.preferences.values, self.cell_weights
+        mean = np.einsum("xc,xcy->xy", w, np.nan_to_num(p))
+        mean[w.sum(axis=1) <= 0] = np.nan
+        return np.asarray(mean)
+
+    @property
+    def whole_range(self) -> bool:
+        """Whether `share_range` is of all contexts, and not of their middle 90 %."""
+        return len(self.run.preferences.contexts) <= _WHOLE_RANGE
+
+    @cached_property
+    def share_range(self) -> FloatArray:
+        """[2, X, Y]: between what ends the share lies over the contexts of each group."""
+        w = self.cell_weights[..., None]
+        values = np.where(w > 0, self.run.preferences.values, np.inf)
+        order = np.argsort(values, axis=1, kind="stable")
+        values = np.take_along_axis(values, order, axis=1)
+        upto = np.take_along_axis(np.broadcast_to(w, values.shape), order, axis=1).cumsum(axis=1)
+        ends = []
+        for point in (0.0, 1.0) if self.whole_range else (0.05, 0.95):
+            at = (upto < point - 1e-12).sum(axis=1, keepdims=True).clip(max=values.shape[1] - 1)
+            ends.append(np.take_along_axis(values, at, axis=1)[:, 0])
+        return np.where(np.isnan(self.share), np.nan, ends)
+
+    @cached_property
+    def mean_ends(self) -> FloatArray:
+        """[2, X, Y]: the interval of each mean share, that of the group's lean; NaN without one,
+        and of more than two categories for all but the favoured one."""
+        p = self.run.preferences
+        star = np.broadcast_to(p.grid.reference, p.values.shape)
+        # How far a share moves where s moves by 1.
+        worth = (1 / self.run.risks.criterion.worth(star)).mean(axis=1)
+        ends = np.full((2, *self.share.shape), np.nan)
+        for x, (lean, y) in enumerate(zip(self.run.leans, self.side, strict=True)):
+            if lean.lean is None or lean.low is None or lean.high is None:
+                continue
+            moved = np.array([lean.low, lean.high]) - lean.lean
+            ends[:, x, y] = self.share[x, y] + worth[x, y] * moved
+            if self.share.shape[1] == 2:
+                ends[:, x, 1 - y] = 1 - ends[::-1, x, y]
+        return np.clip(ends, 0, 1)
 
     def ordered(self, score: FloatArray, n: int) -> list[tuple[int, int]]:
         """Group and context of the n cells with the highest score."""
@@ -199,13 +245,6 @@ class CellStatistics:
         return pd.DataFrame(rows, columns=[*columns, *(f"p({y})" for y in p.categories)])
 
 
-def context_weights(run: Run) -> FloatArray:
-    """[C], summing to one; the mean over groups where they were seen in different contexts."""
-    w = run.preferences.context_weights
-    shared = w if w.ndim == 1 else w.mean(axis=0)
-    return np.asarray(shared / shared.sum())
-
-
 def sentence(run: Run, x: int, c: int) -> tuple[str, str]:
     """The text before and after the word of a cell."""
     try:
@@ -217,83 +256,6 @@ def sentence(run: Run, x: int, c: int) -> tuple[str, str]:
 
 def _template(run: Run, c: int) -> str:
     return (run.preferences.templates or run.preferences.contexts)[c]
-
-
-@dataclass(frozen=True, eq=False)
-class Leans:
-    """The lean of each group.
-
-    share      [X, Y]: mean share of each category's words over the contexts; NaN if missing
-    favoured   [X]: index of the category furthest above the reference; -1 if missing
-    clear      [X]: whether the group is on the list of those that lean clearly
-    low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
-    mean_low, mean_high  [X, Y]: the interval of the mean share, from `Run.leans`; NaN without
-               one, and of more than two categories for all but the favoured one
-    whole      the run as it was measured, where that differs from `run`
-    """
-
-    run: Run
-    share: FloatArray
-    favoured: NDArray[np.int64]
-    clear: NDArray[np.bool_]
-    low: FloatArray
-    high: FloatArray
-    mean_low: FloatArray
-    mean_high: FloatArray
-    whole: Run | None = None
-
-    @cached_property
-    def seen(self) -> NDArray[np.int64]:
-        """Groups with an answer."""
-        return np.flatnonzero(self.favoured >= 0)
-
-    @cached_property
-    def counts(self) -> list[tuple[int, int]]:
-        """(category, groups that lean to it clearly), most first."""
-        return Counter(int(y) for y in self.favoured[self.clear]).most_common()
-
-    @property
-    def whole_range(self) -> bool:
-        return self.run.risks.n_contexts <= _WHOLE_RANGE
-
-
-def find_leans(cells: CellStatistics) -> Leans:
-    """The lean of each group, and whether it is clear: see `Run.leans`."""
-    run = cells.run
-    place = {name: y for y, name in enumerate(run.preferences.categories)}
-    favoured = np.array([-1 if g.favoured is None else place[g.favoured] for g in run.leans])
-    clear = np.array([g.category is not None for g in run.leans])
-    share, low, high = _shares(cells)
-    ends = _mean_ends(run, share, favoured)
-    return Leans(run, share, favoured, clear, low, high, *ends, whole=cells.whole)
-
-
-def _mean_ends(
-    run: Run, share: FloatArray, favoured: NDArray[np.int64]
-) -> tuple[FloatArray, FloatArray]:
-    """The interval of each mean share [X, Y]: that of the group's lean, in shares."""
-    worth = _share_of_lean(run)
-    ends = np.full((2, *share.shape), np.nan)
-    for x, lean in enumerate(run.leans):
-        if lean.lean is None or lean.low is None or lean.high is None:
-            continue
-        y = int(favoured[x])
-        ends[:, x, y] = [
-            share[x, y] + worth[x, y] * (end - lean.lean) for end in (lean.low, lean.high)
-        ]
-        if share.shape[1] == 2:
-            ends[:, x, 1 - y] = 1 - ends[::-1, x, y]
-    low, high = np.clip(ends, 0, 1)
-    return low, high
-
-
-def _share_of_lean(run: Run) -> FloatArray:
-    """[X, Y]: by how much a share moves where the stereotype moves by 1."""
-    p, criterion = run.preferences, run.risks.criterion
-    shape = (*p.values.shape[:2], len(p.categories))
-    star = np.broadcast_to(p.grid.reference, shape)
-    one = criterion.stereotypes(np.ones(shape), star) - criterion.stereotypes(np.zeros(shape), star)
-    return np.asarray((1 / one).mean(axis=1))
 
 
 def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:
@@ -309,25 +271,167 @@ def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:
     return error if np.isfinite(error).all() and (error > 0).any() else None
 
 
-def _shares(cells: CellStatistics) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, low and high share of each category over the contexts of each group, [X, Y]."""
-    p, w = cells.run.preferences.values, cells.cell_weights
-    X, C, Y = p.shape
-    mean = np.einsum("xc,xcy->xy", w, np.nan_to_num(p))
-    missing = w.sum(axis=1) <= 0
-    mean[missing] = np.nan
-    ends = np.full((2, X, Y), np.nan)
-    points = (0.0, 1.0) if C <= _WHOLE_RANGE else (0.05, 0.95)
-    for x in np.flatnonzero(~missing):
-        there = w[x] > 0
-        for y in range(Y):
-            ends[:, x, y] = _quantiles(p[x, there, y], w[x, there], points)
-    return mean, ends[0], ends[1]
+# --- Single answers: sentences with their words ---------------------------------------------------
+
+_ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen
+_SWING = "leans one way in one, the other way in the other: swing"
+_SWING_ASKED = "below the mean in one, above it in the other: swing"
 
 
-def _quantiles(values: FloatArray, weights: FloatArray, points: tuple[float, float]) -> FloatArray:
-    """The smallest values at or below which these shares of the weight lie."""
-    order = np.argsort(values, kind="stable")
-    upto = np.cumsum(weights[order]) / weights.sum()
-    at = np.searchsorted(upto, np.asarray(points) - 1e-12)
-    return np.asarray(values[order][np.minimum(at, len(values) - 1)])
+@dataclass(frozen=True)
+class Example:
+    """One answer.
+
+    why            why it was chosen
+    before, after  the sentence around the word
+    word           the likeliest word of the favoured category; "" where words are not stored
+    shares         the share of each category's words
+    favoured       index of the favoured category
+    second         the sentence that goes the other way, of an example of swing
+    carried        how much of the probability its words carry; None where that is unknown
+    asked          whether it is a question or a case, and `word` the likelier answer
+    score          on a scale: the answer, and how far up the scale it and the mean are
+    """
+
+    group: str
+    why: str
+    before: str
+    after: str
+    word: str
+    shares: tuple[float, ...]
+    favoured: int
+    second: Example | None = None
+    carried: float | None = None
+    asked: bool = False
+    score: tuple[str, float, float] | None = None
+
+    @property
+    def room(self) -> int:
+        """How much of `before` is shown, in characters."""
+        return _ROOM_ASKED if self.asked else _ROOM
+
+    @property
+    def way(self) -> int:
+        """The category of `word`: for a question the likelier one, which need not be favoured."""
+        return int(np.argmax(self.shares)) if self.asked else self.favoured
+
+
+def pick_examples(cells: CellStatistics) -> list[Example]:
+    """The strongest answer, the strongest the other way, and the group that swings most; none of
+    them twice."""
+    run, p, trusted = cells.run, cells.run.preferences, cells.trusted
+    if np.isnan(trusted).all() or np.nanmax(trusted) <= 0:
+        return []
+    way = cells.favoured.flat[np.nanargmax(trusted)]
+    other = np.where(cells.favoured != way, trusted, np.nan)
+    n = int((~np.isnan(trusted)).sum())
+    candidates = [
+        (f"strongest answer of {n:,}", trusted),
+        ("strongest the other way" if len(p.categories) == 2 else "strongest another way", other),
+    ]
+    used: list[int] = []
+    examples = []
+    for why, values in candidates:
+        left = values.copy()
+        left[used] = np.nan  # the groups of examples differ
+        if not np.isnan(left).all():
+            x, c = (int(i) for i in np.unravel_index(np.nanargmax(left), left.shape))
+            used.append(x)
+            examples.append(example(run, x, c, why=why))
+    swing = _swing(run, trusted)
+    return [*examples, swing] if swing else examples
+
+
+def top_examples(cells: CellStatistics, n: int = 20) -> list[Example]:
+    """The answers with the largest share of the risk, each sentence once."""
+    part = cells.risk_parts
+    total = float(part.sum())
+    examples = []
+    for x, c in cells.one_a_sentence(cells.heaviest(10 * n), n):
+        share = "" if is_answered(cells.run) else f"{100 * part[x, c] / total:.2g} % of R"
+        examples.append(example(cells.run, x, c, why=share))
+    return examples
+
+
+def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
+    """A cell as an example."""
+    p = run.preferences
+    shares = tuple(float(v) for v in p.values[x, c])
+    reference = np.broadcast_to(p.grid.reference, p.values.shape)[x, c]
+    favoured = int(np.argmax(np.asarray(shares) - reference))
+    before, after = sentence(run, x, c)
+    asked, score = is_answered(run), None
+    if points := run.risks.criterion.points:
+        mark, mean = (float(v @ np.array(points)) for v in (np.asarray(shares), reference))
+        up, middle = ((v - points[0]) / (points[-1] - points[0]) for v in (mark, mean))
+        score = (f"{mark:.1f}", up, middle)
+    if asked:
+        before = question_of(from_group(before, group_name(run, p.groups[x])))
+        if CASE in p.labels:  # a whole prompt is too long to show
+            before = f"Case {p.labels[CASE][c]}, {group_name(run, p.groups[x])}: "
+        # With the group, whose name may be cut off above, and its share beside the mean.
+        usual, answer = percent(float(reference[favoured])), brief(p.categories[favoured], 24)
+        answer = f"{answer} {percent(shares[favoured])}"
+        if score is not None:
+            usual, answer = f"{mean:.1f}", f"{score[0]} of {points[0]:g} to {points[-1]:g}"
+        beside = f", mean {usual}" if _from_mean(run) else ""
+        why = " · ".join(filter(None, (f"{brief(p.groups[x], 40)}: {answer}{beside}", why)))
+    name = p.categories[int(np.argmax(shares)) if asked else favoured]
+    words = (w for w in cell_words(run, x, c) if name in w.categories and w.probability > 0)
+    return Example(
+        p.groups[x],
+        why,
+        before,
+        after,
+        next((w.word for w in words), ""),
+        shares,
+        favoured,
+        carried=None if p.coverage is None or asked else float(p.coverage[x, c]),
+        asked=asked,
+        score=score,
+    )
+
+
+def is_answered(run: Run) -> bool:
+    """Whether cells are answers to questions or cases, and not words in a sentence."""
+    return asks(run) or run.record.components is not None or bool(run.risks.criterion.points)
+
+
+def _swing(run: Run, strength: np.ndarray) -> Example | None:
+    """The group whose answers change side most, in the two sentences furthest apart."""
+    order = np.argsort(-np.nan_to_num(run.risks.r_volatility, nan=-np.inf), kind="stable")
+    for x in order[:40]:
+        contexts = np.flatnonzero(~np.isnan(strength[x]))
+        if contexts.size < 2:
+            continue
+        values = run.preferences.values[x, contexts]
+        y = int(np.argmax(values.max(axis=0) - values.min(axis=0)))
+        low, high = contexts[int(values[:, y].argmin())], contexts[int(values[:, y].argmax())]
+        a, b = example(run, int(x), int(low)), example(run, int(x), int(high))
+        if a.favoured != b.favoured:
+            why = _SWING_ASKED if _from_mean(run) else _SWING
+            return replace(a, why=f"{a.group}: {why}" if a.asked else why, second=b)
+    return None
+
+
+def _from_mean(run: Run) -> bool:
+    """Whether the reference is the mean of the groups."""
+    return isinstance(run.preferences.reference, str)
+
+
+@dataclass(frozen=True, eq=False)
+class RunSummary:
+    """A run with what its first screen and sections both need, each computed once."""
+
+    opened: LoadedRun
+    run: Run
+
+    @cached_property
+    def cells(self) -> CellStatistics:
+        return CellStatistics(self.run, self.opened.run)
+
+    @property
+    def title(self) -> str:
+        """The headline."""
+        finished = self.opened.state == "finished"
+        return run_findings(self.run, label(self.opened.name), finished=finished)[0].text

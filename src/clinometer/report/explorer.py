@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.text import brief, plain, proper, visible
-from clinometer.report.examples import is_answered
+from clinometer.report.cell_statistics import RunSummary, is_answered
 from clinometer.report.figures import decision, distances, measured_from_mean, unit_of
-from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.record import find_topic
 from clinometer.runs.folder.recover import cell_words
@@ -33,15 +32,15 @@ _LONGEST = 4000  # characters of a label; longer ones are cut
 def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
     """The JSON. `words`: for how many of the strongest answers it holds the words too (0 for a page
     that can ask a server for them)."""
-    run, leans, cells = summary.run, summary.leans, summary.cells
+    run, cells = summary.run, summary.cells
     report, p = run.risks, run.preferences
     worst = worst_cells(summary)
     columns: dict[str, NDArray[Any]] = {
-        "share": leans.share,
-        "low": leans.low,
-        "high": leans.high,
-        "favoured": np.where(leans.favoured < 0, 255, leans.favoured).astype("<u1"),
-        "clear": leans.clear.astype("<u1"),
+        "share": cells.share,
+        "low": cells.share_range[0],
+        "high": cells.share_range[1],
+        "favoured": np.where(cells.side < 0, 255, cells.side).astype("<u1"),
+        "clear": cells.clear.astype("<u1"),
         "context_mean": cells.context_mean,
         "influence": p.influence(),
         "faint": np.packbits(p.low_coverage.ravel(), bitorder="little"),

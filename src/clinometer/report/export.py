@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clinometer.display.table import Cell, Table
-from clinometer.display.text import plain_records, visible
+from clinometer.display.text import one_line, plain_records
 from clinometer.errors import RunError, SettingsError
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import csv_text
+from clinometer.storage.rows import csv_text
 
 if TYPE_CHECKING:
     from clinometer.report.figure import Figure
@@ -117,7 +117,7 @@ def markdown_text(text: object) -> str:
     >>> markdown_text("a|b <script>")
     'a\\\\|b \\\\<script\\\\>'
     """
-    return _MARKDOWN_SIGN.sub(r"\\\1", " ".join(visible(text).split()))
+    return _MARKDOWN_SIGN.sub(r"\\\1", one_line(text))
 
 
 def tex_text(text: object) -> str:
@@ -126,8 +126,7 @@ def tex_text(text: object) -> str:
     >>> tex_text("50 % & R_b")
     '50 \\\\% \\\\& R\\\\_b'
     """
-    line = " ".join(visible(text).split())
-    return _TEX_SIGN.sub(lambda m: _TEX[m[0]], line)
+    return _TEX_SIGN.sub(lambda m: _TEX[m[0]], one_line(text))
 
 
 def format_of(out: Path) -> str:

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 from clinometer.display.numbers import MEANINGS
 from clinometer.display.text import proper, visible
 from clinometer.extras import require
-from clinometer.report.charts.style import NARROW, OURS, PALETTE, WIDE, Spec, wrapped
-from clinometer.storage.spreadsheet import csv_text
+from clinometer.report.charts import NARROW, OURS, PALETTE, WIDE, Spec, wrapped
+from clinometer.storage.rows import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,28 +6,23 @@ its numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from clinometer.display.numbers import (
-    AXES,
-    MEASURES,
-    p_relation,
-    percent,
-    show,
-)
+from clinometer.display.numbers import AXES, MEASURES, p_relation, percent, show
 from clinometer.display.text import brief
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison, Estimate, Preferences, reference_risks
-from clinometer.measure.distribution import weighted_density
+from clinometer.measure.distribution import stereotype_sample, weighted_density
 from clinometer.measure.leaning import GroupLean
 from clinometer.report import charts
-from clinometer.report.cell_statistics import CellStatistics, Leans
-from clinometer.report.charts.style import (
+from clinometer.report.cell_statistics import CellStatistics
+from clinometer.report.charts import (
     BIAS,
     DECISION,
     MARK,
@@ -39,7 +34,8 @@ from clinometer.report.charts.style import (
 from clinometer.report.figure import Figure, chart
 from clinometer.runs import Run
 from clinometer.runs.answers import mean_preferences
-from clinometer.runs.findings import deviation, leaning
+from clinometer.runs.compare import leaning
+from clinometer.runs.findings import deviation
 from clinometer.runs.nouns import (
     asks,
     context_noun,
@@ -49,7 +45,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.runs.people import joint, kinds_shown
-from clinometer.statistics.regression import regress
+from clinometer.statistics.regression import RegressionArguments, regress
 from clinometer.topics.conversation import CASE
 
 REFERENCES = (
@@ -76,17 +72,14 @@ FACTOR_STEPS = {
     "log10_per_million_listed": (1, "tenfold frequency"),
 }
 
-#: What the points of a regression are sized by.
-_WEIGHT = "people employed, thousands"
-
 #: Groups on the first screen, and how many of each side before the rest is taken evenly.
 FIRST_GROUPS, _EXTREMES = 18, 4
 
 #: Groups on which models differ most, below the chart of their risks on the same screen.
 _SPREAD_GROUPS = 12
 
-#: Groups and contexts of the figure of swing.
-_SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 15
+#: Contexts of the figure of swing.
+_SWING_CONTEXTS = 15
 
 
 def basis(run: Run) -> str:
@@ -97,34 +90,32 @@ def basis(run: Run) -> str:
     return text + (f", {report.missing_cells:,} cells missing" if report.missing_cells else "")
 
 
-def leans_figure(leans: Leans) -> Figure:
+def leans_figure(cells: CellStatistics) -> Figure:
     """The groups: of two categories dots with intervals, as shares of words or as distances from
     what all groups get in the same context; of more categories stacked shares.
 
     At most FIRST_GROUPS: the outermost, and evenly spaced ones between; people in panels, where
     they are shown in several ways.
     """
-    run = leans.run
+    run = cells.run
     if measured_from_mean(run):
-        return _departures_figure(leans)
-    groups = _few(_by_lean(leans))
-    names = run.preferences.categories
+        return _departures_figure(cells)
+    names, frame = run.preferences.categories, _leans_frame(cells)
     two = len(names) == 2
+    value = cells.share[:, _right(run)] if two else -np.nan_to_num(run.risks.r, nan=-np.inf)
+    seen = [int(x) for x in cells.seen[np.argsort(value[cells.seen], kind="stable")]]
+    groups = _few(seen)
     last = names[_right(run) if two else -1]
     words = "" if asks(run) else " words"
-    frame = _leans_frame(leans)
-    said = "; ".join(
-        f"{r['group']} {percent(r[f'share of {last}'])}" + ("" if r["clear"] else " (not clear)")
-        for r in frame.iloc[groups].to_dict("records")
-    )
     title = f"{_question(run)} By {group_noun(run)}"
     draw = _dots if two else _stacks
     return Figure(
         key="groups",
         title=title,
-        caption=f"{_shown_of(len(groups), len(leans.seen))}{_how_to_read(leans)}",
-        alt=f"{title}. Share of {last}{words}: {said}.",
-        draw=lambda width: draw(leans, groups, width),
+        caption=f"{_shown_of(len(groups), len(seen))}{_how_to_read(cells)}",
+        alt=f"{title}. Share of {last}{words}: "
+        f"{_each(frame.iloc[groups], f'share of {last}', percent)}.",
+        draw=lambda width: draw(cells, groups, width),
         table=frame,
     )
 
@@ -141,28 +132,31 @@ def _shown_of(shown: int, of: int) -> str:
     return f"{shown} of {of} shown. " if shown < of else ""
 
 
+def _each(frame: pd.DataFrame, value: str, form: Callable[[float], str]) -> str:
+    """Each group with its value, for the text alternative."""
+    return "; ".join(
+        f"{r['group']} {form(r[value])}" + ("" if r["clear"] else " (not clear)")
+        for r in frame.to_dict("records")
+    )
+
+
 def _question(run: Run) -> str:
     """What the chart of the groups answers."""
     if run.risks.criterion.points:
         return "How does it score people?"
     if asks(run):
         return "What does it answer?"
-    kind = (
-        "a gendered word" if run.record.topic.title.startswith("Gender") else "one of these words"
-    )
-    return f"When it writes {kind}, which one?"
+    gendered = run.record.topic.title.startswith("Gender")
+    return f"When it writes {'a gendered word' if gendered else 'one of these words'}, which one?"
 
 
-def _how_to_read(leans: Leans) -> str:
-    run = leans.run
-    names, context = run.preferences.categories, context_noun(run)
-    if len(names) > 2:
+def _how_to_read(cells: CellStatistics) -> str:
+    run, context = cells.run, context_noun(cells.run)
+    if len(run.preferences.categories) > 2:
         of_words = "" if asks(run) else "'s words"
         return f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
-    thin = f" Thin: middle 90 % of its {context}s."
-    if leans.whole_range:
-        thin = f" Thin: lowest to highest {context}."
-    return f"Dot: average.{_thick(run, leans.mean_low)}{thin} Ring: not clear."
+    thin = f"lowest to highest {context}" if cells.whole_range else f"middle 90 % of its {context}s"
+    return f"Dot: average.{_thick(run, cells.mean_ends)} Thin: {thin}. Ring: not clear."
 
 
 def _thick(run: Run, ends: ArrayLike) -> str:
@@ -199,51 +193,39 @@ def is_faint(run: Run) -> bool:
     return run.findings[0].kind == "improbable"
 
 
-def _by_lean(leans: Leans) -> list[int]:
-    """Groups with an answer, in order of their lean; of more than two categories by their risk."""
-    value = -np.nan_to_num(leans.run.risks.r, nan=-np.inf)
-    if leans.share.shape[1] == 2:
-        value = leans.share[:, _right(leans.run)]
-    return [int(x) for x in leans.seen[np.argsort(value[leans.seen], kind="stable")]]
-
-
 def _right(run: Run) -> int:
     """Of two categories the one that an axis ends with: the favourable one, else the second."""
     y = favourable(run)
     return 1 if y is None else y
 
 
-def _leans_frame(leans: Leans) -> pd.DataFrame:
+def _leans_frame(cells: CellStatistics) -> pd.DataFrame:
     """One row per group: shares, ranges, whether its lean is clear."""
-    run = leans.run
+    run, (low, high) = cells.run, cells.share_range
     names = run.preferences.categories
     frame = pd.DataFrame({"group": run.risks.groups})
     for y, name in enumerate(names):
-        frame[f"share of {name}"] = leans.share[:, y]
-        frame[f"lowest share of {name}"] = leans.low[:, y]
-        frame[f"highest share of {name}"] = leans.high[:, y]
-    frame["leans to"] = [names[y] if y >= 0 else None for y in leans.favoured]
-    frame["clear"] = leans.clear
+        frame[f"share of {name}"] = cells.share[:, y]
+        frame[f"lowest share of {name}"] = low[:, y]
+        frame[f"highest share of {name}"] = high[:, y]
+    frame["leans to"] = [names[y] if y >= 0 else None for y in cells.side]
+    frame["clear"] = cells.clear
     for name in ("r", "r_bias", "r_volatility"):
         frame[name] = getattr(run.risks, name)
     return frame
 
 
-def _dots(leans: Leans, groups: Sequence[int], width: int) -> charts.Spec:
-    run, end = leans.run, _right(leans.run)
+def _dots(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Spec:
+    run, end = cells.run, _right(cells.run)
     names, colours = run.preferences.categories, palette(run)
     words = "" if asks(run) else " words"
-    frame = pd.DataFrame(
-        {
-            "group": [run.risks.groups[x] for x in groups],
-            "share": leans.share[groups, end],
-            "low": leans.low[groups, end],
-            "high": leans.high[groups, end],
-            "mean_low": leans.mean_low[groups, end],
-            "mean_high": leans.mean_high[groups, end],
-            "favoured": [names[y] for y in leans.favoured[groups]],
-            "clear": leans.clear[groups],
-        }
+    ends = np.stack([*cells.share_range, *cells.mean_ends])[:, groups, end]
+    frame = pd.DataFrame(dict(zip(("low", "high", "mean_low", "mean_high"), ends, strict=True)))
+    frame = frame.assign(
+        group=[run.risks.groups[x] for x in groups],
+        share=cells.share[groups, end],
+        favoured=[names[y] for y in cells.side[groups]],
+        clear=cells.clear[groups],
     )
     frame["about"] = [
         f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average"
@@ -255,7 +237,7 @@ def _dots(leans: Leans, groups: Sequence[int], width: int) -> charts.Spec:
         frame,
         categories=(names[1 - end], names[end]),
         colours=(colours[1 - end], colours[end]),
-        reference=_reference_share(leans, end),
+        reference=_reference_share(cells, end),
         faint=is_faint(run),
         width=width,
     )
@@ -267,39 +249,60 @@ def _ends_of(row: Mapping[Any, Any], form: Callable[[float], str]) -> str:
     return f" (interval {form(row['mean_low'])} to {form(row['mean_high'])})"
 
 
-def _departures_figure(leans: Leans) -> Figure:
+def _stacks(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Spec:
+    run, names = cells.run, cells.run.preferences.categories
+    frame = pd.DataFrame(
+        [
+            {
+                "group": run.risks.groups[x],
+                "category": name,
+                "share": cells.share[x, y],
+                "clear": cells.clear[x],
+                "about": f"{brief(run.risks.groups[x], 40)}: {percent(cells.share[x, y])} {name}",
+            }
+            for x in groups
+            for y, name in enumerate(names)
+        ]
+    )
+    return charts.shares(frame, categories=names, faint=is_faint(run), width=width)
+
+
+def _reference_share(cells: CellStatistics, y: int) -> tuple[float, str]:
+    """The share of a category that is no lean, and what it is called."""
+    reference, share = cells.run.preferences.reference, cells.share[:, y]
+    if isinstance(reference, str):
+        weights = np.where(np.isnan(share), 0.0, cells.run.risks.group_weights)
+        return float(weights @ np.nan_to_num(share) / weights.sum()), "mean"
+    if reference is None or np.asarray(reference).ndim != 1:
+        return 1 / cells.share.shape[1], "even"
+    return float(np.asarray(reference)[y]), "reference"
+
+
+def _departures_figure(cells: CellStatistics) -> Figure:
     """Distances from what all groups get in the same context; people in panels, each from the
     average of its panel."""
-    run, context = leans.run, context_noun(leans.run)
-    whole = leans.whole or run
+    run, unit = cells.run, unit_of(cells.run)
+    whole = cells.whole or run
     kinds = kinds_shown(whole)
     panels = len(kinds) > 1
-    frame = _kinds_frame(whole, kinds) if panels else distances(run)
-    found = len(frame)
-    frame = pd.concat(
-        [part.iloc[_few(list(range(len(part))))] for _, part in frame.groupby("panel", sort=False)]
-    )
-    unit = unit_of(run)
+    every = _kinds_frame(whole, kinds) if panels else distances(run)
+    parts = [part for _, part in every.groupby("panel", sort=False)]
+    frame = pd.concat([part.iloc[_few(list(range(len(part))))] for part in parts])
     of = "the average of its panel" if panels else f"what all {noun_of(run)[0]} get"
     title = f"{_question(run)} By {group_noun(run)}"
-    said = "; ".join(
-        f"{r['group']} {_signed(r['share'])}" + ("" if r["clear"] else " (not clear)")
-        for r in frame.head(40).to_dict("records")
-    )
     columns = {"panel": "shown as", "share": unit, "mean_low": "low", "mean_high": "high"}
-    table = frame.rename(columns=columns)[
-        [*(["shown as"] if panels else []), "group", unit, "low", "high", "clear"]
-    ]
     return Figure(
         key="groups",
         title=title,
         caption=(
-            f"{_shown_of(len(frame), found)}Dot: from {of} in the same {context}, in {unit}."
-            f"{_thick(run, frame['mean_low'])} Ring: not clear."
+            f"{_shown_of(len(frame), len(every))}Dot: from {of} in the same {context_noun(run)}, "
+            f"in {unit}.{_thick(run, frame['mean_low'])} Ring: not clear."
         ),
-        alt=f"{title}. {unit.capitalize()} from {of}: {said}.",
+        alt=f"{title}. {unit.capitalize()} from {of}: {_each(frame.head(40), 'share', _signed)}.",
         draw=lambda width: _departures(run, frame, width),
-        table=table,
+        table=frame.rename(columns=columns)[
+            [*(["shown as"] if panels else []), "group", unit, "low", "high", "clear"]
+        ],
     )
 
 
@@ -341,14 +344,12 @@ def distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFram
 
 
 def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
-    names, points = run.preferences.categories, run.risks.criterion.points
-    end, unit = _right(run), unit_of(run)
-    panels = bool(table["panel"].any())
-    less, more = (f"more {names[1 - end]}", f"more {names[end]}")
-    if points:
-        less, more = "lower", "higher"
-    colours = (MARK, DECISION) if points else (palette(run)[1 - end], palette(run)[end])
-    frame = table.assign(favoured=np.where(table["share"] < 0, less, more))
+    unit, end, names = unit_of(run), _right(run), run.preferences.categories
+    ends, colours = ("lower", "higher"), (MARK, DECISION)
+    if not run.risks.criterion.points:
+        ends = (f"more {names[1 - end]}", f"more {names[end]}")
+        colours = (palette(run)[1 - end], palette(run)[end])
+    frame = table.assign(favoured=np.where(table["share"] < 0, *ends))
     frame["about"] = [
         f"{brief(r['group'], 40)}: {_signed(r['share'])} {unit}{_ends_of(r, _signed)}; "
         f"{'clear' if r['clear'] else 'not clear'}"
@@ -357,8 +358,8 @@ def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
     return charts.departures(
         frame,
         colours=colours,
-        ends=(less, more),
-        unit=unit if panels else f"{unit} from the average",
+        ends=ends,
+        unit=unit if table["panel"].any() else f"{unit} from the average",
         faint=is_faint(run),
         width=width,
     )
@@ -369,42 +370,11 @@ def _signed(value: float) -> str:
     return f"{value:+.2g}".replace("-", "−")
 
 
-def _stacks(leans: Leans, groups: Sequence[int], width: int) -> charts.Spec:
-    run = leans.run
-    frame = pd.DataFrame(
-        [
-            {
-                "group": run.risks.groups[x],
-                "category": name,
-                "share": float(leans.share[x, y]),
-                "clear": bool(leans.clear[x]),
-                "about": f"{brief(run.risks.groups[x], 40)}: {percent(leans.share[x, y])} {name}",
-            }
-            for x in groups
-            for y, name in enumerate(run.preferences.categories)
-        ]
-    )
-    return charts.shares(
-        frame, categories=run.preferences.categories, faint=is_faint(run), width=width
-    )
-
-
-def _reference_share(leans: Leans, y: int) -> tuple[float, str]:
-    """The share of a category that is no lean, and what it is called."""
-    reference = leans.run.preferences.reference
-    if isinstance(reference, str):
-        weights = np.where(np.isnan(leans.share[:, y]), 0.0, leans.run.risks.group_weights)
-        return float(weights @ np.nan_to_num(leans.share[:, y]) / weights.sum()), "mean"
-    if reference is None or np.asarray(reference).ndim != 1:
-        return 1 / leans.share.shape[1], "even"
-    return float(np.asarray(reference)[y]), "reference"
-
-
 def swing_figure(cells: CellStatistics) -> Figure | None:
     """The groups with the highest volatility risk in the contexts that swing most."""
     run, p = cells.run, cells.run.preferences
     r = np.nan_to_num(run.risks.r_volatility, nan=-np.inf)
-    groups = [int(x) for x in np.argsort(-r, kind="stable")[:_SWING_GROUPS] if r[x] > 1e-9]
+    groups = [int(x) for x in np.argsort(-r, kind="stable")[: charts.MOST_GROUPS] if r[x] > 1e-9]
     if not groups or len(p.contexts) < 2:
         return None
     means = np.asarray(run.risks.mean_stereotype)[groups][:, None, :]
@@ -414,35 +384,38 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
     contexts = [int(c) for c in order[np.argsort(pull[order], kind="stable")]]
     templates = p.templates or p.contexts
     if CASE in p.labels:
-        labels = [p.labels[CASE][c] for c in contexts]
+        labels = p.labels[CASE]
     elif asks(run):
-        labels = [question_label(templates[c]) for c in contexts]
+        labels = [question_label(template) for template in templates]
     else:
-        labels = [templates[c].replace("[X]", "…").replace("[Y]", "___") for c in contexts]
-    points, right = cells.scores, decision(run)
-    sides = p.categories if right is None else ("below the mean", "above the mean")
-    rows = []
-    for c, label in zip(contexts, labels, strict=True):
-        for x in groups:
-            if np.isnan(cells.strength[x, c]):
-                continue
-            y = int(cells.favoured[x, c])
-            row = {"group": p.groups[x], "template": label, "strength": cells.depth[x, c]}
-            if right is None:
-                shown = f"{100 * p.values[x, c, y]:.0f}"
-                rows.append({**row, "leans": p.categories[y], "text": shown})
-            else:  # a score, or the share of the favourable answer, beside its mean
-                number = points[x, c] if points is not None else 100 * p.values[x, c, right]
-                shown = f"{number:.1f}" if points is not None else f"{number:.0f}"
-                side = sides[int(cells.s[x, c, right] > 0)]
-                rows.append({**row, "leans": side, "text": shown})
-    context = context_noun(run)
-    number = "its share in per cent" if right is None else "its mean score"
-    if right is not None and points is None:
+        labels = [t.replace("[X]", "…").replace("[Y]", "___") for t in templates]
+    right, context, form = decision(run), context_noun(run), ".0f"
+    if right is None:
+        side, sides, colours = cells.favoured, p.categories, palette(run)
+        shown = 100 * np.take_along_axis(p.values, side[..., None], axis=2)[..., 0]
+        what, number = "the favoured category", "its share in per cent"
+    else:  # a score, or the share of the favourable answer, beside its mean
+        side, sides = (cells.s[..., right] > 0).astype(int), ("below the mean", "above the mean")
+        colours, what = [MARK, DECISION], "below or above the mean"
         number = f"the share of “{brief(p.categories[right], 20)}” in per cent"
-    what = "the favoured category" if right is None else "below or above the mean"
+        shown = 100 * p.values[..., right]
+        if cells.scores is not None:
+            number, shown, form = "its mean score", cells.scores, ".1f"
+    table = pd.DataFrame(
+        [
+            {
+                "group": p.groups[x],
+                "template": labels[c],
+                "strength": cells.depth[x, c],
+                "leans": sides[side[x, c]],
+                "text": f"{shown[x, c]:{form}}",
+            }
+            for c in contexts
+            for x in groups
+            if not np.isnan(cells.strength[x, c])
+        ]
+    )
     said = "; ".join(f"{brief(p.groups[x], 30)} {r[x]:.3f}" for x in groups[:8])
-    table = pd.DataFrame(rows)
     return Figure(
         key="swing",
         title=f"The most swinging {noun_of(run)[0]}, {context} by {context}",
@@ -454,12 +427,7 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
             f"no answer. {basis(run)}."
         ),
         alt=f"Heat map. Volatility risk of the groups shown: {said}.",
-        draw=lambda width: charts.answers(
-            table,
-            categories=sides,
-            colours=palette(run) if right is None else [MARK, DECISION],
-            width=width,
-        ),
+        draw=lambda width: charts.answers(table, categories=sides, colours=colours, width=width),
     )
 
 
@@ -471,26 +439,25 @@ def distribution_figure(cells: CellStatistics, *, groups: Sequence[str] = ()) ->
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:
-            values, weights = cells.distribution.sample(category, group)
+            values, weights = stereotype_sample(run.preferences.grid, category, group)
         except SettingsError:  # a group without any observed cell
             continue
         means.append((name, float(weights @ values)))
         low, high = float(values.min()), float(values.max())
         pad = 0.4 * (high - low) + 1e-6
+        ends = low - pad, high + pad
         if run.risks.criterion.normalize:  # s cannot lie beyond its scale
-            ends = max(low - pad, -1.0), min(high + pad, 1.0)
-        else:
-            ends = low - pad, high + pad
+            ends = max(ends[0], -1.0), min(ends[1], 1.0)
         at = np.linspace(*ends, 161)
         try:
             height = _density(values, weights, at)
         except SettingsError:  # equal values have a mean and no width
             continue
         curves += [(name, a, h) for a, h in zip(at, height, strict=True)]
+    if not curves:
+        return None
     table = pd.DataFrame(curves, columns=["curve", "s", "density"])
     marks = pd.DataFrame(means, columns=["curve", "mean"])
-    if table.empty:
-        return None
     said = "; ".join(f"{brief(c, 30)}: mean {m:+.3f}" for c, m in means)
     return Figure(
         key="distribution",
@@ -523,11 +490,10 @@ def _density(values: Any, weights: Any, at: Any) -> Any:
 
 def reference_rows(run: Run) -> list[dict[str, Any]]:
     """The three reference models (B.2) as rows of a table of risks."""
-    reference = run.record.topic.reference
+    reference, criterion = run.record.topic.reference, run.risks.criterion
     categories = reference if isinstance(reference, list) else len(run.preferences.categories)
     rows = []
     for label, name in REFERENCES:
-        criterion = run.risks.criterion
         risks = reference_risks(name, categories=categories, criterion=criterion)  # type: ignore[arg-type]
         rows.append({"name": label, "muted": True, **risks._asdict()})
     return rows
@@ -539,11 +505,15 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
     for name, run in zip(names, runs, strict=True):
         row: dict[str, Any] = {"name": name, "muted": False}
         for measure in MEASURES:
-            estimate = getattr(run.risks, measure)
-            row[measure] = estimate.value
-            row[f"{measure}_low"], row[f"{measure}_high"] = estimate.low, estimate.high
+            row |= with_ends(measure, getattr(run.risks, measure))
         rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
     return rows
+
+
+def with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
+    """An estimate as three columns of a table."""
+    value, low, high = (None,) * 3 if e is None else (e.value, e.low, e.high)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
@@ -561,11 +531,14 @@ def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     noun, level = context_noun(runs[0]), 100 * runs[0].record.settings.level
     about = ("all of it", f"the same in every {noun}", f"another lean in another {noun}")
     behind = "; grey: the same words, shuffled" if any(floors) else ""
+    bases = [basis(run) for run in runs]
+    if len(set(bases)) > 1:
+        bases = [f"{brief(n, 40)}: {b}" for n, b in zip(names, bases, strict=True)]
     return chart(
         "risks",
         "Risk of each model and its two parts",
         f"Dot: value; band: its {level:g} % interval{behind}. R = Rᵇ + Rᵛ, 0 is the reference. "
-        f"{_bases(runs, names)}.",
+        f"{'; '.join(dict.fromkeys(bases))}.",
         table,
         "{name}: R {R:.3f}, bias {R_bias:.3f}, volatility {R_volatility:.3f}",
         charts.risks,
@@ -591,10 +564,7 @@ def parts_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]
         row: dict[str, Any] = {"name": name, "clear": i in clear}
         for _, part, _ in PARTS:
             e: Estimate | None = getattr(split, part)
-            size = None if e is None else deviation(e, scale)
-            row[part] = None if size is None else size.value
-            row[f"{part}_low"] = None if size is None else size.low
-            row[f"{part}_high"] = None if size is None else size.high
+            row |= with_ends(part, None if e is None else deviation(e, scale))
         row["another_group"] = None if placebo is None else scale * placebo.groups
         row["irrelevant_edit"] = None if placebo is None else scale * placebo.edit
         rows.append(row)
@@ -614,28 +584,16 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
     digits = ".2f" if unit == "points" else ".1f"
     rows = []
     for title, part, _ in PARTS:
-        for r in table.to_dict("records"):
-            if pd.isna(r[part]):
-                continue
+        for r in table.dropna(subset=[part]).to_dict("records"):
             low, high = r[f"{part}_low"], r[f"{part}_high"]
-            clear = True
-            if part == "lean":
-                clear = bool(r["clear"])
-                # The interval of the decision, which is about all models: it ends at 0 where the
-                # lean is not clear.
-                low = low if clear else min(low, 0.0)
+            clear = part != "lean" or bool(r["clear"])
+            # The interval of the decision, which is about all models: it ends at 0 where the lean
+            # is not clear.
+            low = low if clear else min(low, 0.0)
             ends = "" if pd.isna(low) else f" ({low:{digits}} to {high:{digits}})"
-            rows.append(
-                {
-                    "name": r["name"],
-                    "panel": title,
-                    "value": r[part],
-                    "low": low,
-                    "high": high,
-                    "clear": clear,
-                    "text": f"{r[part]:{digits}} {unit}{ends}" + ("" if clear else "; not clear"),
-                }
-            )
+            text = f"{r[part]:{digits}} {unit}{ends}" + ("" if clear else "; not clear")
+            shown = {"value": r[part], "low": low, "high": high, "clear": clear, "text": text}
+            rows.append({"name": r["name"], "panel": title, **shown})
     drawn = pd.DataFrame(rows)
     tops = drawn.assign(top=drawn[["value", "high"]].max(axis=1)).groupby("panel")["top"].max()
     own = float(tops.get("Dice", 0.0))
@@ -649,7 +607,7 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
     panels = [
         charts.Panel(title, f"{about[title]}, {unit}", ink, own if title == "Dice" else shared)
         for title, _, ink in PARTS
-        if title in set(drawn["panel"])
+        if title in tops
     ]
     level = 100 * first.record.settings.level
     of = "" if len(runs) == 1 else f" with all {len(runs)} models looked at"
@@ -667,78 +625,62 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
     )
 
 
-def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None:
+def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Figure | None:
     """The groups on which models of one topic differ most: one numbered dot per model."""
-    first = leans[0].run
-    if any(
-        one.run.preferences.categories != first.preferences.categories
-        or one.run.risks.groups != first.risks.groups
-        for one in leans
-    ):
+    runs = [cells.run for cells in models]
+    categories, groups = runs[0].preferences.categories, runs[0].risks.groups
+    if any((r.preferences.categories, r.risks.groups) != (categories, groups) for r in runs):
         return None
-    highest = max(leans, key=lambda one: one.run.risks.R.value)
-    categories = first.preferences.categories
-    y = highest.counts[0][0] if highest.counts else 0
+    top = max(models, key=lambda cells: cells.run.risks.R.value)
+    most = Counter(int(y) for y in top.side[top.clear]).most_common(1)
+    y = most[0][0] if most else 0
     if len(categories) == 2:
-        y = _right(first)
-    shares = np.stack([one.share[:, y] for one in leans])
+        y = _right(runs[0])
+    shares = np.stack([cells.share[:, y] for cells in models])
     measured = np.asarray(~np.isnan(shares).any(axis=0))
     spread = np.where(measured, np.ptp(np.nan_to_num(shares), axis=0), -1)
-    groups = [int(x) for x in np.argsort(-spread, kind="stable")[:_SPREAD_GROUPS] if measured[x]]
-    if not groups:
+    widest = [int(x) for x in np.argsort(-spread, kind="stable")[:_SPREAD_GROUPS] if measured[x]]
+    if not widest:
         return None
-    groups.sort(key=lambda x: float(shares[:, x].mean()))
-    category = categories[y]
-    inks = model_colours(len(names))
-    frame = pd.DataFrame({"group": first.risks.groups})
-    for k, name in enumerate(names):
-        frame[f"{name}: share of {category}"] = shares[k]
+    widest.sort(key=lambda x: float(shares[:, x].mean()))
+    category, inks = categories[y], model_colours(len(names))
     dots = pd.DataFrame(
         [
             {
-                "group": first.risks.groups[x],
+                "group": groups[x],
                 "number": k + 1,
                 "ink": inks[k],
-                "share": float(shares[k, x]),
-                "about": f"{brief(first.risks.groups[x], 40)}, model {k + 1}: "
-                f"{percent(float(shares[k, x]))} {category} words",
+                "share": shares[k, x],
+                "about": f"{brief(groups[x], 40)}, model {k + 1}: {percent(shares[k, x])} "
+                f"{category} words",
             }
-            for x in groups
+            for x in widest
             for k in range(len(names))
         ]
     )
     key = ", ".join(
-        f"{k + 1}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(names, 40))
+        f"{k}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(names, 40), start=1)
     )
-    said = "; ".join(
-        f"{frame['group'][x]} differs by {100 * float(spread[x]):.0f} points" for x in groups
-    )
-    reference = _reference_share(leans[0], y)
+    said = "; ".join(f"{groups[x]} differs by {100 * spread[x]:.0f} points" for x in widest)
+    of_each = {f"{name}: share of {category}": shares[k] for k, name in enumerate(names)}
+    reference = _reference_share(models[0], y)
     return Figure(
         key="spread",
         title="Where the models differ most",
         caption=f"Share of {category} words, averaged over sentences. {key}.",
         alt=f"One dot per model and group, share of {category} words. {said}.",
         draw=lambda width: charts.spread(dots, category=category, reference=reference, width=width),
-        table=frame,
+        table=pd.DataFrame({"group": groups, **of_each}),
     )
 
 
 def differences_figure(comparison: Comparison) -> Figure:
     """Every pair of models, context by context."""
-    table = pd.DataFrame(
-        [
-            {
-                "pair": f"{d.a} minus {d.b}",
-                "measure": d.measure,
-                "value": d.value,
-                "low": d.low,
-                "high": d.high,
-            }
-            for d in comparison.overall
-            if d.value is not None and d.measure in MEASURES
-        ]
-    )
+    rows = [
+        (f"{d.a} minus {d.b}", d.measure, d.value, d.low, d.high)
+        for d in comparison.overall
+        if d.value is not None and d.measure in MEASURES
+    ]
     return chart(
         "differences",
         "Differences between models, context by context",
@@ -746,18 +688,10 @@ def differences_figure(comparison: Comparison) -> Figure:
         f"{100 * comparison.level:g} % intervals, for all pairs together. Ring: holds zero, so "
         f"the order is open. {len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
         f"{comparison.n_eff:,.1f} effective.",
-        table,
+        pd.DataFrame(rows, columns=["pair", "measure", "value", "low", "high"]),
         "{pair}, {measure}: {value:+.3f}",
         charts.differences,
     )
-
-
-def _bases(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """The basis of the numbers, once if it is the same for all."""
-    bases = {basis(run) for run in runs}
-    if len(bases) == 1:
-        return bases.pop()
-    return "; ".join(f"{brief(n, 40)}: {basis(r)}" for r, n in zip(runs, names, strict=True))
 
 
 def factor_figure(
@@ -781,7 +715,7 @@ def factor_figure(
     `source` says where the factor and the weights come from.
     Fewer than four groups with both numbers, or a factor that does not vary, are errors.
     """
-    name = FACTOR_NAMES.get(factor, factor.replace("_", " "))
+    name, measured = FACTOR_NAMES.get(factor, factor.replace("_", " ")), AXES.get(measure, measure)
     fit = regress(y, {factor: x}, weights=weights, y_se=y_se)
     slope = fit[factor]
     step, unit = FACTOR_STEPS.get(factor, (1, "unit"))
@@ -790,33 +724,28 @@ def factor_figure(
         f"{value} per {unit} ({100 * fit.level:g} % interval {low} to {high}, p "
         f"{p_relation(slope.p)})"
     )
-    shown = AXES.get(measure, measure)
-    title = f"{shown[:1].upper()}{shown[1:]} against {name}"
+    title = f"{measured[:1].upper()}{measured[1:]} against {name}"
     if slope.p is not None and slope.p > largest_p:
         return f"{title}: {slope_text}; {fit.n} groups."
     table = pd.DataFrame({"group": list(groups), "x": x, "y": y})
     if weights is not None:
         table["size"] = np.asarray(weights, dtype=float)
-    used = ~table.isna().any(axis=1) & (table["size"] > 0 if weights is not None else True)
-    table = table[used]
-    line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
-    sized = f", sized by {_WEIGHT}" if weights is not None else ""
+        table = table[table["size"] > 0]
+    table = table.dropna(subset=table.columns.drop("group"))
+    line = regression_line(y, x, points=table["x"], weights=weights, y_se=y_se)
+    size = None if weights is None else "people employed, thousands"
     return Figure(
         key=f"{'factor' if measure in AXES else 'lean'}-{factor.replace('_', '-')}",
         title=title,
         caption=(
-            f"One point per group{sized}; line: weighted least squares, shaded: its interval. "
-            f"{slope_text}. n = {fit.n} groups{'; ' + basis if basis else ''}. A slope says that "
-            f"the two go together, not why.{' ' + source if source else ''}"
+            f"One point per group{f', sized by {size}' if size else ''}; line: weighted least "
+            f"squares, shaded: its interval. {slope_text}. n = {fit.n} groups"
+            f"{'; ' + basis if basis else ''}. A slope says that the two go together, not why."
+            f"{' ' + source if source else ''}"
         ),
         alt=f"Scatter plot. {title}: {slope_text.lower()}; {fit.n} groups.",
         draw=lambda width: charts.regression(
-            table,
-            line,
-            factor=name,
-            measure=AXES.get(measure, measure),
-            size=_WEIGHT if weights is not None else None,
-            width=width,
+            table, line, factor=name, measure=measured, size=size, width=width
         ),
         table=table,
     )
@@ -826,11 +755,11 @@ def regression_line(
     y: ArrayLike,
     x: ArrayLike,
     *,
-    weights: ArrayLike | None = None,
-    y_se: ArrayLike | None = None,
     points: ArrayLike | None = None,
+    **how: Unpack[RegressionArguments],
 ) -> pd.DataFrame:
-    """x, y, low, high of the fitted line over the range of `points` (of x when not given).
+    """x, y, low, high of the fitted line over the range of `points` (of x when not given); `how` it
+    is fitted, as for `regress`.
 
     The interval at a point is that of the intercept with x measured from there: the same robust
     errors as the slope's, without a separate formula.
@@ -839,6 +768,6 @@ def regression_line(
     seen = values if points is None else np.asarray(points, dtype=float)
     rows = []
     for at in np.linspace(np.nanmin(seen), np.nanmax(seen), 25):
-        here = regress(y, {"x": values - at}, weights=weights, y_se=y_se)["intercept"]
+        here = regress(y, {"x": values - at}, **how)["intercept"]
         rows.append((float(at), here.value, here.low, here.high))
     return pd.DataFrame(rows, columns=["x", "y", "low", "high"])

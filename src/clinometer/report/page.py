@@ -1,32 +1,45 @@
 """One HTML page about one or several runs: a single file, no request, everything escaped.
 
-The first screen is followed by a section per run, in the order of a reader's questions.
+The first screen is followed by a section per run, in the order of a reader's questions; what the
+numbers mean is said in plain words, how sure they are, and what they do not mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, SettingsError
+from clinometer.measure import Estimate
+from clinometer.measure.criterion import CRITERIA
 from clinometer.report import figures, tables
-from clinometer.report.cell_statistics import drawn
+from clinometer.report.cell_statistics import (
+    Example,
+    RunSummary,
+    drawn,
+    pick_examples,
+    top_examples,
+)
 from clinometer.report.document import asset, render_document
-from clinometer.report.examples import Example, top_examples
 from clinometer.report.explorer import explorer_data
 from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
-from clinometer.report.sentences import factor_sentences, limits, sentences
-from clinometer.report.summary import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
+from clinometer.runs.compare import edited_models, leaning, runs_findings
+from clinometer.runs.findings import HEADLINES, Finding, cautions, next_step, strongest_case
 from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
-from clinometer.runs.nouns import context_noun, noun_of
+from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
+from clinometer.runs.protocol import protocol_sentences
+
+T = TypeVar("T")
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | LoadedRun | str | Path
@@ -48,6 +61,16 @@ class Extra:
     tables: tuple[Table, ...] = ()
 
 
+@dataclass(frozen=True)
+class PagePart(Extra):
+    """One question with its answer; `folded` tables open on a click."""
+
+    key: str = ""
+    examples: tuple[Example, ...] = ()
+    folded: tuple[Table, ...] = ()
+    collapsed: bool = False
+
+
 def write_report(
     runs: Sequence[Source],
     out: str | Path,
@@ -62,174 +85,158 @@ def write_report(
     `interactive` puts the viewer's page of the run, with its data, into the page; it takes a single
     run that can be measured.
     """
-    form = format_of(Path(out))
-    if interactive and form != "html":
+    if format_of(Path(out)) != "html" and interactive:
         raise SettingsError(f"interactive: expected a name that ends in .html, found {out}")
-    opened = _opened(runs)
-    return write_as(
-        Path(out),
-        page=lambda: _render(opened, extras, interactive=interactive),
-        tables=lambda: report_tables(opened),
-        figures=lambda: report_figures(opened, extras),
-    )
+    report = Report.of(runs, extras=extras, interactive=interactive)
+    return write_as(Path(out), page=report.page, tables=report.tables, figures=report.figures)
 
 
 def render_report(
     runs: Sequence[Source], *, extras: Sequence[Extra] = (), interactive: bool = False
 ) -> str:
     """The page as text, of runs or of their folders."""
-    return _render(_opened(runs), extras, interactive=interactive)
-
-
-def report_figures(opened: Sequence[LoadedRun], extras: Sequence[Extra] = ()) -> list[Figure]:
-    """Every figure of a page, with unique keys: what .svg and .png hold."""
-    summaries = run_summaries(opened)
-    sections = _sections(opened, summaries)
-    shared = [f for s in first_screens(list(summaries.values())) for f in s.pictures]
-    compared = _comparison(opened)
-    shared += compared["figures"] if compared else []
-    named = [
-        (s.key + "-" if len(sections) > 1 else "", f)
-        for s in sections
-        for part in s.parts
-        for f in part.figures
-    ]
-    named += [
-        (f"{i + 1}-" if len(extras) > 1 else "", f) for i, e in enumerate(extras) for f in e.figures
-    ]
-    return shared + [replace(f, key=prefix + f.key) for prefix, f in named]
+    return Report.of(runs, extras=extras, interactive=interactive).page()
 
 
 def run_figure(run: Run) -> Figure:
     """The first figure of the page of a run."""
-    return report_figures(_opened([run]))[0]
-
-
-def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
-    """Every table of a page, with unique keys: what .csv, .json, .md and .tex hold."""
-    every = [tables.risks_table(opened)]
-    if (parts := tables.parts_table(opened)) is not None:
-        every.append(parts)
-    compared = _comparison(opened)
-    every += compared["tables"] if compared else []
-    summaries = run_summaries(opened)
-    for i, one in enumerate(opened):
-        prefix = f"{section_key(i, one)}-" if len(opened) > 1 else ""
-        for table in tables_of(one, summaries.get(i)):
-            title = f"{table.title}: {one.name}" if len(opened) > 1 else table.title
-            every.append(replace(table, key=prefix + table.key, title=title))
-    return every
-
-
-def _opened(runs: Sequence[Source]) -> list[LoadedRun]:
-    opened = open_runs(
-        [
-            LoadedRun(r.path or Path(), r.model, "finished", run=r, record=r.record)
-            if isinstance(r, Run)
-            else r
-            for r in runs
-        ]
-    )
-    require_some(opened)
-    return opened
-
-
-def _render(
-    opened: Sequence[LoadedRun], extras: Sequence[Extra], *, interactive: bool = False
-) -> str:
-    summaries = run_summaries(opened)
-    if interactive and (len(opened) != 1 or not summaries):
-        raise SettingsError(
-            f"interactive: expected one run that can be measured, found {len(opened)} with "
-            f"{len(summaries)} of them; write one page per run"
-        )
-    screens = first_screens(list(summaries.values()))
-    left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
-    title = screens[0].title if len(screens) == 1 else left
-    if len(screens) > 1:
-        title = f"{len(summaries)} runs on {len(screens)} kinds of topic"
-    said, not_said = limits([summary.run for summary in summaries.values()])
-    return render_document(
-        "report.html",
-        css=asset("explorer.css") if interactive else "",
-        scripts=[asset("page.js"), *([asset("explorer.js")] if interactive else [])],
-        title=title,
-        topic=_topic(opened),
-        names=[one.name for one in opened],
-        explorer=_held(summaries[0]) if interactive else "",
-        notices=[one.notice for one in opened if one.notice],
-        screens=screens,
-        sections=_sections(opened, summaries),
-        numbers=[t for t in (tables.parts_table(opened), tables.risks_table(opened)) if t],
-        comparison=_comparison(opened),
-        extras=extras,
-        said=said,
-        not_said=not_said,
-    )
-
-
-def _sections(opened: Sequence[LoadedRun], summaries: Mapping[int, RunSummary]) -> list[Section]:
-    alone = len(opened) == 1
-    return [section(one, i, summaries.get(i), alone=alone) for i, one in enumerate(opened)]
-
-
-def _held(summary: RunSummary) -> str:
-    """The data of the explorer as text that cannot end the block of a page that holds it."""
-    return explorer_data(summary, words=_HELD_WORDS).replace("<", "\\u003c")
-
-
-def run_summaries(opened: Sequence[LoadedRun]) -> dict[int, RunSummary]:
-    """The runs that can be measured, by index."""
-    return {
-        i: RunSummary(one, drawn(one.run)) for i, one in enumerate(opened) if one.run is not None
-    }
-
-
-def first_screens(summaries: Sequence[RunSummary]) -> list[Screen]:
-    """One screen for each set of runs that share an axis."""
-    kinds: dict[tuple[Any, ...], list[RunSummary]] = {}
-    for one in summaries:
-        kind = (one.run.risks.categories, one.run.risks.criterion)
-        kinds.setdefault(kind, []).append(one)
-    screens = [first_screen(part) for part in kinds.values()]
-    if len(screens) == 1:
-        return screens
-    return [
-        replace(s, pictures=tuple(replace(f, key=f"{i + 1}-{f.key}") for f in s.pictures))
-        for i, s in enumerate(screens)
-    ]
-
-
-def _topic(opened: Sequence[LoadedRun]) -> str:
-    return " · ".join(dict.fromkeys(one.topic for one in opened if one.topic))
-
-
-def _comparison(opened: Sequence[LoadedRun]) -> dict[str, Any] | None:
-    runs = [one.run for one in opened if one.run is not None and one.state == "finished"]
-    if not 2 <= len(runs) <= _MOST_COMPARED:
-        return None
-    try:
-        compared = compare(*runs)
-    except ClinometerError:
-        return None  # another topic or other contexts: shown side by side, unpaired
-    return {
-        "figures": [figures.differences_figure(compared)],
-        "tables": tables.comparison_tables(compared),
-    }
+    return Report.of([run]).screens[0].pictures[0]
 
 
 @dataclass(frozen=True, eq=False)
-class PagePart:
-    """One question with its answer; `folded` tables open on a click."""
+class Report:
+    """A page about runs, its tables and its charts; what several of them need is made once."""
 
-    key: str
-    title: str
-    text: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-    folded: tuple[Table, ...] = ()
-    collapsed: bool = False
+    opened: Sequence[LoadedRun]
+    extras: Sequence[Extra] = ()
+    interactive: bool = False
+
+    @classmethod
+    def of(cls, runs: Sequence[Source], **options: Any) -> Report:
+        """The report on runs or their folders; nothing to show is an error."""
+        opened = open_runs(
+            [
+                LoadedRun(r.path or Path(), r.model, "finished", run=r, record=r.record)
+                if isinstance(r, Run)
+                else r
+                for r in runs
+            ]
+        )
+        require_some(opened)
+        return cls(opened, **options)
+
+    @cached_property
+    def summaries(self) -> dict[int, RunSummary]:
+        """The runs that can be measured, by index."""
+        measured = ((i, one, one.run) for i, one in enumerate(self.opened))
+        return {i: RunSummary(one, drawn(run)) for i, one, run in measured if run is not None}
+
+    @cached_property
+    def screens(self) -> list[Screen]:
+        """One first screen for each set of runs that share an axis."""
+        kinds: dict[tuple[Any, ...], list[RunSummary]] = {}
+        for one in self.summaries.values():
+            kind = (one.run.risks.categories, one.run.risks.criterion)
+            kinds.setdefault(kind, []).append(one)
+        screens = [first_screen(part) for part in kinds.values()]
+        if len(screens) == 1:
+            return screens
+        return [
+            replace(s, pictures=tuple(replace(f, key=f"{i}-{f.key}") for f in s.pictures))
+            for i, s in enumerate(screens, start=1)
+        ]
+
+    @cached_property
+    def compared(self) -> Extra | None:
+        """Every pair of a few runs; None where they cannot be paired."""
+        runs = [one.run for one in self.opened if one.run is not None and one.state == "finished"]
+        if not 2 <= len(runs) <= _MOST_COMPARED:
+            return None
+        try:
+            found = compare(*runs)
+        except ClinometerError:
+            return None  # another topic or other contexts: shown side by side, unpaired
+        return Extra(
+            "The models compared",
+            figures=(figures.differences_figure(found),),
+            tables=tuple(tables.comparison_tables(found)),
+        )
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """A section for each run; of one that cannot be read, what is stored of its settings."""
+        found, alone = [], len(self.opened) == 1
+        for i, one in enumerate(self.opened):
+            shown = Section(section_key(i, one), one.name, one.notice)
+            if (summary := self.summaries.get(i)) is None:
+                stored = tuple(tables_of(one, None))
+                part = PagePart("What is stored", tables=stored, key="stored")
+                shown = replace(shown, parts=(part,))
+            else:
+                parts, names = tuple(_parts(summary, alone)), summary.run.preferences.categories
+                decides = figures.decision(summary.run)
+                shown = replace(shown, parts=parts, categories=names, decides=decides)
+            found.append(shown)
+        return found
+
+    def page(self) -> str:
+        """The page as text."""
+        opened, runs = self.opened, [one.run for one in self.summaries.values()]
+        if self.interactive and (len(opened) != 1 or not runs):
+            raise SettingsError(
+                f"interactive: expected one run that can be measured, found {len(opened)} with "
+                f"{len(runs)} of them; write one page per run"
+            )
+        title = f"{len(runs)} runs on {len(self.screens)} kinds of topic"
+        if len(self.screens) < 2:
+            left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
+            title = self.screens[0].title if self.screens else left
+        explorer = ""
+        if self.interactive:  # as text that cannot end the block of the page that holds it
+            data = explorer_data(self.summaries[0], words=_HELD_WORDS)
+            explorer = data.replace("<", "\\u003c")
+        said, not_said = limits(runs)
+        return render_document(
+            "report.html",
+            css=asset("explorer.css") if explorer else "",
+            scripts=[asset("page.js"), *([asset("explorer.js")] if explorer else [])],
+            title=title,
+            topic=" · ".join(dict.fromkeys(one.topic for one in opened if one.topic)),
+            names=[one.name for one in opened],
+            explorer=explorer,
+            notices=[one.notice for one in opened if one.notice],
+            screens=self.screens,
+            sections=self.sections,
+            numbers=_some(tables.parts_table(opened), tables.risks_table(opened)),
+            comparison=self.compared,
+            extras=self.extras,
+            said=said,
+            not_said=not_said,
+        )
+
+    def figures(self) -> list[Figure]:
+        """Every figure of the page, with unique keys: what .svg and .png hold."""
+        found = [f for screen in self.screens for f in screen.pictures]
+        found += self.compared.figures if self.compared else ()
+        for one in self.sections:
+            prefix = f"{one.key}-" if len(self.sections) > 1 else ""
+            found += [replace(f, key=prefix + f.key) for part in one.parts for f in part.figures]
+        for i, extra in enumerate(self.extras, start=1):
+            prefix = f"{i}-" if len(self.extras) > 1 else ""
+            found += [replace(f, key=prefix + f.key) for f in extra.figures]
+        return found
+
+    def tables(self) -> list[Table]:
+        """Every table of the page, with unique keys: what .csv, .json, .md and .tex hold."""
+        every = [tables.risks_table(self.opened), *_some(tables.parts_table(self.opened))]
+        every += self.compared.tables if self.compared else ()
+        for i, one in enumerate(self.opened):
+            for table in tables_of(one, self.summaries.get(i)):
+                if len(self.opened) > 1:
+                    key = f"{section_key(i, one)}-{table.key}"
+                    table = replace(table, key=key, title=f"{table.title}: {one.name}")
+                every.append(table)
+        return every
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,97 +251,77 @@ class Section:
     decides: int | None = None
 
 
-def section(
-    one: LoadedRun, number: int, summary: RunSummary | None, *, alone: bool = True
-) -> Section:
-    """The section of a run; of one that cannot be read, what is stored of its settings."""
-    key = section_key(number, one)
-    if summary is None:
-        part = PagePart("stored", "What is stored", tables=tuple(tables_of(one, None)))
-        return Section(key, one.name, one.notice, (part,))
-    parts = tuple(_parts(summary, alone=alone))
-    run = summary.run
-    return Section(
-        key, one.name, one.notice, parts, run.preferences.categories, figures.decision(run)
-    )
-
-
-def _parts(summary: RunSummary, *, alone: bool) -> list[PagePart]:
+def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
     """The questions of a run. Of one of several the first screen has no chart of its groups, and
     the page leaves out what only a reader of this run asks: `report` of it alone has that."""
     run, cells = summary.run, summary.cells
     by_key = {t.key: t for t in tables_of(summary.opened, summary)}
     noun, (groups, _) = context_noun(run), noun_of(run)
-    answered = figures.measured_from_mean(run)
-    risks = "The answers with the largest share of R"
-    chosen = f"The answers furthest from what all {groups} get" if answered else risks
+    answered = "distances" in by_key
+    chosen = "The answers with the largest share of R"
+    if answered:
+        chosen = f"The answers furthest from what all {groups} get"
+    how = "A column of one colour is a steady lean; a column of mixed colours is swing."
+    risks = _some(tables.risks_table([summary.opened]) if alone else None)
     parts = [
         PagePart(
-            "groups",
             f"Which {groups}?",
-            figures=() if alone else (figures.leans_figure(summary.leans),),
+            key="groups",
+            figures=_some(None if alone else figures.leans_figure(cells)),
             tables=(by_key["distances" if answered else "groups"],),
         ),
         PagePart(
-            "sentences",
             f"Which {noun}s?",
             (f"{chosen}, each {noun} once.",),
+            key="sentences",
             examples=tuple(top_examples(cells, 8 if alone else 4)),
             folded=(by_key["cells"],),
         ),
         PagePart(
-            "swing",
             "What makes it swing?",
-            (
-                "A column of one colour is a steady lean; a column of mixed colours is swing.",
-                *factor_sentences(run),
-            )[0 if alone else 1 :],
-            tables=(by_key["factors"],) if "factors" in by_key else (),
-            figures=_some([figures.swing_figure(cells)]) if alone else (),
+            _some(how if alone else None, *(f.text for f in run.findings if f.kind == "factors")),
+            _some(figures.swing_figure(cells) if alone else None),
+            _some(by_key.get("factors")),
+            key="swing",
             folded=(by_key["contexts"],),
         ),
-        PagePart("sure", "How sure is it?", tuple(sentences(run))),
-        PagePart("asked", "How was it asked?", folded=(by_key["flags"], by_key["settings"])),
-    ]
-    research = PagePart(
-        "research",
-        "For researchers",
-        figures=_some([figures.distribution_figure(cells, groups=outermost(run))]) if alone else (),
-        tables=(
-            *((tables.risks_table([summary.opened]),) if alone and answered else ()),
-            *((by_key["groups"],) if answered else ()),
+        PagePart("How sure is it?", tuple(sentences(run)), key="sure"),
+        PagePart("Against what reference?", tables=() if answered else risks, key="reference"),
+        PagePart("How was it asked?", key="asked", folded=(by_key["flags"], by_key["settings"])),
+        PagePart(
+            "For researchers",
+            figures=_some(
+                figures.distribution_figure(cells, groups=outermost(run)) if alone else None
+            ),
+            tables=(*risks, by_key["groups"]) if answered else (),
+            key="research",
+            collapsed=True,
         ),
-        collapsed=True,
-    )
-    if alone and not answered:
-        risks_part = (tables.risks_table([summary.opened]),)
-        parts.insert(-1, PagePart("reference", "Against what reference?", tables=risks_part))
-    return [*parts, research] if research.figures or research.tables else parts
+    ]
+    return [p for p in parts if p.text or p.figures or p.tables or p.folded]
 
 
 def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
     """Every table of a run: what .csv, .json, .md and .tex hold."""
     if summary is None:
         return [] if one.record is None else [tables.settings_table(one.record.to_dict())]
+    run, cells = summary.run, summary.cells
     return [
-        tables.cells_table(summary.cells),
-        tables.groups_table(summary.run),
-        *([tables.distances_table(summary.run)] if figures.measured_from_mean(summary.run) else []),
-        tables.contexts_table(summary.cells),
-        *([factors] if (factors := tables.factors_table(summary.run)) else []),
-        tables.flags_table(summary.run),
-        tables.settings_table(summary.run.record.to_dict()),
+        tables.cells_table(cells),
+        tables.groups_table(run),
+        *_some(tables.distances_table(run) if figures.measured_from_mean(run) else None),
+        tables.contexts_table(cells),
+        *_some(tables.factors_table(run)),
+        tables.flags_table(run),
+        tables.settings_table(run.record.to_dict()),
     ]
 
 
 def outermost(run: Run) -> list[str]:
     """The groups that lean furthest in each direction, to compare with all of them."""
     mean = run.risks.mean_stereotype[:, 0]
-    seen = np.flatnonzero(~np.isnan(mean))
-    if seen.size < 3:
-        return [run.risks.groups[i] for i in seen[:1]] if seen.size == 1 else []
-    order = seen[np.argsort(mean[seen], kind="stable")]
-    return [run.risks.groups[order[-1]], run.risks.groups[order[0]]]
+    order = [run.risks.groups[x] for x in np.argsort(mean, kind="stable") if not np.isnan(mean[x])]
+    return [order[-1], order[0]] if len(order) > 2 else []
 
 
 def section_key(number: int, one: LoadedRun) -> str:
@@ -342,5 +329,361 @@ def section_key(number: int, one: LoadedRun) -> str:
     return f"run{number + 1}-{plain.strip('-')[:40] or 'model'}"
 
 
-def _some(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
-    return tuple(f for f in figures if f is not None)
+def _some(*each: T | None) -> tuple[T, ...]:
+    """Those that there are."""
+    return tuple(one for one in each if one is not None)
+
+
+# --- The first screen: headline, the risk on its axis, pictures and examples ----------------------
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A number of the first screen: its name, value and interval."""
+
+    name: str
+    value: str
+    interval: str = ""
+    kind: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The risk on an axis that begins at 0: steady lean and swing end to end, the interval of R,
+    and the range of shuffled words.
+
+    parts     the ends of the steady lean and of the swing, as shares of the axis
+    interval  of R, as shares of the axis; None without one
+    chance    the same of shuffled words; None where there are none
+    ends      what the ends of the axis mean
+    key       what its marks stand for, with their numbers
+    """
+
+    parts: tuple[float, float]
+    interval: tuple[float, float] | None
+    chance: tuple[float, float] | None
+    ends: tuple[str, str]
+    key: tuple[Chip, ...]
+
+    @property
+    def alt(self) -> str:
+        """The text alternative."""
+        said = "; ".join(
+            f"{c.name} {c.value}" + f" ({c.interval})" * bool(c.interval) for c in self.key
+        )
+        return f"{said}. Axis from {self.ends[0]} to {self.ends[1]}."
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """The content above the fold; `behind` is the heading of the examples, `notes` are headings
+    with their texts in the place of examples."""
+
+    title: str
+    lede: tuple[str, ...] = ()
+    strip: Strip | None = None
+    badge: str = ""
+    pictures: tuple[Figure, ...] = ()
+    examples: tuple[Example, ...] = ()
+    categories: tuple[str, ...] = ()
+    behind: str = ""
+    decides: int | None = None
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+def first_screen(summaries: Sequence[RunSummary]) -> Screen:
+    """The first screen of one run, or of several: of words who leans where, of replies and
+    decisions lean, swing and dice in their own unit."""
+    names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
+    split = figures.parts_figure(runs, names)
+    if len(summaries) == 1:
+        one = summaries[0]
+        replied = split is not None and runs[0].risks.criterion.points
+        return Screen(
+            one.title,
+            lede(one.run),
+            None if split else strip(one.run),
+            _replies_badge(runs) if replied else badge(one.run),
+            (figures.leans_figure(one.cells), *([split] if split else [])),
+            tuple(pick_examples(one.cells)),
+            one.run.preferences.categories,
+            f"The {context_noun(one.run)}s behind it",
+            figures.decision(one.run),
+        )
+    if split is not None and runs[0].risks.criterion.points:
+        return _scores_screen(summaries, split)
+    top = max(summaries, key=lambda s: s.run.risks.R.value)
+    spread = figures.spread_figure([s.cells for s in summaries], names)
+    first = runs_findings(runs, names)[0]
+    level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
+    return Screen(
+        first.text,
+        (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
+        None,
+        f"Evidence {level}: {why}{_next(first)}",
+        (split or figures.risks_figure(runs, names), *([spread] if spread else [])),
+        tuple(pick_examples(top.cells)[:1]),
+        top.run.preferences.categories,
+        f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
+        figures.decision(top.run),
+    )
+
+
+def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
+    """Repeated scores of several models: who leans, what an irrelevant edit does and which answer
+    shows it, beside lean, swing and dice."""
+    runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
+    listed = leaning(runs)
+    leans = [0.0 if (s := run.record.components) is None else s.lean.value for run in runs]
+    top = max(listed, key=leans.__getitem__, default=0)
+    case = strongest_case(summaries[top].opened.run or runs[top])
+    first = runs_findings(runs, names)[0]
+    edited = edited_models(runs)
+    notes = [("What an irrelevant edit does", edited.text)] if edited else []
+    if case and listed:
+        notes.append((f"Where {brief(names[top], 40)} shows it most", case.text))
+    swap = "A clear lean in one and not in another is no difference yet: clinometer compare A B."
+    notes.append(("May one replace another?", swap))
+    return Screen(
+        first.text,
+        tuple(one.text for i in listed for one in runs[i].findings if one.kind == "scores"),
+        badge=_replies_badge(runs) + _next(first),
+        pictures=(split,),
+        notes=tuple(notes),
+    )
+
+
+def _replies_badge(runs: Sequence[Run]) -> str:
+    """What repeated replies rest on."""
+    parts, noun = runs[0].record.components, context_noun(runs[0])
+    asked = "" if parts is None else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
+    return f"{len(runs[0].preferences.groups)} {noun_of(runs[0])[0]}{asked}"
+
+
+#: How strong evidence is, the weakest first; of several runs the weakest counts.
+_LEVELS = ("thin", "fair", "good", "exact")
+
+#: Ends of an axis of risks that do not reach the end of their scale.
+_AXIS_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def strip(run: Run) -> Strip | None:
+    """The risk on its axis; None where there is none to speak of."""
+    report = run.risks
+    if run.findings[0].kind in ("nothing", "improbable", "alike"):
+        return None
+    R, floor = report.R, None if run.record.floor is None else run.record.floor.R
+    given = [v for e in (R, floor) if e is not None for v in (e.value, e.high) if v is not None]
+    top = report.criterion.top
+    end = next((e for e in _AXIS_ENDS if max(given) <= 0.9 * e and e < top), top)
+    if np.isinf(end):
+        end = 1.1 * max(given)
+    unit = report.criterion.length if report.criterion.points else 1.0
+    bias = report.R_bias.value
+    return Strip(
+        (bias / end, (bias + report.R_volatility.value) / end),
+        _span(R, end),
+        None if floor is None else _span(floor, end),
+        _axis_ends(run, end, unit),
+        tuple(_risk_chips(run)),
+    )
+
+
+def _span(e: Estimate, end: float) -> tuple[float, float] | None:
+    return None if e.low is None or e.high is None else (e.low / end, min(e.high / end, 1.0))
+
+
+def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
+    """What the two ends of the axis of R mean."""
+    reference, criterion = run.preferences.reference, run.risks.criterion
+    none = "0: as the reference" if reference is not None else "0: an even split"
+    if isinstance(reference, str):
+        none = f"0: every {group_noun(run)} gets the same"
+    if criterion.points:
+        return none, f"{unit * end:.2g} points"
+    if end < criterion.top or np.isinf(criterion.top):
+        of = " of the answers would have to change" if criterion.name == "share" else ""
+        return none, f"{end:.2g}{of}"
+    return none, f"{end:g}: always the same {'answer' if asks(run) else 'category of words'}"
+
+
+def badge(run: Run) -> str:
+    """How far the numbers can be trusted, what they rest on, and what would tell more."""
+    return "Evidence {}: {}".format(*evidence(run)) + _next(run.findings[0], run.record.finished)
+
+
+def _next(first: Finding, finished: bool = True) -> str:
+    return f" · next: {step}" if (step := next_step(first, finished=finished)) else ""
+
+
+def chips(run: Run) -> tuple[Chip, ...]:
+    """The numbers of a run and their evidence, for the line above the explorer: lean, swing and
+    dice of replies, R and its two components of words."""
+    listed = _parts_chips(run) or _risk_chips(run)
+    if (e := run.risks.R_between) is not None and not run.preferences.grid.relative:
+        about = f"How far groups differ from each other in the same {context_noun(run)}."
+        listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
+    if (placebo := run.record.placebo) is not None:
+        scale = 1 if run.risks.criterion.points else 100
+        about = "How far an edit that should not matter moves the answer, beside another group."
+        beside = f"another {group_noun(run)} {scale * placebo.groups:.2g}"
+        moved = f"{scale * placebo.edit:.2g} {figures.unit_of(run)}"
+        listed.append(Chip("irrelevant edit", moved, beside, "", about))
+    level, why = evidence(run)
+    about = "How far the numbers can be trusted."
+    return (*listed, Chip("evidence", level, why, "evidence", about))
+
+
+def _parts_chips(run: Run) -> list[Chip]:
+    if not run.preferences.grid.relative:
+        return []
+    unit, digits = figures.unit_of(run), ".2f" if run.risks.criterion.points else ".1f"
+    one, noun = group_noun(run), context_noun(run)
+    about = (
+        f"A standard deviation between {one}s, the same in every {noun}.",
+        f"A standard deviation between {one}s, another in another {noun}.",
+        "The standard deviation of the same request, asked again.",
+    )
+    chips = []
+    for row in figures.parts_rows([run], [run.model]):
+        for (title, part, _), words, kind in zip(figures.PARTS, about, ("b", "v", ""), strict=True):
+            if row[part] is not None:
+                low, high = (row[f"{part}_{end}"] for end in ("low", "high"))
+                ends = "" if low is None else f"{low:{digits}}–{high:{digits}}"
+                value = f"{row[part]:{digits}} {unit}"
+                chips.append(Chip(title.lower(), value, ends, kind, words))
+    return chips
+
+
+def _risk_chips(run: Run) -> list[Chip]:
+    """R and its two parts, in points of a scale if there is one, and what shuffled words give."""
+    report, noun = run.risks, context_noun(run)
+    unit = report.criterion.length if report.criterion.points else 1.0
+    named = [
+        ("R", report.R, "r", "Risk R: how far an average answer is from the reference."),
+        ("steady lean", report.R_bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
+        ("swing", report.R_volatility, "v", f"Volatility risk: what changes with the {noun}."),
+    ]
+    if run.record.floor is not None:
+        about = "R of the same words, shuffled between the categories: what the lists alone give."
+        named.append(("shuffled words", run.record.floor.R, "c", about))
+    chips = []
+    for name, e, kind, about in named:
+        low, high = (None if v is None else unit * v for v in (e.low, e.high))
+        value = f"{unit * e.value:.2f} points" if unit != 1 else risk(e.value)
+        chips.append(Chip(name, value, between(low, high), kind, about))
+    return chips
+
+
+# --- In plain words -------------------------------------------------------------------------------
+
+#: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
+_THIN_N, _THIN_WIDTH = 30, 0.5
+_GOOD_N, _GOOD_WIDTH = 100, 0.25
+
+NOT_SAID = (
+    "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
+    "other groups, contexts or words can give another one.",
+    "They describe probabilities of words, not what a product built on the model shows to people.",
+    "A lean can mirror the world, the training text or the wording of the contexts; the numbers "
+    "do not tell which, and the reference they measure from (even shares, unless another was "
+    "given) is a choice, not a truth.",
+    "A risk of 0.4 is not “twice as bad” as one of 0.2 for the people concerned: the scale is "
+    "one of probability, not of harm.",
+)
+
+SAID = (
+    "Each model was asked the same question about every group in every context, and the "
+    "probability of the words of each category was read off.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
+    "always the reference, 1 always the same extreme.",
+    "Bias risk is the part that stays when contexts are averaged: a steady lean. Volatility risk "
+    "is the rest: the model leans one way in one sentence and another way in the next.",
+)
+
+#: Of questions, and of replies that were counted.
+NOT_SAID_ASKED = (
+    NOT_SAID[0],
+    "They describe answers to the questions that were asked, not what a product built on the "
+    "model decides about people.",
+    *NOT_SAID[2:],
+)
+SAID_ASKED = (
+    "Each model was asked the same questions about every group, and its answers were read: the "
+    "probability of each option, or the options that sampled replies choose. What is none of "
+    "them is other.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: the "
+    "share of answers that would have to change, or of the rating scale by which they would have "
+    "to move. Where the reference is the mean of the groups, 0 means that all groups get the same "
+    "answers.",
+    "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
+    "is the rest: a group gets more than its share in one question and less in the next.",
+)
+
+
+def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the numbers of a page say, and what they do not."""
+    if runs and all(asks(run) or run.preferences.answers is not None for run in runs):
+        return SAID_ASKED, NOT_SAID_ASKED
+    return SAID, NOT_SAID
+
+
+def lede(run: Run) -> tuple[str, ...]:
+    """What follows the headline: how much of R is steady, and what else moves the answer. The strip
+    below it has R and what it is measured from, the badge the number of contexts."""
+    said = {one.kind: one.text for one in run.findings[1:]}
+    kinds = (
+        "judge",
+        *HEADLINES,
+        "shown",
+        "placebo",
+        "parts",
+        "steady",
+        "shared",
+        "other",
+    )
+    return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
+
+
+def sentences(run: Run) -> list[str]:
+    """A run in a few sentences: its findings, its risks, and what a reader must know first."""
+    report = run.risks
+    said = [
+        *(one.text for one in run.findings),
+        f"R is {estimate(report.R)}, bias risk {estimate(report.R_bias)}, volatility risk "
+        f"{estimate(report.R_volatility)}.",
+    ]
+    return [*said, *protocol_sentences(run.record.protocol), *cautions(run)]
+
+
+def estimate(e: Estimate) -> str:
+    """0.253 (95 % interval 0.192 to 0.346)."""
+    if e.low is None or e.high is None or e.level is None:
+        return risk(e.value)
+    return f"{risk(e.value)} ({100 * e.level:g} % interval {between(e.low, e.high, to=' to ')})"
+
+
+def evidence(run: Run) -> tuple[str, str]:
+    """How strong the evidence is (thin, fair, good), and what it rests on."""
+    report, R = run.risks, run.risks.R
+    worth = contexts_worth(run)
+    n = min(report.n_eff, float(report.n_contexts))
+    if R.low is None or R.high is None or R.value <= 0:
+        exact = run.record.model.kind == "reference"
+        return ("exact", "a reference model") if exact else ("thin", worth)
+    other = run.record.other
+    if other is not None and other.share > 0.5:
+        return "thin", f"{percent(1 - other.share)} of the answers of {worth} are decided"
+    width = (R.high - R.low) / R.value
+    if n < _THIN_N or width > _THIN_WIDTH:
+        return "thin", worth
+    return ("good" if n >= _GOOD_N and width <= _GOOD_WIDTH else "fair"), worth
+
+
+def contexts_worth(run: Run) -> str:
+    """10 sentences that count like 4: never like more than there are."""
+    report = run.risks
+    n, worth = report.n_contexts, min(round(report.n_eff), report.n_contexts)
+    count = counted(n, context_noun(run))
+    return count if worth >= n else f"{count} that count like {worth}"

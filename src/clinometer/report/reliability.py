@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,24 +23,14 @@ from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as
 from clinometer.report.figure import Figure, chart
-from clinometer.report.summary import Chip, Strip
+from clinometer.report.page import Chip, Strip
 from clinometer.report.tables import settings_table
 from clinometer.storage.untrusted import read_json
 
-# --- The content of a reliability page: the lowest statements, and what changes them --------------
-
-
 #: What a page shows of a statement where the run has it: one scored by an earlier version may not.
 _OPTIONAL = (
-    "category",
-    "cobias_low",
-    "cobias_high",
-    "stability",
-    "cv",
-    "scored",
-    "rank",
-    "rank_length_adjusted",
-    "flag",
+    *("category", "cobias_low", "cobias_high", "stability", "scored"),
+    *("rank", "rank_length_adjusted", "flag"),
 )
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
@@ -52,90 +43,32 @@ FIXES = {
 }
 
 
-@dataclass(frozen=True)
-class VersionScore:
-    """A version with its tau, and how far that is from the statement's."""
-
-    text: str
-    tau: float
-    change: float
-
-    @property
-    def said(self) -> str:
-        """The change in words: tau is the surprise of the statement's words, so less of it makes
-        them likelier."""
-        times = math.exp(min(abs(self.change), 700.0))
-        if times < 1.005:
-            return "words as likely as before"
-        shown = (
-            f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "over a million"
-        )
-        return f"words {shown} × {'less likely' if self.change > 0 else 'likelier'}"
-
-
-@dataclass(frozen=True)
-class StatementScore:
-    """A statement with its score, its versions (those that change most first), and its flag."""
-
-    id: str
-    source: str
-    category: str
-    text: str
-    tau: float
-    cobias: Estimate
-    flag: str
-    versions: tuple[VersionScore, ...]
-
-    @property
-    def fix(self) -> str:
-        """What to do about it."""
-        return _fix(self.flag)
-
-
-@dataclass(frozen=True, eq=False)
-class ReliabilityStory:
-    """A page, in order."""
-
-    title: str
-    lede: str
-    strip: Strip | None
-    badge: str
-    length: tuple[str, ...]
-    picture: Figure | None
-    lowest: tuple[StatementScore, ...]
-    listed: tuple[StatementScore, ...]
-    notes: tuple[str, ...]
-    statements: Table
-    benchmarks: tuple[Table, ...]
-    settings: Table
-
-
-def reliability_story(run: ReliabilityRun) -> ReliabilityStory:
-    """The page of a run."""
+def reliability_story(run: ReliabilityRun) -> dict[str, Any]:
+    """What the page of a run says, in order: what `reliability_parts.html` shows."""
     frame = _filled(run.statements)
     scored = frame[frame["cobias"].notna()].sort_values("cobias", kind="stable")
     names = ", ".join(m.id for m in run.record.models)
-    lowest = [_statement(run, row) for _, row in scored.head(_LISTED).iterrows()]
+    listed = [_statement(run, row) for _, row in scored.head(_LISTED).iterrows()]
     findings = [f.text for f in run.findings]
     *benchmarks, statements = reliability_tables(run)
-    return ReliabilityStory(
-        title=f"{findings[0]} Not yet checked against people.",
-        lede=(
+    return {
+        "title": f"{findings[0]} Not yet checked against people.",
+        "lede": (
             "COBIAS is how much added context changes what a model makes of a statement. Higher is "
             "more reliable: so the paper's Table 2 reads it, and so do people's judgements. Its "
             f"definition reads the other way; stability is 1 − COBIAS. Scored by {names}."
         ),
-        strip=_strip(run),
-        badge=_badge(frame, scored),
-        length=tuple(f.text for f in run.findings if f.kind == "length"),
-        picture=_picture(scored) if len(scored) else None,
-        lowest=tuple(lowest[:3]),
-        listed=tuple(lowest),
-        notes=tuple(dict.fromkeys(findings)),
-        statements=statements,
-        benchmarks=tuple(t for t in benchmarks if t.key == "benchmarks" or len(t.frame) > 1),
-        settings=settings_table(run.record.to_dict()),
-    )
+        "strip": _strip(run),
+        "badge": _badge(frame, scored),
+        "length": [f.text for f in run.findings if f.kind == "length"],
+        "picture": _picture(scored) if len(scored) else None,
+        "lowest": listed[:3],
+        "listed": listed,
+        "notes": list(dict.fromkeys(findings)),
+        "statements": statements,
+        "benchmarks": [t for t in benchmarks if t.key == "benchmarks" or len(t.frame) > 1],
+        "settings": settings_table(run.record.to_dict()),
+    }
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -168,12 +101,12 @@ def _strip(run: ReliabilityRun) -> Strip | None:
 
 def _random_words(run: ReliabilityRun) -> Estimate | None:
     """The mean COBIAS of the control that `reliability validate` keeps in the run's folder."""
-    if run.path is None or not (run.path / RANDOM_FOLDER / "run.json").exists():
+    if run.path is None:
         return None
     try:
         return ReliabilityRun.load(run.path / RANDOM_FOLDER).summary.get("cobias")
     except ClinometerError:
-        return None  # half written
+        return None  # not asked, or half written
 
 
 def _badge(frame: pd.DataFrame, scored: pd.DataFrame) -> str:
@@ -184,24 +117,38 @@ def _badge(frame: pd.DataFrame, scored: pd.DataFrame) -> str:
     return f"{rests_on} · next: ask people (reliability annotate)"
 
 
-def _statement(run: ReliabilityRun, row: pd.Series) -> StatementScore:
-    versions = run.versions
-    mine = versions[(versions["id"] == row["id"]) & versions["tau"].notna()]
-    own = float(row["tau"])
-    found = [
-        VersionScore(str(v["text"]), float(v["tau"]), float(v["tau"]) - own)
-        for _, v in mine.iterrows()
-    ]
-    return StatementScore(
-        str(row["id"]),
-        _written(row["source"]),
-        _written(row["category"]),
-        str(row["text"]),
-        own,
-        score_with_interval(row.to_dict()) or Estimate(float(row["cobias"])),
-        _written(row["flag"]),
-        tuple(sorted(found, key=lambda v: -abs(v.change))),
-    )
+def _statement(run: ReliabilityRun, row: pd.Series) -> dict[str, Any]:
+    """A statement with its score, what to do about it, and its versions, those that change most
+    first."""
+    versions = run.versions[(run.versions["id"] == row["id"]) & run.versions["tau"].notna()]
+    versions = versions.assign(change=versions["tau"] - row["tau"])
+    versions = versions.sort_values("change", key=lambda c: -c.abs(), kind="stable")
+    return {
+        "id": str(row["id"]),
+        "category": _written(row["category"]),
+        "text": str(row["text"]),
+        "tau": float(row["tau"]),
+        "cobias": score_with_interval(row.to_dict()) or Estimate(float(row["cobias"])),
+        "fix": _fix(_written(row["flag"])),
+        "versions": [
+            {"text": str(v["text"]), "change": v["change"], "said": said_of_change(v["change"])}
+            for v in versions.to_dict("records")
+        ],
+    }
+
+
+def said_of_change(change: float) -> str:
+    """A change of tau in words: tau is the surprise of the statement's words, so less of it makes
+    them likelier.
+
+    >>> said_of_change(0.001), said_of_change(-1.0), said_of_change(20.0)
+    ('words as likely as before', 'words 2.7 × likelier', 'words over a million × less likely')
+    """
+    times = math.exp(min(abs(change), 700.0))
+    if times < 1.005:
+        return "words as likely as before"
+    shown = f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "over a million"
+    return f"words {shown} × {'less likely' if change > 0 else 'likelier'}"
 
 
 def _written(value: str | float | None) -> str:
@@ -269,9 +216,6 @@ def _picture(scored: pd.DataFrame) -> Figure:
     )
 
 
-# --- Reliability runs as one HTML page: a single file, no request, everything escaped ------------
-
-
 def is_reliability_run(path: Path) -> bool:
     """Whether a folder's record is that of a reliability run; or its run's, of an audit."""
     inside = path / "run" / "run.json"
@@ -295,14 +239,9 @@ def render_reliability(run: ReliabilityRun) -> str:
 
 def write_reliability_report(run: ReliabilityRun, out: Path) -> list[Path]:
     """Write the page, its tables or its chart, as the ending of `out` says; returns the files."""
-
-    def figures() -> list[Figure]:
-        picture = reliability_story(run).picture
-        return [] if picture is None else [picture]
-
     return write_as(
         out,
         page=lambda: render_reliability(run),
         tables=lambda: reliability_tables(run),
-        figures=figures,
+        figures=lambda: list(filter(None, [reliability_story(run)["picture"]])),
     )

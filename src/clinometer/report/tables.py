@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
-from clinometer.measure import Comparison, Estimate
+from clinometer.measure import Comparison
 from clinometer.measure.comparison import Difference
-from clinometer.report.cell_statistics import CellStatistics, context_weights
-from clinometer.report.figures import distances, parts_rows, reference_rows, risk_rows, unit_of
+from clinometer.report.cell_statistics import CellStatistics
+from clinometer.report.figures import (
+    distances,
+    parts_rows,
+    reference_rows,
+    risk_rows,
+    unit_of,
+    with_ends,
+)
 from clinometer.runs import Run
-from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
+from clinometer.runs.compare import resampling_note
+from clinometer.runs.findings import factor_notes, resampled
 from clinometer.runs.folder.recover import LoadedRun
-from clinometer.runs.sentences import factor_notes, resampled
 
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:
@@ -80,11 +88,9 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             for r in comparison.ranks
         ]
     )
-    groups = pd.DataFrame([_difference(d) for d in comparison.by_group if d.value is not None])
-    if len(groups):
-        size = groups["value"].abs()
-        groups = groups.assign(size=-size).sort_values(["p", "size"], kind="stable")
-        groups = groups.drop(columns="size").reset_index(drop=True)
+    sizes = [(d.p, -abs(d.value), d) for d in comparison.by_group if d.value is not None]
+    sizes.sort(key=lambda one: (np.inf if one[0] is None else one[0], one[1]))
+    groups = pd.DataFrame([_difference(d) for *_, d in sizes])
     rank_note = "Rank 1 is the lowest risk; open are the ranks that the tests of the pairs allow."
     return [
         Table("differences", "Paired differences", pairs),
@@ -113,20 +119,12 @@ def groups_table(run: Run) -> Table:
 
 def contexts_table(cells: CellStatistics) -> Table:
     """Every context with its weight, its pull to each category and its effect on volatility."""
-    run, p = cells.run, cells.run.preferences
-    influence = p.influence()
-    frame = pd.DataFrame(
-        {
-            "context_id": p.contexts,
-            "template": p.templates or p.contexts,
-            "weight": context_weights(run),
-        }
-    )
+    p = cells.run.preferences  # the weights of a context: their mean where groups differ in them
+    w = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.mean(axis=0)
     shown = p.categories[:1] if len(p.categories) == 2 else p.categories
-    for y, category in enumerate(p.categories):
-        if category in shown:
-            frame[f"leans to {category}"] = cells.context_mean[:, y]
-    frame["influence"] = influence
+    columns = {"context_id": p.contexts, "template": p.templates or p.contexts}
+    leans = {f"leans to {name}": cells.context_mean[:, y] for y, name in enumerate(shown)}
+    frame = pd.DataFrame({**columns, "weight": w / w.sum(), **leans, "influence": p.influence()})
     frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(drop=True)
     return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
 
@@ -146,18 +144,14 @@ def factors_table(run: Run) -> Table | None:
     if found is None:
         return None
     rows: list[dict[str, Any]] = [
-        {"factor": f.name, "levels": f.n_levels, **_share(f.share)} for f in found.factors
+        {"factor": f.name, "levels": f.n_levels, **with_ends("of_swing", f.share)}
+        for f in found.factors
     ]
-    rows.append({"factor": "none of them alone", "levels": None, **_share(found.rest)})
+    rest = with_ends("of_swing", found.rest)
+    rows.append({"factor": "none of them alone", "levels": None, **rest})
     frame = pd.DataFrame(rows).dropna(axis=1, how="all")
     notes = [resampled(found), *factor_notes(found, clusters=run.record.settings.clusters)]
     return Table("factors", "Shares of the swing", frame, " ".join(notes))
-
-
-def _share(share: Estimate | None) -> dict[str, float | None]:
-    if share is None:
-        return {"of_swing": None, "of_swing_low": None, "of_swing_high": None}
-    return {"of_swing": share.value, "of_swing_low": share.low, "of_swing_high": share.high}
 
 
 def flags_table(run: Run) -> Table:

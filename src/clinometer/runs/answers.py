@@ -44,16 +44,12 @@ def other_record(preferences: Preferences) -> OtherRecord | None:
         return None
     weights = preferences.group_weights / preferences.group_weights.sum()
     worst = int(np.argmax(np.where(weights > 0, shares, -1.0)))
-    share = float(weights @ shares)
-    record = OtherRecord(
-        share=share, most=float(shares[worst]), most_group=preferences.groups[worst]
-    )
-    if share < LARGE:
-        return record
-    low, high = worst_case(preferences)
-    found = risk_bounds(preferences.grid, low, high)
-    bounds = {name: list(ends) for name, ends in found._asdict().items()}
-    return record.model_copy(update={"bounds": bounds})
+    share, more = float(weights @ shares), dict[str, Any]()
+    if share >= LARGE:
+        found = risk_bounds(preferences.grid, *worst_case(preferences))
+        more["bounds"] = {name: list(ends) for name, ends in found._asdict().items()}
+    group = preferences.groups[worst]
+    return OtherRecord(share=share, most=float(shares[worst]), most_group=group, **more)
 
 
 def worst_case(preferences: Preferences) -> tuple[FloatArray, FloatArray]:
@@ -117,28 +113,22 @@ def answered_groups(run: Run) -> list[dict[str, Any]]:
     rating        mean rating
     """
     rows = run.risks.groups_table()
-    for name, values in answer_columns(run).items():
+    p, readout = run.preferences, run.record.topic.readout
+    table = None if readout is None else parse_readout(readout)
+    if table is None:
+        return rows
+    means, found = mean_preferences(p), dict[str, FloatArray]()
+    if (shares := other_shares(p)) is not None:
+        found["other"] = shares
+    if table.favourable is not None:
+        found["rate"] = means[:, p.categories.index(table.favourable)]
+        found["impact_ratio"] = impact_ratios(found["rate"])
+    if getattr(table, "scale", None) is not None:
+        found["rating"] = means @ np.array([float(category) for category in p.categories])
+    for name, values in found.items():
         for row, value in zip(rows, values.tolist(), strict=True):
             row[name] = plain(value)
     return rows
-
-
-def answer_columns(run: Run) -> dict[str, FloatArray]:
-    """The columns of a topic with a readout, [X] each; none for a topic of words."""
-    if run.record.topic.readout is None:
-        return {}
-    p, readout = run.preferences, parse_readout(run.record.topic.readout)
-    means = mean_preferences(p)
-    found: dict[str, FloatArray] = {}
-    shares = other_shares(p)
-    if shares is not None:
-        found["other"] = shares
-    if readout is not None and readout.favourable is not None:
-        found["rate"] = means[:, p.categories.index(readout.favourable)]
-        found["impact_ratio"] = impact_ratios(found["rate"])
-    if getattr(readout, "scale", None) is not None:
-        found["rating"] = means @ np.array([float(category) for category in p.categories])
-    return found
 
 
 def impact_ratios(rates: FloatArray) -> FloatArray:

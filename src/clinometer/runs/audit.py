@@ -6,30 +6,27 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
+from itertools import count
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
 from clinometer.errors import RunError, Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
-from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec, revision_of
 from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
-from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import (
     UNMEASURABLE,
     ProtocolRecord,
     RunRecord,
     added,
-    audit_identity,
     begun_load,
     cost_record,
-    model_info,
     new_record,
     versions,
     word_record,
@@ -38,12 +35,16 @@ from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.placebo import EditedQuestions, placebo_of
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
-from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
-from clinometer.runs.scores.scoring import AuditedModel, ModelQuery, ScoreCache, Scoring
-from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, resolve
-from clinometer.storage.record import ModelRecord
-from clinometer.storage.reply_log import ReplyLog
-from clinometer.storage.resumable import Progress
+from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
+from clinometer.runs.scores.scoring import AuditedModel, ScoreCache, Scoring
+from clinometer.runs.settings import (
+    AuditSettings,
+    Contexts,
+    ResolvedAudit,
+    find_contexts,
+    resolve,
+)
+from clinometer.storage.resumable import ModelRecord, Progress, ReplyLog, differences
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic
 
@@ -155,7 +156,7 @@ def audit(
         spec = spec.asked_with(settings.load)
         readout = ReadoutQuery.of(resolved.topic)
         if folder:
-            _resume(folder, audit_identity(spec.name, resolved), record, fresh=fresh)
+            _resume(folder, resolved.identity(spec.name), record, fresh=fresh)
         if spec.place is ModelSource.REFERENCE:
             known = None if plan is None else plan.record(begun, late=None)
             return _audit_reference(spec, resolved, folder, known or begun)
@@ -171,24 +172,65 @@ def audit(
         load = settings.load
         if record is not None:
             load = begun_load(load, record, added(record.usage, beside))
-        question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout, keeps)
-        opened = stack.enter_context(closing(AuditedModel(question)))
+        asked = AuditedModel(spec, load, settings.words, resolved.topic.words, readout, keeps)
+        stack.enter_context(closing(asked))
         # What was answered before a plan was made is no answer to it.
         use = cache and plan is None and begun is None
-        scores = ScoreCache(question, settings.scoring(), use=use)
+        scores = ScoreCache(asked, settings.scoring(), use=use)
         unplanned = held is not None and (
             held.protocol is None or (plan is not None and held.protocol.sha256 != plan.sha256)
         )
         if record is not None:
             _same_weights(record.model, revision_of(spec, load))
         if record is None:
-            record = _begin(opened, scores, resolved)
+            record = _begin(scores, resolved)
             cost = resolved.cost(spec)
             record.cost = None if cost is None else cost_record(cost)
         if plan is not None:
             record.protocol = plan.record(record.protocol, late=LATE if unplanned else None)
-        scoring = Scoring(opened, scores, folder, progress, last=not settings.placebo)
+        scoring = Scoring(scores, folder, progress, last=resolved.edited is None)
         return _audit_model(record, resolved, folder, scoring, fresh=fresh)
+
+
+def default_folder(
+    base: Path,
+    model: str,
+    topic: Topic,
+    contexts: Contexts,
+    settings: AuditSettings | None = None,
+    *,
+    planned: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Path:
+    """`base`/MODEL-TOPIC-CONTEXTS, with the number of contexts if they are sampled.
+
+    The same audit gets the same folder again, and so resumes. If it contains another run (other
+    groups, another weight precision), -2, -3 … follow: no run overwrites another. Settings are
+    given as to `resolve`.
+    """
+    source = find_contexts(topic, contexts)
+    resolved = partial(
+        resolve, options, topic, source, settings=settings, model=model, planned=planned
+    )
+    audit = resolved()
+    name = ModelSpec.parse(model).asked_with(audit.settings.load).name
+    limit = audit.settings.max_contexts
+    size = [] if limit is None else [str(limit)]
+    stem = "-".join(folder_name(part) for part in (name, topic.name, audit.contexts.name, *size))
+    names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+
+    def is_free(path: Path) -> bool:
+        """Whether the folder is empty, or holds this audit."""
+        folder = RunFolder(path)
+        if not folder.exists():
+            return True
+        try:
+            before = folder.read_record().identity
+            return not differences(before, resolved(earlier=before).identity(name))
+        except RunError:
+            return False  # damaged, or of another version: not ours to overwrite
+
+    return next(base / folder for folder in names if is_free(base / folder))
 
 
 # --- reference models -------------------------------------------------------------------------
@@ -204,7 +246,7 @@ def _audit_reference(
     its probability as weight, so that the risks are exact, without sampling noise."""
     topic, contexts = audit.topic, audit.contexts
     shape = (len(topic), len(contexts), len(topic.categories))
-    reference = as_reference(topic.reference)
+    reference = topic.reference
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
     labels = dict(contexts.extra)
     if spec.target == "random":
@@ -233,7 +275,7 @@ def _audit_reference(
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, audit.settings)
     record.protocol = followed(protocol, spec.name, audit, info.revision)
-    return Run.measured(record, preferences, audit.settings, folder=folder)
+    return Run.measured(record, preferences, folder=folder)
 
 
 # --- models that are scored -------------------------------------------------------------------
@@ -265,16 +307,11 @@ def _same_weights(begun: ModelRecord, revision: str | None) -> None:
         begun.check_same(begun.model_copy(update={"revision": revision}))
 
 
-def _begin(model: AuditedModel, cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
-    """The record of a new run. The model is opened for it unless its description is cached from
-    the last time."""
+def _begin(cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
+    """The record of a new run."""
     topic = audit.topic
     space = topic.render(audit.contexts.templates[0], topic.groups[0]).space
-    described = cache.described(space=space)
-    if described is None:
-        described = model.describe(space=space)
-        cache.keep_description(*described, space=space)
-    info, report = described
+    info, report = cache.describe(space=space)
     record = new_record(info, topic, audit.contexts, audit.settings)
     record.chunk_size = _chunk_size(info.device)
     record.words = word_record(report, topic)
@@ -313,19 +350,18 @@ def _audit_model(
         record.risk_bound = risk_error(preferences.grid, bounds)
     del bounds
     record.placebo = None
-    if settings.placebo:
-        edited = EditedQuestions.of(topic, audit.contexts)
-        beside = _ask_edited(edited, record, settings, folder, scoring, fresh=fresh)
+    if audit.edited is not None:
+        beside = _ask_edited(audit.edited, record, settings, folder, scoring, fresh=fresh)
         record.placebo = placebo_of(
             preferences,
-            edited.preferences(preferences, beside.preferences),
+            audit.edited.preferences(preferences, beside.preferences),
             record.chosen_criterion,
             level=settings.level,
             clusters=settings.clusters,
         )
         if record.cost is not None:
             record.cost = record.cost.after(added(record.usage, beside.record.usage))
-    return Run.measured(record, preferences, settings, folder=folder)
+    return Run.measured(record, preferences, folder=folder)
 
 
 def _ask_edited(
@@ -349,11 +385,11 @@ def _ask_edited(
             inside = RunFolder(folder.path / PLACEBO)
             stack.enter_context(inside.locked())
             own = None if fresh else _read_before(inside, fresh=False)
-            _resume(inside, audit_identity(record.model.id, about), own, fresh=fresh)
+            _resume(inside, about.identity(record.model.id), own, fresh=fresh)
         if own is not None:
             own.model.check_same(record.model)
         else:
-            own = new_record(model_info(record), edited.topic, edited.contexts, settings)
+            own = new_record(record.model, edited.topic, edited.contexts, settings)
             own.chunk_size, own.words = record.chunk_size, record.words
         return _audit_model(own, about, inside, scoring.beside(inside))
 

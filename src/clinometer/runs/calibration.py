@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import numpy as np
 
 from clinometer.display.text import Plain
 from clinometer.errors import RunError, SettingsError
-from clinometer.measure import RiskReport
 from clinometer.measure.judge import Confusion, calibrated_risks, unlike
 from clinometer.models.replies import open_reader
-from clinometer.readouts.protocol import ShownQuestion
+from clinometer.readouts.readers import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
@@ -25,7 +23,7 @@ from clinometer.runs.scores.accumulate import stored_cells
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.proportion import share
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import no_formula
+from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import NOTHING, Allowed
 from clinometer.topics import Topic
 from clinometer.topics.prompt import Prompt
@@ -51,15 +49,20 @@ def labelled(
             "that was annotated"
         )
     names = {name.casefold(): name for name in categories}
-    pairs = {key: (_name(people[key], names), _name(judge[key], names)) for key in people}
-    confusion = Confusion.of(*_sides(pairs.values()), categories)
+
+    def confused(keys: Collection[str]) -> Confusion:
+        given, assigned = (
+            [names.get(label_of[key].strip().casefold(), "") for key in keys]
+            for label_of in (people, judge)
+        )
+        return Confusion.of(given, assigned, categories)
+
+    confusion = confused(people)
     if not groups:
         return confusion, None
+    several = sorted({groups[key] for key in people if key in groups})
     try:
-        parts = [
-            Confusion.of(*_sides(p for key, p in pairs.items() if groups.get(key) == g), categories)
-            for g in sorted({groups[key] for key in pairs if key in groups})
-        ]
+        parts = [confused([k for k in people if groups.get(k) == group]) for group in several]
     except SettingsError:
         return confusion, None
     return confusion, unlike(parts) if len(parts) > 1 else None
@@ -112,7 +115,14 @@ def calibrate(run: Run, confusion: Confusion, *, groups_alike: float | None = No
             f"{run.model}: expected a reference that does not depend on the judge, found "
             'group-mean; audit with reference = "uniform" to calibrate'
         )
-    report = calibrated_report(run, confusion)
+    settings, p = run.record.settings, run.preferences
+    report = calibrated_risks(
+        p.grid,
+        confusion,
+        samples=p.samples,
+        level=settings.level,
+        clusters=None if settings.clusters is None else p.label(settings.clusters),
+    )
     record = CalibrationRecord(
         labels=int(confusion.counts.sum()),
         left_out=confusion.left_out,
@@ -121,34 +131,12 @@ def calibrate(run: Run, confusion: Confusion, *, groups_alike: float | None = No
         agreement=confusion.agreement,
         kappa=confusion.kappa,
         groups_alike=groups_alike,
-        summary=SummaryRecord(R=report.R, R_bias=report.R_bias, R_volatility=report.R_volatility),
+        summary=SummaryRecord(**report.summary),
     )
     run.record.calibration = record
     if run.path is not None:
         run.write(RunFolder(run.path))
     return run
-
-
-def calibrated_report(run: Run, confusion: Confusion) -> RiskReport:
-    """The risks of a run as people would have assigned its replies."""
-    settings, p = run.record.settings, run.preferences
-    clusters = settings.clusters
-    return calibrated_risks(
-        p.grid,
-        confusion,
-        samples=p.samples,
-        level=settings.level,
-        clusters=None if clusters is None else p.label(clusters),
-    )
-
-
-def _name(label: str, names: Mapping[str, str]) -> str:
-    return names.get(label.strip().casefold(), "")
-
-
-def _sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    both = list(pairs)
-    return [a for a, _ in both], [b for _, b in both]
 
 
 # --- Replies for people to label ------------------------------------------------------------------
@@ -217,7 +205,7 @@ def _question(
 
 def write_replies(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """The sample as the table that `reliability annotate` shows and `import labels` reads."""
-    with output_file(path) as new, new.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: no_formula(row[name]) for name in COLUMNS} for row in rows)
+    import pandas as pd  # loads slowly
+
+    with output_file(path) as new:
+        new.write_text(csv_text(pd.DataFrame(list(rows), columns=list(COLUMNS))), encoding="utf-8")

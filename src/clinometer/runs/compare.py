@@ -1,34 +1,46 @@
-"""One verb for every comparison of runs, run folders and preferences."""
+"""Runs, run folders and preferences beside each other: one verb, and what is said of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from clinometer.display.numbers import counted
-from clinometer.errors import ClinometerError, SettingsError
-from clinometer.measure import Comparison, Preferences
-from clinometer.runs.align import (
-    Align,
-    compare_preferences,
-    compare_runs,
-    only_contexts_differ,
-    run_names,
-)
+import numpy as np
+
+from clinometer.display.numbers import IN_SENTENCES, counted, p_relation, risk, show
+from clinometer.display.text import brief
+from clinometer.errors import ClinometerError, RunError, SettingsError
+from clinometer.measure import Comparison, Estimate, Preferences
+from clinometer.measure import compare as compare_arrays
+from clinometer.measure.comparison import Difference, compare_unpaired
+from clinometer.measure.criterion import Criterion
+from clinometer.measure.population import POPULATIONS
 from clinometer.runs.findings import (
-    comparison_findings,
-    leaning_models,
-    not_comparable,
-    shift_finding,
+    NAMED,
+    UNDECIDED,
+    Finding,
+    Sure,
+    amount,
+    ends,
+    listed,
+    more_or_less,
+    ruled_out,
 )
 from clinometer.runs.nouns import context_noun, group_noun, noun_of
 from clinometer.runs.people import Shift, shifts, unit_of
 from clinometer.runs.run import Run
-from clinometer.runs.sentences import Finding
+from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.significance import holm
 
 Comparable = Run | Preferences | str | Path
+
+Align = Literal["same", "common", "groups"]
+ALIGN = get_args(Align)
+
+DECISIVE = ("R", "R_bias")
+"""The risks that comparisons and gates decide by, unless others are asked for."""
 
 
 def compare(
@@ -44,11 +56,13 @@ def compare(
     Arrays are compared by `clinometer.measure.compare`.
 
     Args:
-        models: runs or their folders, or `Preferences`.
+        models: runs or their folders, or `Preferences`, matched by group and context.
         names: of the models; None uses those of the runs, or numbers.
         align: "same" requires the same groups and contexts; "common" compares what all share, with
             the weights of the first; "groups" compares the groups that all share, each model in its
-            own contexts. For runs, "same" means the same topic and context set.
+            own contexts, with its own weights and reference. For runs, "same" means the same topic
+            and context set; samples from one set with one seed are nested, and count as the same:
+            all of them share the smallest, whose weights are taken.
         clusters: a label of the contexts (predicate, source) by which they are resampled
             together.
         population: what intervals are about: "similar" contexts, the "corpus" that they were
@@ -70,23 +84,210 @@ def compare(
             f"compare: expected runs, their folders or Preferences, found {type(strange[0])}; "
             "clinometer.measure.compare takes arrays"
         )
-    how: dict[str, Any] = {
-        "align": align,
-        "clusters": clusters,
-        "population": population,
-        "level": level,
-        "seed": seed,
-    }
+    if align not in ALIGN:
+        raise SettingsError(f"align: expected one of {', '.join(ALIGN)}, found {align!r}")
     runs = [m for m in opened if isinstance(m, Run)]
+    of_runs = iter(run_names(runs))
+    called = names or [
+        next(of_runs) if isinstance(m, Run) else f"{i}" for i, m in enumerate(opened)
+    ]
+    each = on_one_scale([m.preferences if isinstance(m, Run) else m for m in opened])
+    first = each[0]
     if len(runs) == len(opened):
-        return compare_runs(runs, names=names, **how)
-    called = iter(run_names(runs))
-    shown = [next(called) if isinstance(m, Run) else f"{i}" for i, m in enumerate(opened)]
-    return compare_preferences(
-        [m.preferences if isinstance(m, Run) else m for m in opened],
-        names=names or shown,
+        if align == "same":
+            _check(runs, called)
+            align = "common"  # the remaining differences are nested samples
+        first = each[min(range(len(runs)), key=lambda i: _draws(runs[i]))]
+    for name, one in zip(called, each, strict=False):
+        if one.categories != first.categories:
+            raise RunError(
+                f"compare: expected the categories {', '.join(first.categories)}, found "
+                f"{', '.join(one.categories)} in {name}: nothing to compare"
+            )
+        if one.criterion != first.criterion:
+            raise RunError(
+                f"compare: {name} measures R by another criterion ({_criterion(one)}) than the "
+                f"first ({_criterion(first)}): measure both alike (--criterion)"
+            )
+    groups = [g for g in first.groups if all(g in p.groups for p in each)]
+    contexts = [c for c in first.contexts if all(c in p.contexts for p in each)]
+    if not groups or not (contexts or align == "groups"):
+        what = "a group" if not groups else "a context"
+        other = "" if not groups else '; align="groups" (--align groups) pairs the groups alone'
+        raise RunError(f"compare: expected runs with {what} in common, found none{other}")
+    for name, one in zip(called, each, strict=False):
+        if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
+            raise RunError(
+                f"compare: {name} has other groups or contexts than the first; "
+                'align="common" compares what they share, align="groups" their groups'
+            )
+    if population not in POPULATIONS or (population != "similar" and clusters is not None):
+        raise SettingsError(
+            f"population: expected one of {', '.join(POPULATIONS)}, and similar with clusters; "
+            f"found {population}"
+        )
+    how: dict[str, Any] = {"level": level, "seed": seed}
+    each = [p.only(_places(p.groups, groups)) for p in each]
+    shared = first.only(_places(first.groups, groups))
+    if align == "groups":
+        if population != "similar":
+            raise SettingsError(
+                f"population: expected similar for runs in different contexts, found {population}"
+            )
+        each = [replace(p, group_weights=shared.group_weights) for p in each]
+        return compare_unpaired(each, names=called, clusters=clusters, **how)
+    each = [p.only(contexts=_places(p.contexts, contexts)) for p in each]
+    shared = shared.only(contexts=_places(first.contexts, contexts))
+    samples = [p.samples for p in each]
+    draws = None  # replies keep their noise in every population
+    if population != "similar" and all(one is None for one in samples):
+        draws = first.sampling.draws(population)
+    return compare_arrays(
+        *(p.values for p in each),
+        names=called,
+        clusters=None if clusters is None else shared.label(clusters),
+        samples=samples,
+        mask=np.stack([p.observed for p in each]),
+        draws=draws,
+        groups=groups,
+        categories=first.categories,
+        context_weights=shared.context_weights,
+        group_weights=shared.group_weights,
+        reference=shared.reference,
+        criterion=first.criterion,
         **how,
     )
+
+
+def on_one_scale(preferences: Sequence[Preferences]) -> list[Preferences]:
+    """Scores on the union of their scales: a run in which nobody got a 1 or a 10 is on the same
+    scale as one in which somebody did. Others as they are."""
+    scales = [p.criterion.points if isinstance(p.criterion, Criterion) else () for p in preferences]
+    union = tuple(sorted(set().union(*scales)))
+    if not all(scales) or all(scale == union for scale in scales):
+        return list(preferences)
+    names = {
+        point: name
+        for p, scale in zip(preferences, scales, strict=True)
+        for point, name in zip(scale, p.categories, strict=True)
+    }
+    return [
+        p if scale == union else _on_scale(p, scale, union, tuple(names[at] for at in union))
+        for p, scale in zip(preferences, scales, strict=True)
+    ]
+
+
+def _on_scale(
+    p: Preferences, scale: Sequence[float], union: tuple[float, ...], names: tuple[str, ...]
+) -> Preferences:
+    """With the points that nobody got, each with no answer."""
+    at = [union.index(point) for point in scale]
+
+    def wider(values: FloatArray) -> FloatArray:
+        new = np.zeros((*values.shape[:-1], len(union)))
+        new[..., at] = values
+        return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, new)
+
+    reference = wider(p.reference) if isinstance(p.reference, np.ndarray) else p.reference
+    return replace(
+        p,
+        values=wider(p.values),
+        categories=names,
+        reference=reference,
+        criterion=Criterion("points", points=union),
+        low=None,
+        high=None,
+    )
+
+
+def _criterion(p: Preferences) -> str:
+    return ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """The names of runs in a comparison: their models; where these repeat, with the context sets,
+    the folders or numbers, whichever tells them apart."""
+    names = [run.model for run in runs]
+    further: list[list[str]] = [
+        [run.record.contexts.name for run in runs],
+        [run.path.name if run.path else str(i) for i, run in enumerate(runs)],
+        [str(i + 1) for i in range(len(runs))],
+    ]
+    while len(set(names)) < len(names):
+        more = further.pop(0)
+        names = [f"{run.model} ({one})" for run, one in zip(runs, more, strict=True)]
+    return names
+
+
+def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
+    """A warning if the intervals of runs use different resampling units; "" otherwise.
+
+    `runs` are (name, run). Runs without intervals, and reference models, have no unit.
+    """
+    units = {name: unit for name, run in runs if (unit := _resampling_unit(run))}
+    if len(set(units.values())) < 2:
+        return ""
+    each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
+    return (
+        f"The intervals of these runs use different resampling units ({each}): one may be "
+        "wider than another for that reason alone. Use the same --clusters in every audit to make "
+        "them comparable."
+    )
+
+
+def _resampling_unit(run: Run) -> str:
+    settings = run.record.settings
+    if run.record.model.kind == "reference":
+        return ""
+    label = settings.clusters
+    unit = "contexts" if label is None else f"clusters of contexts by {label}"
+    if settings.population != "similar":
+        return f"occurrences, for {POPULATIONS[settings.population]}"
+    return unit
+
+
+def _draws(run: Run) -> float:
+    drawn = run.record.contexts.drawn
+    return float("inf") if drawn is None else float(drawn.n)
+
+
+def same_contexts(*runs: Run) -> bool:
+    """Whether runs used the same contexts, or nested samples from the same set."""
+    asked = [run.record.contexts for run in runs]
+    seeds = {one.drawn.seed for one in asked if one.drawn is not None}
+    nested = len(seeds) == 1 and None not in seeds
+    return len({o.drawn.source if nested and o.drawn else o.sha256 for o in asked}) == 1
+
+
+def only_contexts_differ(runs: Sequence[Run]) -> bool:
+    """Whether runs have the same topic but were asked in different contexts."""
+    topics = {run.record.topic.sha256 for run in runs}
+    return len(topics) == 1 and not same_contexts(*runs)
+
+
+def _check(runs: Sequence[Run], names: Sequence[str]) -> None:
+    """Refuse runs of another topic, or in other contexts, than the first."""
+    first = runs[0]
+    for other, name in zip(runs[1:], names[1:], strict=False):
+        same = {
+            "topic": first.record.topic.sha256 == other.record.topic.sha256,
+            "contexts": same_contexts(first, other),
+        }
+        for what in same:
+            if not same[what]:
+                raise RunError(
+                    f"compare: {name} was asked with another {what} than {first.model}; "
+                    'align="groups" (--align groups) compares each in its own contexts, "common" '
+                    "in what they share"
+                )
+
+
+def _places(labels: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    place = {label: i for i, label in enumerate(labels)}
+    return [place[w] for w in wanted]
+
+
+# --- What is said of several runs ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -135,18 +336,212 @@ def compared(
 
 def runs_findings(runs: Sequence[Run], names: Sequence[str]) -> tuple[Finding, ...]:
     """What several runs show together, or why they cannot be compared."""
-    values = [run.risks.R.value for run in runs]
     lean = leaning_models(runs, names)
     if lean is not None:
         return (lean,)
+    because = ""
     if len({tuple(run.preferences.categories) for run in runs}) > 1:
         because = "on different topics: their risks are not comparable"
-        return (not_comparable(names, values, because),)
-    if len({run.preferences.groups for run in runs}) > 1:
+    elif len({run.preferences.groups for run in runs}) > 1:
         because = "about different groups, which clinometer compare --align common puts together"
-        return (not_comparable(names, values, because),)
-    try:
-        said = compared(runs, names, level=runs[0].record.settings.level).findings
-    except ClinometerError as error:
-        return (not_comparable(names, values, f"that cannot be compared in pairs: {error}"),)
-    return said[:1]
+    else:
+        try:
+            return compared(runs, names, level=runs[0].record.settings.level).findings[:1]
+        except ClinometerError as error:
+            because = f"that cannot be compared in pairs: {error}"
+    values = sorted(run.risks.R.value for run in runs)
+    numbers = {"lowest": Estimate(values[0]), "highest": Estimate(values[-1])}
+    text = f"{len(names)} runs {because} (R {risk(values[0])} to {risk(values[-1])})."
+    return (Finding("models", text, "cannot tell", tuple(names), numbers=numbers),)
+
+
+def comparison_findings(
+    comparison: Comparison, *, one: str = "group", many: str = "groups"
+) -> tuple[Finding, ...]:
+    """The findings of a comparison, the verdict first: of several models one for all, then each
+    pair in R and in bias risk, then which single groups differ."""
+    pairs = [d for d in comparison.overall if d.measure in DECISIVE]
+    if "R" not in {d.measure for d in pairs}:
+        pairs = list(comparison.overall)
+    whole = [d for d in pairs if d.measure == pairs[0].measure]
+    order = [(d.a, d.b) for d in whole]
+    each = [difference(d, comparison) for d in sorted(pairs, key=lambda d: order.index((d.a, d.b)))]
+    single = [groups_of_pair(comparison, d, one, many) for d in whole]
+    head = (_of_all(comparison, whole),) if len(whole) > 1 else ()
+    return (*head, *each, *(said for said in single if said is not None))
+
+
+def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
+    """How several models compare."""
+    measure = pairs[0].measure
+    values = {r.model: r.value for r in comparison.ranks if r.measure == measure}
+    order = sorted(values, key=values.__getitem__)
+    lowest, highest = order[0], order[-1]
+    clear = [d for d in pairs if d.clear_sign(comparison.level)]
+    span = f"R {risk(values[lowest])} to {risk(values[highest])}"
+    sure: Sure = "clear" if clear else "unclear"
+    words: dict[str, str] = {}
+    if clear:
+        named = "which has the lowest R is not clear"
+        if any({d.a, d.b} == {lowest, highest} for d in clear):
+            words = {"lowest": lowest, "highest": highest}
+            named = f"{brief(lowest, 40)} has the lowest, {brief(highest, 40)} the highest R"
+        verb = "differs" if len(clear) == 1 else "differ"
+        text = (
+            f"Of {len(values)} models ({span}), {named}; {len(clear)} of {len(pairs)} pairs {verb} "
+            "clearly."
+        )
+    elif all(d.low is None for d in pairs):
+        sure = "cannot tell"
+        text = f"{len(values)} models: {span}; these contexts cannot tell whether they differ."
+    else:
+        text = f"No difference between the {len(values)} models is clear: {span}."
+    return Finding(
+        "models",
+        text,
+        sure,
+        tuple(values),
+        tally={"clear": len(clear), UNDECIDED: len(pairs) - len(clear)},
+        numbers={"lowest": Estimate(values[lowest]), "highest": Estimate(values[highest])},
+        words=words,
+    )
+
+
+def difference(d: Difference, comparison: Comparison) -> Finding:
+    """How far two models differ in one risk, and whether that is clear after the correction for
+    all pairs."""
+    what, a, b = IN_SENTENCES[d.measure], brief(d.a, 40), brief(d.b, 40)
+    words, who = {"measure": d.measure}, (d.a, d.b)
+    number = with_interval(d, comparison.level)
+    if number is None:
+        text = f"{a} and {b} cannot be compared in {what}."
+        return Finding("difference", text, "cannot tell", who, words=words)
+    numbers = {"difference": number, "n_eff": Estimate(comparison.n_eff)}
+    if d.p_corrected is not None:
+        numbers["p"] = Estimate(d.p_corrected)
+    sure: Sure = "unclear"
+    if d.clear_sign(comparison.level):
+        sure, way = "clear", "higher" if number.value > 0 else "lower"
+        known = number.low is not None
+        beside = ends(number, size=True) if known else f" (p {p_relation(d.p_corrected)})"
+        text = f"{a} has a clearly {way} {what} than {b}: by {risk(abs(number.value))}{beside}."
+    elif number.low is None:
+        sure = "cannot tell"
+        text = (
+            f"{a} and {b} differ by {risk(abs(number.value))} in {what}; {comparison.n_eff:.1f} "
+            "effective contexts cannot tell whether others would show it."
+        )
+    else:
+        text = (
+            f"{a} and {b} do not clearly differ in {what}: {show(number.value, 'signed')} "
+            f"({show(number.low, 'signed')} to {show(number.high, 'signed')})."
+        )
+    return Finding("difference", text, sure, who, numbers=numbers, words=words)
+
+
+def with_interval(d: Difference, level: float) -> Estimate | None:
+    """A difference as a number with its interval; None where there is none."""
+    if d.value is None or d.low is None or d.high is None:
+        return None if d.value is None else Estimate(d.value)
+    return Estimate(d.value, d.low, d.high, level, "paired")
+
+
+def groups_of_pair(
+    comparison: Comparison, pair: Difference, one: str = "group", many: str = "groups"
+) -> Finding | None:
+    """Which groups differ clearly between two models, after the correction for all of them; None
+    for a risk that single groups do not have."""
+    measure = pair.measure.replace("R", "r", 1)
+    rows = [d for d in comparison.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
+    if not rows:
+        return None
+    clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - comparison.level]
+    a, b = brief(pair.a, 40), brief(pair.b, 40)
+    text, numbers, words = f"No single {one} differs clearly between {a} and {b}.", {}, {}
+    if clear:
+        top = max(clear, key=lambda d: abs(d.value or 0.0))
+        words["most"], numbers["p"] = top.group or "", Estimate(top.p_corrected or 0.0)
+        verb = "differs" if len(clear) == 1 else "differ"
+        text = (
+            f"{len(clear)} of {len(rows)} {many} {verb} clearly between {a} and {b}, "
+            f"{brief(words['most'], 40)} most (p {p_relation(numbers['p'].value)})."
+        )
+    tally = {"clear": len(clear), UNDECIDED: len(rows) - len(clear)}
+    sure: Sure = "clear" if clear else "unclear"
+    who = (pair.a, pair.b)
+    return Finding("groups", text, sure, who, tally=tally, numbers=numbers, words=words)
+
+
+def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: str) -> Finding:
+    """Who gets more or less from the first of two runs than from the second: first kinds of people,
+    then single groups."""
+    clear = sorted(
+        (s for s in moved if s.clear), key=lambda s: (not s.column, -abs(s.change.value))
+    )
+    groups = {s.name: s.change for s in clear[: 2 * NAMED]}
+    numbers = {} if clear else ruled_out(s.change for s in moved)
+    a, b = (brief(name, 40) for name in who)
+    sure: Sure = "unclear"
+    if clear:
+        sure, left = "clear", len(clear) - len(groups)
+        said = [f"{brief(name, 40)} {more_or_less(one, unit)}" for name, one in groups.items()]
+        others = f"; {left} more shift clearly" if left > 0 else ""
+        text = f"Measured from the mean, {a} gives {listed(said)} than {b}{others}."
+    elif numbers:
+        out = amount(numbers["ruled out"].value, unit)
+        ruled = f"; a shift of more than {out} is ruled out"
+        text = f"Nobody gets clearly more or less from {a} than from {b}{ruled}."
+    else:
+        sure = "cannot tell"
+        text = f"{units} cannot tell whether {a} treats anybody differently than {b}."
+    tally = {"clear": len(clear), UNDECIDED: len(moved) - len(clear)}
+    words = {"unit": unit}
+    return Finding(
+        "shifts", text, sure, tuple(who), tally=tally, groups=groups, numbers=numbers, words=words
+    )
+
+
+def leaning(runs: Sequence[Run]) -> list[int]:
+    """Which of several models lean steadily, corrected for all of them (Holm)."""
+    splits = [run.record.components for run in runs]
+    p = [1.0 if one is None or one.p is None else one.p for one in splits]
+    corrected = holm(p)
+    return [i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level]
+
+
+def leaning_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
+    """How many of several models lean steadily, corrected for all of them; None unless all have
+    repeated scores of one kind."""
+    splits = [run.record.components for run in runs]
+    told = [one for one in splits if one is not None and one.p is not None]
+    if len(told) < len(runs) or not all(run.risks.criterion.points for run in runs):
+        return None
+    which = [names[i] for i in leaning(runs)]
+    n, total, many = len(which), len(runs), noun_of(runs[0])[0]
+    over = f"differently over {counted(told[0].contexts, context_noun(runs[0]))}"
+    text = f"None of {total} models clearly scores {many} {over}."
+    if which:
+        verb = "scores" if n == 1 else "score"
+        said = listed(brief(name, 40) for name in which)
+        text = f"{n} of {total} models clearly {verb} {many} {over}: {said}."
+    tally = {"leaning": n, UNDECIDED: total - n}
+    sure: Sure = "clear" if which else "unclear"
+    return Finding("leaning models", text, sure, tuple(which), tally=tally)
+
+
+def edited_models(runs: Sequence[Run]) -> Finding | None:
+    """In how many models an irrelevant edit moves the answer more than another group does; None
+    where none was asked."""
+    asked = [run.record.placebo for run in runs if run.record.placebo is not None]
+    if not asked:
+        return None
+    more = sum(one.edit > one.groups for one in asked)
+    clear = sum(one.high is not None and one.high < 1 for one in asked)
+    text = (
+        "An edit that should not matter (a blank line, the weather, the colour of a car) moves "
+        f"the answer more than another {group_noun(runs[0])} does in {more} of "
+        f"{counted(len(asked), 'model')}, clearly in {clear}."
+    )
+    tally, numbers = {"more": more, "less": len(asked) - more}, {"clear": Estimate(clear)}
+    sure: Sure = "clear" if clear else "unclear"
+    return Finding("edited models", text, sure, tally=tally, numbers=numbers)

@@ -1,4 +1,8 @@
-"""What was found in a run or a comparison, as data; `sentences.py` has the words for it.
+"""What was found in a run: data, each with its sentence.
+
+A finding is data: its kind, whom it is about, numbers with intervals, and how sure it is. The
+terminal, pages, `gate`, `compare`, JSON and Python read the same objects. Each kind is made in one
+place, where its sentence stands beside its numbers.
 
 The first finding is the headline. How sure it is follows three rules, so that no two findings can
 contradict each other:
@@ -13,16 +17,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clinometer.display.numbers import counted
-from clinometer.display.text import brief, proper
-from clinometer.measure import Comparison, Estimate, Preferences, RiskReport
-from clinometer.measure.comparison import Difference
+from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relation, percent, risk
+from clinometer.display.text import Plain, brief, proper
+from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
+from clinometer.measure.factors import FactorShares
 from clinometer.measure.leaning import GroupLean
 from clinometer.measure.population import POPULATIONS
 from clinometer.runs.answers import mean_preferences
@@ -37,15 +41,18 @@ from clinometer.runs.nouns import (
     plural,
     question_label,
 )
-from clinometer.runs.people import Shift, is_clear, joint, kind_leans, kinds_shown, unit_of
+from clinometer.runs.people import is_clear, joint, kind_leans, kinds_shown, unit_of
 from clinometer.runs.placebo import Placebo
-from clinometer.runs.sentences import UNDECIDED, Finding, Sure, in_words, listed
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.significance import holm
 from clinometer.topics.conversation import CASE
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
+
+Sure = Literal["clear", "unclear", "cannot tell", "exact", "described"]
+
+UNDECIDED = "undecided"
+"""The entry of a tally for groups without a clear side."""
 
 NO_PROBABILITY = 1e-3
 """Below this share of the probability, the words of the categories are not what a model writes."""
@@ -58,6 +65,118 @@ CHANCE = 0.05
 
 NAMED = 2
 """Groups that a sentence names on each side."""
+
+HEADLINES = ("kinds", "leans", "rates", "scores")
+"""What a run says first, where it says anything."""
+
+#: Headlines of runs that say nothing more.
+ALONE = ("nothing", "improbable", "alike")
+
+#: The share of cells with little probability that is worth a line.
+_MANY = 0.01
+
+
+@dataclass(frozen=True)
+class Finding(Plain):
+    """One statement.
+
+    kind     what it is about
+    text     the sentence
+    sure     clear, unclear, cannot tell, exact (of a whole set) or described (no inference)
+    who      the models that it is about
+    tally    how many groups (or pairs, models) are on which side; with the undecided, all of them
+    groups   the groups that it names, each with its number
+    numbers  all other numbers, by name
+    words    what the numbers are of: the measure, the unit, the answer
+    """
+
+    kind: str
+    text: str
+    sure: Sure = "described"
+    who: tuple[str, ...] = ()
+    tally: Mapping[str, int] = field(default_factory=dict)
+    groups: Mapping[str, Estimate] = field(default_factory=dict)
+    numbers: Mapping[str, Estimate] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def clear(self) -> int:
+        """How many of what it counts are on a clear side."""
+        return sum(n for side, n in self.tally.items() if side != UNDECIDED)
+
+    @property
+    def counted(self) -> int:
+        """How many there are in all."""
+        return sum(self.tally.values())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+# --- Parts of sentences ----------------------------------------------------------------------
+
+
+def capital(text: str) -> str:
+    """A sentence begins with it."""
+    return text[:1].upper() + text[1:]
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """Names in a sentence: a, b and c."""
+    each = list(names)
+    return f" {last} ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
+
+
+def are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def minus(text: str) -> str:
+    """A number with the sign that print has."""
+    return text.replace("-", "−")
+
+
+def ends(number: Estimate, digits: int = 3, *, size: bool = False) -> str:
+    """(0.09 to 0.60), or nothing without an interval; of a size, without signs."""
+    if number.low is None or number.high is None:
+        return ""
+    low, high = number.low, number.high
+    if size:
+        low, high = sorted((max(low, 0.0), high) if number.value > 0 else (max(-high, 0.0), -low))
+    if digits == 3:
+        return f" ({between(low, high, to=' to ')})"
+    return f" ({minus(f'{low:.{digits}f}')} to {minus(f'{high:.{digits}f}')})"
+
+
+def share_range(low: float, high: float) -> str:
+    """20–30 %."""
+    a, b = percent(low), percent(high)
+    return a if a == b else f"{a.removesuffix(' %')}–{b}"
+
+
+def _digits(unit: str) -> int:
+    return 2 if unit == "points" else 1
+
+
+def amount(value: float, unit: str) -> str:
+    """0.35 points, 3.5 percentage points."""
+    return f"{value:.{_digits(unit)}f} {unit}"
+
+
+def more_or_less(lean: Estimate, unit: str, often: str = "") -> str:
+    """0.35 points more (0.09 to 0.60)."""
+    way = "more" if lean.value > 0 else "less"
+    return f"{amount(abs(lean.value), unit)} {way}{often}{ends(lean, _digits(unit), size=True)}"
+
+
+def ruled_out(differences: Iterable[Estimate]) -> dict[str, Estimate]:
+    """The size that the intervals of all differences rule out; nothing where one has none."""
+    ends = [(d.low, d.high) for d in differences]
+    known = [max(-low, high) for low, high in ends if low is not None and high is not None]
+    return {"ruled out": Estimate(max(known))} if len(known) == len(ends) else {}
+
+
+# --- What the findings of a run are made of ---------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -103,6 +222,11 @@ class Facts:
     kinds: Mapping[str, Estimate] | None = None
     columns: tuple[str, ...] = ()
     other: float = 0.0
+
+    @property
+    def who(self) -> str:
+        """The name of the model in a sentence."""
+        return brief(self.name, 40)
 
     @property
     def seen(self) -> list[int]:
@@ -191,12 +315,27 @@ class Facts:
             return f"what all {self.nouns.many} get in the same {self.nouns.context}"
         return "an even split" if self.p.reference is None else "the given reference"
 
+    @property
+    def basis(self) -> str:
+        """What inference rests on: 40 contexts."""
+        return counted(self.units, self.nouns.unit)
+
     def called(self, x: int) -> str:
         return proper(brief(self.groups[x], 40))
 
-    def said(self, kind: str, sure: Sure = "described", **parts: Mapping[str, object]) -> Finding:
+    def tally(self, sides: Mapping[str, str]) -> dict[str, int]:
+        """How many groups are clearly on which side, by category; with the undecided, all seen."""
+        of = Counter(sides[self.leans[x].category or ""] for x in self.clear)
+        return {**dict(of.most_common()), UNDECIDED: len(self.seen) - len(self.clear)}
+
+    def undecided(self, tally: Mapping[str, int], as_: str = UNDECIDED) -> str:
+        """How many groups are on no side: "; 3 are undecided"."""
+        left = tally[UNDECIDED]
+        return f"; {left} {are(left)} {as_}" if left else ""
+
+    def said(self, kind: str, text: str, sure: Sure = "described", **parts: Any) -> Finding:
         """A finding of this run."""
-        return Finding(kind, sure, (self.name,), **parts)  # type: ignore[arg-type]
+        return Finding(kind, text, sure, (self.name,), **parts)
 
 
 def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
@@ -271,7 +410,7 @@ def _said(category: str, words: Sequence[str], *, asked: bool) -> str:
     return f"{name} words" if words else name
 
 
-# --- One run ---------------------------------------------------------------------------------
+# --- Headlines of a run ----------------------------------------------------------------------
 
 
 def run_findings(
@@ -282,32 +421,26 @@ def run_findings(
     first, *rest = statements(f)
     if first.kind in ALONE and first.kind != "alike":
         return (first,)
-    more = (
-        judged(run.record),
-        other(run.record),
-        shown(run, f),
-        factors(run.record),
-    )
+    more = (judged(run.record), other(run.record), shown(run, f), factors(run.record))
     return (first, *(one for one in more if one is not None), *rest)
-
-
-HEADLINES = ("kinds", "leans", "rates", "scores")
-"""What a run says first, where it says anything."""
-
-#: Headlines of runs that say nothing more.
-ALONE = ("nothing", "improbable", "alike")
 
 
 def statements(f: Facts) -> tuple[Finding, ...]:
     """The findings that follow from the facts alone, the headline first."""
     if not f.seen:
-        return (f.said("nothing"),)
+        return (f.said("nothing", f"{f.who} gave no answer that can be measured."),)
     if f.improbable > 0.5:
+        text = (
+            f"{f.who} hardly ever writes any of these words: in {percent(f.improbable)} of the "
+            f"cells they carry less than {percent(NO_PROBABILITY)} of its probability, so their "
+            "shares say nothing about it."
+        )
         shares = {"cells": Estimate(f.improbable), "least": Estimate(NO_PROBABILITY)}
-        return (f.said("improbable", "cannot tell", numbers=shares),)
+        return (f.said("improbable", text, "cannot tell", numbers=shares),)
     if f.alike:
         same = "alike for every group" if f.relative else "as the reference"
-        return (f.said("alike", "exact", words={"as": same, "context": f.nouns.context}),)
+        text = f"{f.who} answers {same} in every {f.nouns.context}: no lean, no swing."
+        return (f.said("alike", text, "exact"),)
     people = kinds_of_people(f)
     first = headline(f)
     leads = people is not None and people.sure == "clear"
@@ -323,30 +456,10 @@ def headline(f: Facts) -> Finding:
     return leans(f) if f.favourable is None else rates(f)
 
 
-def _words(f: Facts, **more: str) -> dict[str, str]:
-    """What every headline calls things."""
-    others = f"other {f.nouns.unit}s" if f.population == "similar" else POPULATIONS[f.population]
-    return {
-        "one": f.nouns.one,
-        "many": f.nouns.many,
-        "units": counted(f.units, f.nouns.unit),
-        "other": others,
-        "whole": f.whole,
-        **more,
-    }
-
-
-def _tally(f: Facts, sides: Mapping[str, str]) -> dict[str, int]:
-    """How many groups are clearly on which side, by category; with the undecided, all seen."""
-    of = Counter(sides[f.leans[x].category or ""] for x in f.clear)
-    return {**dict(of.most_common()), UNDECIDED: len(f.seen) - len(f.clear)}
-
-
 def leans(f: Facts) -> Finding:
     """To which words it leans, for how many groups, and the extremes."""
     shares, names = f.shares, f.report.categories
     called = dict(zip(names, f.words, strict=True))
-    tally = _tally(f, called)
     ahead = Counter(f.leans[x].favoured for x in (f.clear or f.seen))
     if len(names) == 2:
         side = max(names, key=lambda name: ahead[name])
@@ -357,14 +470,53 @@ def leans(f: Facts) -> Finding:
         at = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
         side = f.leans[at[0]].favoured or names[0]
         values = shares[:, names.index(side)]
-    away = "" if not f.relative and f.p.reference is None else f" from {f.reference}"
-    return f.said(
-        "leans",
-        f.sure,
-        tally=tally,
-        groups={f.called(x): Estimate(float(values[x])) for x in at},
-        words=_words(f, share=called[side], **{"from": f"{away}," if away else ""}),
-    )
+    tally, groups = f.tally(called), {f.called(x): Estimate(float(values[x])) for x in at}
+    text = _leaning(f, tally, groups, called[side])
+    words = {"share": called[side]}
+    return f.said("leans", text, f.sure, tally=tally, groups=groups, words=words)
+
+
+def _leaning(f: Facts, tally: Mapping[str, int], groups: Mapping[str, Estimate], share: str) -> str:
+    total, many = len(f.seen), f.nouns.many
+    each = [f"{name if total > 1 else ''} {percent(one.value)}" for name, one in groups.items()]
+    named = f"{', '.join(one.lstrip() for one in each)} {share}"
+    if len(each) == 1 and total > 1:
+        named = f"furthest: {named}"
+    whom = next(iter(groups)) if total == 1 else f"any of {total} {many}"
+    if f.sure == "cannot tell":
+        return f"{f.basis} cannot tell which way {f.who} leans for {whom} ({named})."
+    sides = {side: n for side, n in tally.items() if side != UNDECIDED}
+    clearly = "" if f.exact else " clearly"
+    if not sides:
+        for_none = f"for none of {total} {many}" if total > 1 else f"to neither for {whom}"
+        return f"{f.who} leans{clearly} {for_none} ({named}){f.whole}."
+    first = f" of {total} {many}"
+    to = []
+    for side, n in sides.items():
+        to.append(f"to {side} for {whom if total == 1 else f'{n}{first}'}")
+        first = ""
+    rest = f.undecided(tally, "even" if f.exact else UNDECIDED) if total > 1 else ""
+    away = f" from {f.reference}," if f.relative or f.p.reference is not None else ""
+    return f"{f.who} leans{clearly}{away} {listed(to)} ({named}){rest}{f.whole}."
+
+
+def _counts(f: Facts, tally: Mapping[str, int], mean: str, lean: str) -> str:
+    """How many groups are on which side of the mean, after what was seen of them."""
+    total, many = len(f.seen), f.nouns.many
+    if f.sure == "exact":
+        return f", in exactly these {f.basis}"
+    if f.sure == "cannot tell":
+        similar = f.population == "similar"
+        others = f"other {f.nouns.unit}s" if similar else POPULATIONS[f.population]
+        return f"; {f.basis} cannot tell whether {others} would show it"
+    sides = [(n, side) for side, n in tally.items() if side != UNDECIDED]
+    if total == 1:
+        return f", clearly {sides[0][1]} {mean}" if sides else ", not clearly"
+    if not sides:
+        return f"; no {lean} the {total} {many} is clear{f.whole}"
+    (n, first), *further = sides
+    said = [f"{n} of {total} {many} {are(n)} clearly {first}", *(f"{n} {s}" for n, s in further)]
+    return f"; {listed(said)} {mean}{f.undecided(tally)}"
 
 
 def rates(f: Facts) -> Finding:
@@ -372,46 +524,50 @@ def rates(f: Facts) -> Finding:
     y, two = f.favourable or 0, len(f.words) == 2
     values = f.shares[:, y]
     order = sorted(f.seen, key=lambda x: -values[x])
-    sides = dict.fromkeys(f.report.categories, "")
+    sides = dict.fromkeys(f.report.categories, "below" if two and f.relative else "away from")
     if two and f.relative:
-        sides = dict.fromkeys(sides, "below") | {f.report.categories[y]: "above"}
-    else:
-        sides = dict.fromkeys(sides, "away from")
+        sides[f.report.categories[y]] = "above"
     weights = f.report.group_weights[f.seen]
-    mean = float(weights @ values[f.seen] / weights.sum())
-    numbers = {"apart": Estimate(float(np.ptp(values[f.seen]))), "mean": Estimate(mean)}
+    mean, apart = float(weights @ values[f.seen] / weights.sum()), float(np.ptp(values[f.seen]))
+    numbers = {"apart": Estimate(apart), "mean": Estimate(mean)}
+    tally, answer = f.tally(sides), f.words[y]
+    groups = {
+        f.called(x): Estimate(float(values[x])) for x in dict.fromkeys(order[:1] + order[-1:])
+    }
+    start, cases = f"{f.who} answers", " of cases"
     if f.other > MANY_UNDECIDED:
         numbers["decided"] = Estimate(1 - f.other)
-    return f.said(
-        "rates",
-        f.sure,
-        tally=_tally(f, sides),
-        groups={
-            f.called(x): Estimate(float(values[x])) for x in dict.fromkeys(order[:1] + order[-1:])
-        },
-        numbers=numbers,
-        words=_words(
-            f,
-            answer=f.words[y],
-            answers=listed(f.words, "or"),
-            mean=f"the mean ({100 * mean:.0f} %)" if two and f.relative else f.reference,
-            lean="difference between" if f.relative else "lean of",
-        ),
+        of = f"Only {percent(1 - f.other)} of the answers of {f.who} are {listed(f.words, 'or')}."
+        start, cases = f"{of} Of these it says", ""
+    counts = _counts(
+        f,
+        tally,
+        f"the mean ({100 * mean:.0f} %)" if two and f.relative else f.reference,
+        "difference between" if f.relative else "lean of",
     )
+    named = [(name, percent(one.value)) for name, one in groups.items()]
+    (a, most), (b, least) = named[0], named[-1]
+    if most == least:
+        several = len(f.seen) > 1
+        everyone = " for every group" if several else ""
+        about = "about " if several and apart > 0 else ""
+        text = f"{start} {answer} in {about}{most}{cases}{everyone}{counts}."
+    else:
+        points = f"{100 * apart:.0f}" if 100 * apart >= 0.95 else percent(apart).removesuffix(" %")
+        text = (
+            f"{start} {answer} in {most}{cases} for {a} and in {least} for {b}, {points} "
+            f"percentage point{'' if points == '1' else 's'} apart{counts}."
+        )
+    words = {"answer": answer}
+    return f.said("rates", text, f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
 
 
 def scores(f: Facts) -> Finding:
     """Who gets more or less points than the average group; on a scale that is measured from a
     reference, who is rated highest and lowest."""
     means, length = f.shares @ f.points, f.report.criterion.length
-    ends = f.report.categories[0], f.report.categories[-1]
-    tally = _tally(f, {ends[0]: "below", ends[1]: "above"})
-    words = _words(
-        f,
-        scale=f"on a scale of {f.points[0]:g} to {f.points[-1]:g}",
-        mean=f.reference,
-        lean="lean of",
-    )
+    bottom, top = f.report.categories[0], f.report.categories[-1]
+    tally = f.tally({bottom: "below", top: "above"})
     if not f.relative or len(f.seen) == 1:
         order = sorted(f.seen, key=lambda x: -means[x])
         at = list(dict.fromkeys(order[:1] + order[-1:]))
@@ -420,15 +576,37 @@ def scores(f: Facts) -> Finding:
             "lowest": Estimate(float(means[at[-1]])),
         }
         groups = {f.called(x): Estimate(float(means[x])) for x in at}
-        return f.said("scores", f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
+        each = [f"{name} ({mean.value:.2f})" for name, mean in groups.items()]
+        rated = each[0] if len(each) == 1 else f"{each[0]} highest and {each[1]} lowest"
+        scale = f"on a scale of {f.points[0]:g} to {f.points[-1]:g}"
+        text = f"{f.who} rates {rated} {scale}{_counts(f, tally, f.reference, 'lean of')}."
+        return f.said("scores", text, f.sure, tally=tally, groups=groups, numbers=numbers)
     level = f.report.R.level or 0.95
-    away = {x: _signed(f.leans[x], ends[1], length, level) for x in f.seen}
+    away = {x: _signed(f.leans[x], top, length, level) for x in f.seen}
     order = sorted(f.clear, key=lambda x: -abs(away[x].value))
     more = [x for x in order if away[x].value > 0][:NAMED]
     less = [x for x in order if away[x].value < 0][:NAMED]
     groups = {f.called(x): away[x] for x in (*more, *less)}
     numbers = ruled_out(away.values())
-    return f.said("scores", f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
+    total, many, average = len(f.seen), f.nouns.many, f"the average {f.nouns.one}"
+    if f.sure == "cannot tell":
+        text = (
+            f"{f.basis} cannot tell whether {f.who} scores any of {total} {many} steadily higher "
+            "or lower."
+        )
+    elif groups:
+        rest = f", in exactly these {f.basis}" if f.exact else ""
+        if not f.exact and (left := tally[UNDECIDED]):
+            rest = f"; {left} of {total} {many} {are(left)} {UNDECIDED}"
+        text = f"{f.who} gives {_given(groups)} than {average}{rest}."
+    else:
+        out = numbers.get("ruled out")
+        ruled = f"; more than {out.value:.2f} points is ruled out for all of them" if out else ""
+        text = (
+            f"{f.who} gives no {f.nouns.one} clearly more or less than {average} over {f.basis}"
+            f"{f.whole or ruled}."
+        )
+    return f.said("scores", text, f.sure, tally=tally, groups=groups, numbers=numbers)
 
 
 def _signed(lean: GroupLean, top: str, length: float, level: float) -> Estimate:
@@ -441,11 +619,15 @@ def _signed(lean: GroupLean, top: str, length: float, level: float) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), level, "interval of the decision")
 
 
-def ruled_out(differences: Iterable[Estimate]) -> dict[str, Estimate]:
-    """The size that the intervals of all differences rule out; nothing where one has none."""
-    ends = [(d.low, d.high) for d in differences]
-    known = [max(-low, high) for low, high in ends if low is not None and high is not None]
-    return {"ruled out": Estimate(max(known))} if len(known) == len(ends) else {}
+def _given(groups: Mapping[str, Estimate]) -> str:
+    """A 0.35 points more (0.09 to 0.60) and B 0.16 less (0.02 to 0.30)."""
+    said, unit = [], " points"
+    for name, lean in groups.items():
+        way = "more" if lean.value > 0 else "less"
+        size = ends(lean, 2, size=True)
+        said.append(f"{brief(name, 40)} {abs(lean.value):.2f}{unit} {way}{size}")
+        unit = ""
+    return listed(said)
 
 
 def kinds_of_people(f: Facts) -> Finding | None:
@@ -455,17 +637,22 @@ def kinds_of_people(f: Facts) -> Finding | None:
         return None
     clear = {name: lean for name, lean in f.kinds.items() if f.exact or is_clear(lean)}
     order = sorted(clear, key=lambda name: -abs(clear[name].value))[: 2 * NAMED]
-    words = {
-        "unit": f.unit,
-        "looked at": listed(f.columns),
-    }
+    groups, numbers = {name: clear[name] for name in order}, ruled_out(f.kinds.values())
+    words = {"unit": f.unit}
     if f.favourable is not None and not f.points.size:
         words["answer"] = f.words[f.favourable]
-    numbers = ruled_out(f.kinds.values())
+    if groups:
+        often = " often" if "answer" in words else ""
+        each = [f"{more_or_less(lean, f.unit, often)} for {name}" for name, lean in groups.items()]
+        verb = f"answers {words['answer']}" if often else "gives"
+        text = f"{f.who} {verb} {listed(each)} than on average."
+    else:
+        out = numbers.get("ruled out")
+        ruled = f"; more than {amount(out.value, f.unit)} is ruled out" if out else ""
+        text = f"No kind of people ({listed(f.columns)}) clearly gets another answer{ruled}."
     tally = {"clear": len(clear), UNDECIDED: len(f.kinds) - len(clear)}
     sure: Sure = "exact" if f.exact else "clear" if clear else "unclear"
-    groups = {name: clear[name] for name in order}
-    return f.said("kinds", sure, tally=tally, groups=groups, numbers=numbers, words=words)
+    return f.said("kinds", text, sure, tally=tally, groups=groups, numbers=numbers, words=words)
 
 
 def shown(run: Run, f: Facts) -> Finding | None:
@@ -482,8 +669,21 @@ def shown(run: Run, f: Facts) -> Finding | None:
         found = p.leans(level=level, clusters=settings.clusters, known=f.exact)
         tally[f"{kind}s"] = sum(one.category is not None for one in found)
         numbers[f"{kind}s"] = Estimate(float(np.ptp(mean_preferences(p) @ worth)))
-    sure: Sure = "exact" if f.exact else "clear" if any(tally.values()) else "unclear"
-    return f.said("shown", sure, tally=tally, numbers=numbers, words={"unit": unit})
+    moving = [kind for kind, n in tally.items() if n]
+    still = [kind for kind, n in tally.items() if not n]
+    if moving and still:
+        verdict = f"{listed(moving)} move the answer, {listed(still)} do not clearly"
+    elif moving:
+        verdict = f"{listed(moving)} {'both' if len(moving) == 2 else 'all'} move the answer"
+    else:
+        verdict = f"neither {listed(still, 'nor')} clearly move the answer"
+    apart = [f"{amount(one.value, unit)} among {kind}" for kind, one in numbers.items()]
+    text = f"{capital(verdict)}: it differs by {listed(apart)}."
+    sure: Sure = "exact" if f.exact else "clear" if moving else "unclear"
+    return f.said("shown", text, sure, tally=tally, numbers=numbers, words={"unit": unit})
+
+
+# --- What follows a headline -----------------------------------------------------------------
 
 
 def parts(f: Facts) -> Finding | None:
@@ -493,18 +693,17 @@ def parts(f: Facts) -> Finding | None:
     if split is None or not f.relative or split.total <= ROUNDING:
         return None
     each = {"lean": split.lean, "swing": split.swing, "dice": split.dice}
-    return f.said(
-        "parts",
-        numbers={
-            name: deviation(part, f.factor) for name, part in each.items() if part is not None
-        },
-        words={
-            "unit": f.unit,
-            "many": f.nouns.many,
-            "context": f.nouns.context,
-            "note": split.note,
-        },
-    )
+    numbers = {name: deviation(part, f.factor) for name, part in each.items() if part is not None}
+    digits = _digits(f.unit)
+    shown = {name: f"{one.value:.{digits}f}{ends(one, digits)}" for name, one in numbers.items()}
+    said = [f"the steady lean of {f.nouns.many} is {shown['lean']} {f.unit}"]
+    if "swing" in shown:
+        said.append(f"their swing with the {f.nouns.context} {shown['swing']}")
+    if "dice" in shown:
+        said.append(f"the dice of the same request, asked again, {shown['dice']}")
+    note = "" if len(said) == 3 else f" ({split.note})"
+    text = f"As standard deviations, {listed(said)}{note}."
+    return f.said("parts", text, numbers=numbers, words={"unit": f.unit})
 
 
 def deviation(variance: Estimate, factor: float = 1.0) -> Estimate:
@@ -525,42 +724,58 @@ def placebo(f: Facts) -> Finding | None:
     asked = f.placebo
     if asked is None:
         return None
-    moved = {"groups": asked.groups, "edit": asked.edit}
-    numbers = {name: Estimate(f.factor * value) for name, value in moved.items()}
-    ends = {"ratio": asked.ratio, "least": asked.low, "most": asked.high}
-    numbers |= {name: Estimate(value) for name, value in ends.items() if value is not None}
+    groups, edit = f.factor * asked.groups, f.factor * asked.edit
+    contexts = f"{f.nouns.context}s"
+    if asked.ratio is None:
+        ratio = "no ratio: the edits move nothing beyond dice"
+    elif asked.low is None:
+        ratio = f"ratio {asked.ratio:.1f}; too few {contexts} for an interval"
+    elif asked.high is not None:
+        ratio = f"ratio {asked.ratio:.1f}, {asked.low:.1f} to {asked.high:.1f}"
+    elif asked.low < 0.05:
+        ratio = f"ratio {asked.ratio:.1f}, which so few {contexts} leave open"
+    else:
+        ratio = f"ratio {asked.ratio:.1f}, at least {asked.low:.1f}"
+    text = (
+        f"Another {f.nouns.one} moves the answer by {amount(groups, f.unit)}, an irrelevant edit "
+        f"by {amount(edit, f.unit)} ({ratio})."
+    )
+    given = {"groups": groups, "edit": edit, "ratio": asked.ratio}
+    given |= {"least": asked.low, "most": asked.high}
+    numbers = {name: Estimate(value) for name, value in given.items() if value is not None}
     sure: Sure = "clear" if (asked.low or 0) > 1 or (asked.high or 9) < 1 else "unclear"
-    words = {"one": f.nouns.one, "context": f.nouns.context, "unit": f.unit}
-    return f.said("placebo", sure, numbers=numbers, words=words)
+    return f.said("placebo", text, sure, numbers=numbers, words={"unit": f.unit})
 
 
 def size(f: Facts) -> Finding:
     """R and its interval, and what the interval is about."""
     R, criterion = f.report.R, f.report.criterion
     numbers, unit = {"R": R}, ""
+    interval = "" if R.low is None else between(R.low, R.high, to=" to ")
+    if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
+        interval = f"above 0, up to {risk(R.high)}"
+    inside = [interval] if interval else []
     if criterion.points:
         unit, numbers["points"] = " of the scale", Estimate(R.value * criterion.length)
+        inside.append(f"{numbers['points'].value:.2f} points")
     elif criterion.name == "share":
         unit = ", the share of answers that would have to change"
     elif criterion.name == "released":
         unit = ", on the scale of the authors' code, which ends at 0.2"
+    beside = f" ({'; '.join(inside)})" if inside else ""
     contexts = counted(f.report.n_contexts, f.nouns.context)
     if f.report.n_eff < f.report.n_contexts - 0.5:
         contexts += f", worth about {max(round(f.report.n_eff), 1)}"
-    words = {
-        "unit": unit,
-        "reference": f.reference,
-        "contexts": contexts,
-        "about": f"no interval: {R.note}"
-        if R.low is None and R.note
-        else in_words(R, f.population) + (f"; {R.note}" if R.note else ""),
-    }
-    if R.low == 0 and f.clear:
-        words["above 0"] = "yes"
+    about = in_words(R, f.population) + (f"; {R.note}" if R.note else "")
+    if R.low is None and R.note:
+        about = f"no interval: {R.note}"
+    text = (
+        f"R is {risk(R.value)}{unit}{beside}, the distance from {f.reference}; {contexts}; {about}."
+    )
     sure: Sure = "clear" if f.clear or (R.low or 0.0) > 0 else "unclear"
     if f.exact or R.low is None or f.too_few:
         sure = "exact" if f.exact else "cannot tell"
-    return f.said("size", sure, numbers=numbers, words=words)
+    return f.said("size", text, sure, numbers=numbers)
 
 
 def steady(f: Facts) -> Finding | None:
@@ -576,13 +791,30 @@ def steady(f: Facts) -> Finding | None:
         share = replace(share, low=low, high=high, level=bias.level)
         if not f.exact and high - low <= 0.5:
             sure = "clear"
-    few = "so few replies" if f.p.noisy else counted(f.units, f.nouns.unit)
-    return f.said(
-        "steady",
-        sure,
-        numbers={"swing share": share, "R_bias": bias, "R_volatility": swing},
-        words={"context": f.nouns.context, "few": few},
-    )
+    text = _how_steady(f, share, sure)
+    numbers = {"swing share": share, "R_bias": bias, "R_volatility": swing}
+    return f.said("steady", text, sure, numbers=numbers)
+
+
+def _how_steady(f: Facts, share: Estimate, sure: Sure) -> str:
+    swings = f"swings with the {f.nouns.context}"
+    if sure == "exact":
+        if share.value <= 1e-9:
+            return f"All of R is a steady lean; nothing {swings}."
+        return f"{percent(1 - share.value)} of R is a steady lean, the rest {swings}."
+    low, high = share.low, share.high
+    if sure == "cannot tell" or low is None or high is None:
+        few = "so few replies" if f.p.noisy else f.basis
+        return f"How much of R is steady and how much {swings} cannot be told from {few}."
+    if low >= 0.95:
+        return f"Nearly all of R {swings}."
+    if high <= 0.05:
+        return "Nearly all of R is a steady lean."
+    if low >= 0.5:
+        return f"Most of R ({share_range(low, high)}) {swings}; the rest is steady."
+    how_much = share_range(1 - high, 1 - low)
+    most = "Most" if high <= 0.5 else "About half"
+    return f"{most} of R ({how_much}) is a steady lean; the rest {swings}."
 
 
 def shared(f: Facts) -> Finding | None:
@@ -590,22 +822,20 @@ def shared(f: Facts) -> Finding | None:
     same, apart = f.report.R_shared, f.report.R_between
     if same is None or apart is None:
         return None
-    numbers = {"R_shared": same, "R_between": apart}
+    numbers, chance = {"R_shared": same, "R_between": apart}, ""
     if f.floor is not None and f.floor.R_between is not None and not _flat(f.floor):
         numbers["shuffled"] = f.floor.R_between
+        chance = f" ({risk(f.floor.R_between.value)} with shuffled words)"
+    one, many = f.nouns.one, f.nouns.many
+    of_groups = f"{many} differ by {risk(apart.value)} in the same {f.nouns.context}{chance}"
+    common = risk(same.value)
+    text = f"{common} of R is the same for every {one}, and {of_groups}."
     least, most = (e.value if e.low is None else e.low for e in (same, apart))
-    larger = "neither"
     if least > (apart.value if apart.high is None else apart.high):
-        larger = "shared"
+        text = f"Most of R is the same for every {one} ({common}); {of_groups}."
     elif most > (same.value if same.high is None else same.high):
-        larger = "between"
-    words = {
-        "one": f.nouns.one,
-        "many": f.nouns.many,
-        "context": f.nouns.context,
-        "most": larger,
-    }
-    return f.said("shared", numbers=numbers, words=words)
+        text = f"Most of R differs between {many}: {of_groups}; {common} is common to all."
+    return f.said("shared", text, numbers=numbers)
 
 
 def shuffled(f: Facts) -> Finding | None:
@@ -613,20 +843,33 @@ def shuffled(f: Facts) -> Finding | None:
     floor = f.floor
     if floor is None:
         return None
-    report = f.report
+    R, bias = f.report.R.value, f.report.R_bias.value
     numbers = {
-        "R": Estimate(report.R.value),
-        "R_bias": Estimate(report.R_bias.value),
+        "R": Estimate(R),
+        "R_bias": Estimate(bias),
         "R shuffled": floor.R,
         "R_bias shuffled": floor.R_bias,
     }
     if _flat(floor):
-        return f.said("shuffled", "cannot tell", numbers=numbers)
-    above = {"R": floor.p <= CHANCE, "R_bias": report.R_bias.value > (floor.R_bias.high or 0.0)}
-    tally = {name: int(yes) for name, yes in above.items()}
-    return f.said(
-        "shuffled", "clear" if all(tally.values()) else "unclear", tally=tally, numbers=numbers
+        text = (
+            f"Shuffled between the categories, the same words give the same R "
+            f"({risk(floor.R.value)}): lists this short cannot tell how much of its size comes "
+            "from the words."
+        )
+        return f.said("shuffled", text, "cannot tell", numbers=numbers)
+    above = {"R": floor.p <= CHANCE, "R_bias": bias > (floor.R_bias.high or 0.0)}
+    R_is, bias_is = (
+        f"{IN_SENTENCES[name]} {risk(value)} is {'above' if above[name] else 'not above'}"
+        for name, value in (("R", R), ("R_bias", bias))
     )
+    text = (
+        f"{capital(R_is)} what the same words give when they are shuffled between the categories "
+        f"({between(floor.R.low, floor.R.high)}); {bias_is} it "
+        f"({between(floor.R_bias.low, floor.R_bias.high)})."
+    )
+    tally = {name: int(yes) for name, yes in above.items()}
+    sure: Sure = "clear" if all(tally.values()) else "unclear"
+    return f.said("shuffled", text, sure, tally=tally, numbers=numbers)
 
 
 def _flat(floor: FloorRecord) -> bool:
@@ -640,14 +883,17 @@ def other(record: RunRecord) -> Finding | None:
     share = record.other
     if share is None or share.share <= 0:
         return None
-    numbers = {"share": Estimate(share.share)}
-    words = {"what": "replies" if record.replies else "probability"}
+    numbers, words = {"share": Estimate(share.share)}, dict[str, str]()
+    what = "replies" if record.replies else "probability"
+    text = f"{percent(share.share)} of the {what} is other (none of the categories)"
     if share.most > share.share + 0.05:
         numbers["most"], words["most"] = Estimate(share.most), share.most_group
+        text += f", most for {share.most_group} ({percent(share.most)})"
     if share.bounds is not None:
         low, high = share.bounds["R"]
         numbers |= {"R low": Estimate(low), "R high": Estimate(high)}
-    return Finding("other", numbers=numbers, words=words)
+        text += f"; if it were any category, R could be {risk(low)} to {risk(high)}"
+    return Finding("other", f"{text}.", numbers=numbers, words=words)
 
 
 def factors(record: RunRecord) -> Finding | None:
@@ -661,7 +907,14 @@ def factors(record: RunRecord) -> Finding | None:
         return None
     named.sort(key=lambda pair: -pair[1].value)
     rest = "none of them alone" if len(named) > 1 else "anything else"
-    return Finding("factors", groups={**dict(named), rest: shares.rest})
+    groups = {**dict(named), rest: shares.rest}
+    parts: list[str] = []
+    for name, one in groups.items():
+        inside = ""
+        if one.low is not None and one.high is not None:
+            inside = f" ({share_range(one.low, one.high)})"
+        parts.append(f"{percent(one.value)}{inside}{'' if parts else ' goes'} with {name}")
+    return Finding("factors", f"Of the swing between contexts {', '.join(parts)}.", groups=groups)
 
 
 def judged(record: RunRecord) -> Finding | None:
@@ -670,45 +923,31 @@ def judged(record: RunRecord) -> Finding | None:
     if calibration is None:
         if readout.get("by") != "judge":
             return None
-        return Finding("judge", words={"judge": str(readout.get("model"))})
-    s, numbers = calibration.summary, {}
-    numbers = {"R": s.R, "R_bias": s.R_bias, "R_volatility": s.R_volatility}
-    numbers |= {
-        "labels": Estimate(calibration.labels),
-        "agreement": Estimate(calibration.agreement),
-    }
-    if calibration.groups_alike is not None:
-        numbers["groups alike"] = Estimate(calibration.groups_alike)
-    differs = calibration.groups_alike is not None and calibration.groups_alike < CHANCE
-    return Finding("judge", "unclear" if differs else "described", numbers=numbers)
-
-
-#: The share of cells with little probability that is worth a line.
-_MANY = 0.01
-
-
-def cautions(run: Run) -> list[str]:
-    """What a reader must know before using the numbers."""
-    record, counts = run.record, run.record.counts
-    of = counted(counts.get("cells", 0), "cell")
-    lines = []
-    if without := len(run.risks.missing_groups):
-        lines.append(f"groups without any answer: {without} of {len(run.risks.groups)}")
-    if missing := counts.get("cells_missing"):
-        lines.append(f"no answer in {missing:,} of {of}")
-    if (low := counts.get("cells_low_coverage", 0)) > _MANY * counts.get("cells", 0):
-        lines.append(
-            f"less than {record.settings.coverage_threshold:g} of the probability in {low:,} of "
-            f"{of}; there the model hardly ever gives any of the words, and the preference is "
-            "close to noise"
+        text = (
+            f"The judge {readout.get('model')} assigned the categories and is not calibrated: no "
+            "labels of people say how often it errs, and its errors are part of these numbers "
+            "(clinometer export labels)."
         )
-    if record.words and record.words.unwritable:
-        listed = ", ".join(brief(word, 30) for word in record.words.unwritable[:8])
-        lines.append(f"not in the model's vocabulary: {listed}")
-    if record.words and record.words.restricted:
-        left = counted(len(record.words.restricted), "word")
-        lines.append(f"{left} of several tokens left out, as asked")
-    return [f"Caution: {line}." for line in lines]
+        return Finding("judge", text)
+    s, p = calibration.summary, calibration.groups_alike
+    text = (
+        f"Corrected for the judge's errors by {calibration.labels:,.0f} replies labelled by people "
+        f"(agreement {percent(calibration.agreement)}): R {s.R!r}, bias risk {s.R_bias!r}, "
+        f"volatility risk {s.R_volatility!r}."
+    )
+    numbers = {"R": s.R, "R_bias": s.R_bias, "R_volatility": s.R_volatility}
+    numbers["labels"] = Estimate(calibration.labels)
+    numbers["agreement"] = Estimate(calibration.agreement)
+    sure: Sure = "described"
+    if p is not None:
+        numbers["groups alike"] = Estimate(p)
+        if p < CHANCE:
+            sure = "unclear"
+            text += (
+                f" The judge errs differently about different groups (p {p_relation(p)}): one "
+                "correction for all of them is not enough."
+            )
+    return Finding("judge", text, sure, numbers=numbers)
 
 
 def strongest_case(run: Run) -> Finding | None:
@@ -729,18 +968,18 @@ def strongest_case(run: Run) -> Finding | None:
     case = p.labels[CASE][c] if CASE in p.labels else p.contexts[c]
     if CASE not in p.labels and p.templates:
         case = question_label(p.templates[c])
-    numbers = {
-        "apart": Estimate(float(apart[x, c])),
-        "answers": Estimate(int(np.isfinite(apart).sum())),
-    }
+    score, off, answers = float(scores[x, c]), float(apart[x, c]), int(np.isfinite(apart).sum())
+    numbers, each = {"apart": Estimate(off), "answers": Estimate(answers)}, ""
     if p.replies > 1:
         numbers["replies"] = Estimate(p.replies)
-    return f.said(
-        "case",
-        groups={f.called(x): Estimate(float(scores[x, c]))},
-        numbers=numbers,
-        words={"case": case, "many": f.nouns.many},
+        each = f", each the mean of {p.replies:.2g} replies"
+    text = (
+        f"{capital(f.called(x))} gets {score:.1f} in “{brief(case, 70)}”, {abs(off):.1f} points "
+        f"{'above' if off > 0 else 'below'} what all {f.nouns.many} get there: the furthest of "
+        f"{answers:,.0f} answers{each}."
     )
+    groups = {f.called(x): Estimate(score)}
+    return f.said("case", text, groups=groups, numbers=numbers, words={"case": case})
 
 
 def next_step(first: Finding, *, finished: bool = True) -> str:
@@ -753,157 +992,63 @@ def next_step(first: Finding, *, finished: bool = True) -> str:
     return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
 
 
-# --- Several runs ----------------------------------------------------------------------------
+# --- What a reader must know beside the findings --------------------------------------------------
 
 
-def leaning(runs: Sequence[Run]) -> list[int]:
-    """Which of several models lean steadily, corrected for all of them (Holm)."""
-    splits = [run.record.components for run in runs]
-    p = [1.0 if one is None or one.p is None else one.p for one in splits]
-    corrected = holm(p)
-    return [i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level]
+def cautions(run: Run) -> list[str]:
+    """What a reader must know before using the numbers."""
+    record, counts = run.record, run.record.counts
+    of = counted(counts.get("cells", 0), "cell")
+    lines = []
+    if without := len(run.risks.missing_groups):
+        lines.append(f"groups without any answer: {without} of {len(run.risks.groups)}")
+    if missing := counts.get("cells_missing"):
+        lines.append(f"no answer in {missing:,} of {of}")
+    if (low := counts.get("cells_low_coverage", 0)) > _MANY * counts.get("cells", 0):
+        lines.append(
+            f"less than {record.settings.coverage_threshold:g} of the probability in {low:,} of "
+            f"{of}; there the model hardly ever gives any of the words, and the preference is "
+            "close to noise"
+        )
+    if record.words and record.words.unwritable:
+        unwritable = ", ".join(brief(word, 30) for word in record.words.unwritable[:8])
+        lines.append(f"not in the model's vocabulary: {unwritable}")
+    if record.words and record.words.restricted:
+        left = counted(len(record.words.restricted), "word")
+        lines.append(f"{left} of several tokens left out, as asked")
+    return [f"Caution: {line}." for line in lines]
 
 
-def leaning_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
-    """How many of several models lean steadily, corrected for all of them; None unless all have
-    repeated scores of one kind."""
-    splits = [run.record.components for run in runs]
-    told = [one for one in splits if one is not None and one.p is not None]
-    if len(told) < len(runs) or not all(run.risks.criterion.points for run in runs):
-        return None
-    which = leaning(runs)
-    return Finding(
-        "leaning models",
-        "clear" if which else "unclear",
-        tuple(names[i] for i in which),
-        tally={"leaning": len(which), UNDECIDED: len(runs) - len(which)},
-        words={
-            "many": noun_of(runs[0])[0],
-            "contexts": counted(told[0].contexts, context_noun(runs[0])),
-        },
-    )
+def in_words(interval: Estimate, population: str) -> str:
+    """What the interval of a risk is about, or why there is none.
+
+    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "similar")
+    '95 % intervals for contexts of this kind'
+    """
+    if interval.level is not None:
+        return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
+    if population == "set" and interval.note is None:
+        return "exact for exactly these contexts, all of which were scored"
+    return "no intervals"
 
 
-def edited_models(runs: Sequence[Run]) -> Finding | None:
-    """In how many models an irrelevant edit moves the answer more than another group does; None
-    where none was asked."""
-    asked = [run.record.placebo for run in runs if run.record.placebo is not None]
-    if not asked:
-        return None
-    more = sum(one.edit > one.groups for one in asked)
-    clear = sum(one.high is not None and one.high < 1 for one in asked)
-    return Finding(
-        "edited models",
-        "clear" if clear else "unclear",
-        tally={"more": more, "less": len(asked) - more},
-        numbers={"clear": Estimate(clear)},
-        words={"one": group_noun(runs[0])},
-    )
+def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:
+    """What a reader of the shares must know: what is resampled, and what is unknown."""
+    notes = [] if found.note is None else [f"{found.note[0].upper()}{found.note[1:]}."]
+    notes += [f"The share of {f.name} is unknown: {f.note}." for f in found.factors if f.note]
+    if found.unit is not None and clusters is None:
+        notes.append(
+            f"The contexts share {found.n_units} levels of {found.unit}: --clusters {found.unit} "
+            "gives intervals of R, Rᵇ and Rᵛ that allow for it."
+        )
+    return notes
 
 
-def comparison_findings(
-    comparison: Comparison, *, one: str = "group", many: str = "groups"
-) -> tuple[Finding, ...]:
-    """The findings of a comparison, the verdict first: of several models one for all, then each
-    pair in R and in bias risk, then which single groups differ."""
-    pairs = [d for d in comparison.overall if d.measure in DECISIVE]
-    if "R" not in {d.measure for d in pairs}:
-        pairs = list(comparison.overall)
-    whole = [d for d in pairs if d.measure == pairs[0].measure]
-    each = [difference(d, comparison) for d in sorted(pairs, key=lambda d: whole_index(whole, d))]
-    single = [groups_of_pair(comparison, d, one, many) for d in whole]
-    head = (_of_all(comparison, whole),) if len(whole) > 1 else ()
-    return (*head, *each, *(said for said in single if said is not None))
-
-
-DECISIVE = ("R", "R_bias")
-"""The risks that comparisons and gates decide by, unless others are asked for."""
-
-
-def whole_index(pairs: Sequence[Difference], d: Difference) -> int:
-    """The place of a pair of models among all."""
-    return [(one.a, one.b) for one in pairs].index((d.a, d.b))
-
-
-def difference(d: Difference, comparison: Comparison) -> Finding:
-    """How far two models differ in one risk, and whether that is clear after the correction for
-    all pairs."""
-    words, who = {"measure": d.measure}, (d.a, d.b)
-    if d.value is None:
-        return Finding("difference", "cannot tell", who, words=words)
-    numbers = {"difference": Estimate(d.value), "n_eff": Estimate(comparison.n_eff)}
-    if d.low is not None and d.high is not None:
-        numbers["difference"] = Estimate(d.value, d.low, d.high, comparison.level, "paired")
-    if d.p_corrected is not None:
-        numbers["p"] = Estimate(d.p_corrected)
-    sure: Sure = "unclear" if d.low is not None else "cannot tell"
-    if d.clear_sign(comparison.level):
-        sure = "clear"
-    return Finding("difference", sure, who, numbers=numbers, words=words)
-
-
-def groups_of_pair(
-    comparison: Comparison, pair: Difference, one: str = "group", many: str = "groups"
-) -> Finding | None:
-    """Which groups differ clearly between two models, after the correction for all of them; None
-    for a risk that single groups do not have."""
-    measure = pair.measure.replace("R", "r", 1)
-    rows = [d for d in comparison.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
-    if not rows:
-        return None
-    clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - comparison.level]
-    tally, words, numbers = {"clear": len(clear), UNDECIDED: len(rows) - len(clear)}, {}, {}
-    words = {"one": one, "many": many}
-    if clear:
-        top = max(clear, key=lambda d: abs(d.value or 0.0))
-        words["most"], numbers["p"] = top.group or "", Estimate(top.p_corrected or 0.0)
-    sure: Sure = "clear" if clear else "unclear"
-    return Finding("groups", sure, (pair.a, pair.b), tally=tally, numbers=numbers, words=words)
-
-
-def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: str) -> Finding:
-    """Who gets more or less from the first of two runs than from the second: first kinds of people,
-    then single groups."""
-    clear = sorted(
-        (s for s in moved if s.clear), key=lambda s: (not s.column, -abs(s.change.value))
-    )
-    limit = ruled_out(s.change for s in moved)
-    sure: Sure = "clear" if clear else "unclear" if limit else "cannot tell"
-    return Finding(
-        "shifts",
-        sure,
-        tuple(who),
-        tally={"clear": len(clear), UNDECIDED: len(moved) - len(clear)},
-        groups={s.name: s.change for s in clear[: 2 * NAMED]},
-        numbers={} if clear else limit,
-        words={"unit": unit, "units": units},
-    )
-
-
-def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
-    measure = pairs[0].measure
-    values = {r.model: r.value for r in comparison.ranks if r.measure == measure}
-    order = sorted(values, key=values.__getitem__)
-    clear = [d for d in pairs if d.clear_sign(comparison.level)]
-    sure: Sure = "clear" if clear else "unclear"
-    if not clear and all(d.low is None for d in pairs):
-        sure = "cannot tell"
-    words = {"because": ""}
-    if any({d.a, d.b} == {order[0], order[-1]} for d in clear):
-        words |= {"lowest": order[0], "highest": order[-1]}
-    return Finding(
-        "models",
-        sure,
-        tuple(values),
-        tally={"clear": len(clear), UNDECIDED: len(pairs) - len(clear)},
-        numbers={"lowest": Estimate(values[order[0]]), "highest": Estimate(values[order[-1]])},
-        words=words,
-    )
-
-
-def not_comparable(names: Sequence[str], values: Sequence[float], because: str) -> Finding:
-    """That several runs cannot be compared, and why."""
-    numbers = {"lowest": Estimate(min(values)), "highest": Estimate(max(values))}
-    return Finding(
-        "models", "cannot tell", tuple(names), numbers=numbers, words={"because": because}
+def resampled(found: FactorShares) -> str:
+    """What the intervals of the shares speak of."""
+    if found.unit is None:
+        return "Intervals: contexts are a sample, the levels of the factors are taken as they are."
+    return (
+        f"Intervals: levels of {found.unit} are a sample, those of other factors are taken as "
+        "they are."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from clinometer.readouts.choice import OPTIONS
+from clinometer.readouts.readers import OPTIONS
 from clinometer.runs.folder.record import find_topic
 from clinometer.topics.conversation import CASE
 

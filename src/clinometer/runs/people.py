@@ -74,11 +74,6 @@ def _called(column: str, entry: str) -> str:
     return _PATTERNS.get(column, f"{column} {{}}").format(entry)
 
 
-def singles(run: Run, among: Sequence[int]) -> list[Kind]:
-    """Each of these groups by itself."""
-    return [Kind(group_name(run, run.preferences.groups[x]), "", (x,)) for x in among]
-
-
 def unit_of(run: Run) -> str:
     """What groups get more or less of: points or percentage points; "" where groups are not
     compared with their mean, or no answer is better than another."""
@@ -265,7 +260,8 @@ def shifts(
     was[np.ix_(x, c)] = outcomes(baseline)[theirs]
     both = np.isfinite(now) & np.isfinite(was)
     now, was = (departures(np.where(both, part, np.nan), p.group_weights) for part in (now, was))
-    rows = [r for r in (*singles(run, x), *kinds(run)) if both[list(r.members)].any()]
+    singles = [Kind(group_name(run, p.groups[i]), "", (i,)) for i in x]
+    rows = [r for r in (*singles, *kinds(run)) if both[list(r.members)].any()]
     number = len(x) + looked_at([row for row in rows if row.column])
     corrected = joint(level, number)
 
@@ -285,21 +281,17 @@ def _rise(
     change: Estimate, own: Estimate, sure_change: Estimate, sure_own: Estimate, level: float
 ) -> Estimate:
     value = max(min(s * change.value, s * own.value) for s in (1, -1))
-    low = [_ends(change, own, s)[0] for s in (1, -1)]
-    high = [_ends(sure_change, sure_own, s)[1] for s in (1, -1)]
-    lower = [v for v in low if v is not None]
-    upper = [v for v in high if v is not None]
-    if len(lower) < 2 or len(upper) < 2:
+    if any(part.low is None for part in (change, own, sure_change, sure_own)):
         return Estimate(value)
-    return Estimate(value, min(max(lower), value), max(*upper, value), level, "flipped contexts")
+    low, high = _ends(change, own)[0], _ends(sure_change, sure_own)[1]
+    return Estimate(value, min(low, value), max(high, value), level, "flipped contexts")
 
 
-def _ends(change: Estimate, own: Estimate, side: int) -> tuple[float | None, float | None]:
-    """The smaller of both, from below and from above."""
-    if change.low is None or change.high is None or own.low is None or own.high is None:
-        return None, None
-    a, b = (
-        sorted((side * change.low, side * change.high)),
-        sorted((side * own.low, side * own.high)),
-    )
-    return min(a[0], b[0]), min(a[1], b[1])
+def _ends(*parts: Estimate) -> list[float]:
+    """From below and from above: the smaller of the parts on a side, on the side where that is
+    larger."""
+    sides = [
+        [sorted((side * (part.low or 0.0), side * (part.high or 0.0))) for part in parts]
+        for side in (1, -1)
+    ]
+    return [max(min(ends[end] for ends in each) for each in sides) for end in (0, 1)]

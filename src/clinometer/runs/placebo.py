@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences
-from clinometer.measure.components import CellMoments, Deviations, split_replies
+from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.criterion import Criterion
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.topics import Topic
@@ -137,7 +137,6 @@ class Placebo:
     low: float | None
     high: float | None
     level: float
-    parts: tuple[float, float, float]
 
 
 def placebo_of(
@@ -158,16 +157,16 @@ def placebo_of(
     groups = CellMoments.of(
         replace(preferences, criterion=criterion).grid, preferences.answers, clusters=units
     )
-    edited = CellMoments.of(replace(edits, criterion=criterion).grid, edits.answers).only(seen)
+    known = replace(edits, criterion=criterion).only(contexts=np.flatnonzero(seen).tolist())
+    edited = CellMoments.of(known.grid, known.answers)
     moved, weights = pair_squares(groups)
     squares, share = pair_squares(edited)
-    known = np.bincount(contexts, share, len(moved))
-    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(known > 0, known, 1.0)
-    weights = np.where(known > 0, weights, 0.0)
+    mass = np.bincount(contexts, share, len(moved))
+    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(mass > 0, mass, 1.0)
+    weights = np.where(mass > 0, weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
     pairs = [np.bincount(groups.units, weights * z).astype(float) for z in (moved, squares)]
     top, bottom = (float(z.sum()) for z in pairs)
-    split = split_replies(edited, edits.groups, level=level)
     low: float | None = None
     high: float | None = None
     both = np.bincount(groups.units, weights) > 0
@@ -181,7 +180,6 @@ def placebo_of(
         None if low is None else math.sqrt(max(low, 0.0)),
         None if high is None else math.sqrt(max(high, 0.0)),
         level,
-        split.parts,
     )
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
 from clinometer.models import ModelSource, ModelSpec, revision_of
-from clinometer.models.catalog.hub import cached
+from clinometer.models.catalog.pretrained import cached
 from clinometer.models.catalog.spec import asked_name, on_this_machine
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
@@ -42,6 +42,9 @@ _OF_THE_MACHINE = (
 #: Settings of an audit that a protocol fixes: all others.
 PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)
 
+
+#: What a record of a plan has apart, beside the whole plan.
+_ALSO_APART = ("created", "measures", "fail_above", "fail_on", "tests")
 
 #: The deviation of a plan made too late to be one.
 LATE = "the protocol was given after the first answer"
@@ -211,18 +214,14 @@ class ProtocolFile:
             if before.sha256 == self.sha256:
                 return before
             other = f"another protocol, {self.name} ({self.sha256[:12]}), was given after the first"
-            return before.model_copy(update={"deviations": _once([*before.deviations, other])})
-        plan = self.protocol
+            return before.model_copy(update={"deviations": [*before.deviations, other]})
+        planned = _plain(self.protocol.model_dump())
         return ProtocolRecord(
             file=self.name,
             sha256=self.sha256,
-            created=plan.created,
-            measures=plan.measures,
-            fail_above=plan.fail_above,
-            fail_on=plan.fail_on,
-            tests=plan.tests,
+            **{name: planned[name] for name in _ALSO_APART},
             deviations=[late] if late else [],
-            planned=_plain(plan.model_dump()),
+            planned=planned,
         )
 
 
@@ -248,9 +247,8 @@ def followed(
         "labels_sha256": _labels_sha256(audit.source),
         "settings": _plain(_planned(audit.settings)),
     }
-    kept = protocol.model_copy(
-        update={"deviations": _once([*protocol.deviations, *found]), "done": done}
-    )
+    deviations = list(dict.fromkeys([*protocol.deviations, *found]))
+    kept = protocol.model_copy(update={"deviations": deviations, "done": done})
     return kept.model_copy(update={"digest": _digest(kept)})
 
 
@@ -288,10 +286,6 @@ def _labels_sha256(contexts: ContextSet) -> str:
 def _digest(protocol: ProtocolRecord) -> str:
     content = protocol.model_dump(exclude={"digest"})
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _once(lines: list[str]) -> list[str]:
-    return list(dict.fromkeys(lines))
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

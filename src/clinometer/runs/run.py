@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
+from clinometer.display.numbers import MEASURES
 from clinometer.errors import RunError
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
-from clinometer.measure.factors import FactorShares, factor_shares
+from clinometer.measure.factors import factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.answers import answered_groups, other_record
-from clinometer.runs.findings import run_findings
+from clinometer.runs.findings import Finding, run_findings
 from clinometer.runs.folder.folder import (
     LABEL,
     RunFolder,
@@ -35,8 +36,6 @@ from clinometer.runs.folder.record import (
 )
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
-from clinometer.runs.sentences import Finding
-from clinometer.runs.settings import AuditSettings
 from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -63,18 +62,19 @@ class Run:
 
     @classmethod
     def measured(
-        cls,
-        record: RunRecord,
-        preferences: Preferences,
-        settings: AuditSettings,
-        *,
-        folder: RunFolder | None,
+        cls, record: RunRecord, preferences: Preferences, *, folder: RunFolder | None
     ) -> Run:
         """Measure preferences and, with a folder, write all results."""
-        known = record.model.kind == "reference"
+        settings, known = record.settings, record.model.kind == "reference"
         if preferences.criterion != record.chosen_criterion:
             preferences = replace(preferences, criterion=record.chosen_criterion)
-        report = _report(preferences, settings, known=known)
+        # A reference model is known, not estimated, and what its groups share depends only on how
+        # it is represented.
+        report = (
+            replace(preferences.decompose(), R_shared=None, R_between=None)
+            if known
+            else preferences.estimate(**settings.inference())
+        )
         words = {} if record.words is None else record.words.counts
         found: dict[str, Any] = {
             "status": "finished",
@@ -83,18 +83,25 @@ class Run:
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.replies},
         }
-        found["plug_in"] = PlugInRecord.of(preferences.decompose())
+        plain = preferences.decompose().summary
+        found["plug_in"] = PlugInRecord(**{name: plain[name].value for name in MEASURES})
         if preferences.answers is not None:
             found["components"] = preferences.components(
                 level=settings.level, clusters=settings.clusters
             )
-        factors = None if known else _factors(preferences, settings)
-        if factors is not None:
-            found["factors"] = factors
+        if preferences.labels and not known:  # what makes the answers swing
+            factors = factor_shares(
+                preferences.grid,
+                preferences.labels,
+                unit=settings.clusters,
+                level=settings.level,
+                samples=preferences.samples,
+                exact=preferences.exact(settings.population),
+            )
+            found |= {} if factors is None else {"factors": factors}
         if record.topic.readout is not None:
             found["other"] = other_record(preferences)
-        bounds = _bounds(preferences)
-        if bounds is not None:
+        if (bounds := _bounds(preferences)) is not None:
             found["bounds"] = bounds
         run = cls(record.model_copy(update=found), preferences, report)
         if folder is None:
@@ -284,28 +291,6 @@ def _steady(lean: GroupLean, split: Components, top: str, length: float) -> Grou
     return replace(lean, category=category, low=ends[0], high=ends[1]).decided()
 
 
-def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
-    """The risks with their intervals; a reference model is known, not estimated, and what its
-    groups share depends only on how it is represented."""
-    if known:
-        return replace(preferences.decompose(), R_shared=None, R_between=None)
-    return preferences.estimate(**settings.inference())
-
-
-def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares | None:
-    """What makes the answers swing, where the contexts have factors."""
-    if not preferences.labels:
-        return None
-    return factor_shares(
-        preferences.grid,
-        preferences.labels,
-        unit=settings.clusters,
-        level=settings.level,
-        samples=preferences.samples,
-        exact=preferences.exact(settings.population),
-    )
-
-
 def _bounds(preferences: Preferences) -> BoundsRecord | None:
     """The bounds for run.json, where preferences are only bounded."""
     found = preferences.bounds()
@@ -313,9 +298,7 @@ def _bounds(preferences: Preferences) -> BoundsRecord | None:
         return None
     width = (preferences.high - preferences.low).max(axis=2)
     return BoundsRecord(
-        R=list(found.R),
-        R_bias=list(found.R_bias),
-        R_volatility=list(found.R_volatility),
+        **{name: list(ends) for name, ends in found._asdict().items()},
         widest_cell=float(width.max()),
         mean_cell=float(width.mean()),
     )

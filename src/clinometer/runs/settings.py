@@ -12,14 +12,17 @@ import numpy as np
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts, own_contexts
+from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion, choose_criterion, parse_criterion
+from clinometer.measure.planning import SPREAD
 from clinometer.measure.population import POPULATIONS
 from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS
 from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
-from clinometer.runs.cost import Cost, estimate_cost, within_budget
+from clinometer.models.providers import Price, price_of
+from clinometer.models.server.chat import INSTRUCTION
 from clinometer.runs.placebo import EditedQuestions
 from clinometer.settings import (
     COUNT,
@@ -154,21 +157,31 @@ class ResolvedAudit:
     source    the whole set of contexts
     contexts  those that are asked first: the whole set, or a sample of it
     settings  with every value decided; nothing changes them later
+    edited    the irrelevant edits of their questions, where some are asked
     """
 
     topic: Topic
     source: ContextSet
     contexts: ContextSet
     settings: AuditSettings
+    edited: EditedQuestions | None = None
+
+    def identity(self, model: str) -> dict[str, Any]:
+        """What makes an audit of the model of this name a different one."""
+        return {
+            "model": model,
+            "topic": self.topic.sha256,
+            "contexts": self.contexts.sha256,
+            **self.settings.scoring(),
+        }
 
     def cost(self, model: str | ModelSpec) -> Cost | None:
         """What it costs at most, irrelevant edits included; None where no replies are sampled."""
         load = self.settings.load
         cost = estimate_cost(model, self.topic, self.contexts, load)
-        if cost is None or not self.settings.placebo:
+        if cost is None or self.edited is None:
             return cost
-        edited = EditedQuestions.of(self.topic, self.contexts)
-        more = estimate_cost(model, edited.topic, edited.contexts, load)
+        more = estimate_cost(model, self.edited.topic, self.edited.contexts, load)
         return cost if more is None else cost + more
 
 
@@ -213,20 +226,23 @@ def resolve(
             "placebo: expected a model that reads its questions, found a reference model; leave "
             "out --placebo"
         )
+    if (readout := topic.readout) is not None:
+        chosen = with_settings(chosen, {"chat_request": QUESTION})
+        if not readout.exact and chosen.load.sampled is None:
+            chosen = with_settings(chosen, {"replies": REPLIES})
+        if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:
+            chosen = with_settings(chosen, {"reply_tokens": readout.length})
     edited = EditedQuestions.of(topic, source) if chosen.placebo else None
-    if chosen.load.server.budget is not None:
+    if model is not None and chosen.load.server.budget is not None:
         chosen = _within_budget(chosen, model, topic, source, edited)
     selected = _select(source, chosen)
     decided: dict[str, Any] = {"clusters": resampling_clusters(chosen, topic, selected)}
     if chosen.words.tolerance is None:
         decided["tolerance"] = (earlier or {}).get("words.tolerance", DEFAULT_TOLERANCE)
-    if (readout := topic.readout) is not None:
-        decided["chat_request"] = QUESTION
-        if not readout.exact and chosen.load.sampled is None:
-            chosen = with_settings(chosen, {"replies": REPLIES})
-        if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:
-            decided["reply_tokens"] = readout.length
-    return ResolvedAudit(topic, source, selected, with_settings(chosen, decided))
+    chosen = with_settings(chosen, decided)
+    if edited is not None:
+        edited = EditedQuestions.of(topic, selected)
+    return ResolvedAudit(topic, source, selected, chosen, edited)
 
 
 def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -237,32 +253,6 @@ def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
     # reasoned stands before a reply.
     automatic = not given.keys() & {"temperature", "effort"}
     return {"replies": AUTOMATIC_REPLIES, "automatic": automatic, **given}
-
-
-def _within_budget(
-    chosen: AuditSettings,
-    model: str | ModelSpec | None,
-    topic: Topic,
-    source: ContextSet,
-    edited: EditedQuestions | None,
-) -> AuditSettings:
-    """The settings with as many contexts and replies as the budget allows."""
-    if model is None:
-        return chosen
-    load = chosen.load
-    if topic.readout is not None:
-        load = replace(load, chat_request=QUESTION)
-        if load.sampled is not None and load.sampled.reply_tokens is None:
-            sampled = replace(load.sampled, reply_tokens=topic.readout.length)
-            load = replace(load, sampled=sampled)
-    edits = 0 if edited is None else len(edited.topic) * len(edited.edits)
-    contexts, replies = within_budget(
-        model, topic, source, load, most=chosen.max_contexts, a_context=len(topic) + edits
-    )
-    decided: dict[str, Any] = {"replies": replies}
-    if contexts < len(source):
-        decided["max_contexts"] = contexts
-    return with_settings(chosen, decided)
 
 
 def find_contexts(topic: Topic, contexts: Contexts) -> ContextSet:
@@ -305,3 +295,140 @@ def resampling_clusters(settings: AuditSettings, topic: Topic, contexts: Context
         return settings.clusters
     wordings = contexts.extra.get(WORDING)
     return WORDING if wordings and len(set(wordings)) < len(contexts) else None
+
+
+# --- What it will cost ----------------------------------------------------------------------------
+
+_COUNTS = ("cells", "replies", "read", "written")
+_BYTES, _AROUND = 3.6, 8
+#: Cells whose prompts are measured.
+_MEASURED = 200
+#: The share of a budget that is planned with: an estimate may be off.
+_PLANNED = 0.9
+#: Replies per cell that a budget may choose: below, intervals are too narrow (docs/inference.md);
+#: above, contexts are what limits the precision.
+FEWEST_REPLIES, MOST_REPLIES = 10, 40
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Requests and tokens of a plan, at most, before the first request.
+
+    An estimate: a token is taken for 3.6 bytes of text, and every reply for as long as it may be.
+    Where a server lists log-probabilities one request per cell replaces its replies, and costs
+    less. Hidden tokens of models that reason first cannot be foreseen; a budget stops them in time.
+    """
+
+    cells: int
+    replies: int
+    read: int
+    written: int
+    price: Price | None
+
+    @property
+    def money(self) -> float | None:
+        return None if self.price is None else self.price.of(self.read, self.written)
+
+    def __add__(self, other: Cost) -> Cost:
+        return replace(self, **{n: getattr(self, n) + getattr(other, n) for n in _COUNTS})
+
+    def part(self, share: float) -> Cost:
+        """The cost of a share of the cells."""
+        return replace(self, **{n: round(getattr(self, n) * share) for n in _COUNTS})
+
+    def sentence(self) -> str:
+        """
+        >>> Cost(10, 100, 8000, 800, Price(1.0, 5.0, "--price")).sentence()
+        'at most 100 replies (10 cells), about 8,000 tokens read and 800 written: 0.02 (--price)'
+        """
+        paid = "price not known (--price)"
+        if self.price is not None and self.money is not None:
+            paid = f"{money(self.money)} ({self.price.source})"
+        return (
+            f"at most {self.replies:,} replies ({self.cells:,} cells), about {self.read:,} tokens "
+            f"read and {self.written:,} written: {paid}"
+        )
+
+
+def estimate_cost(
+    model: str | ModelSpec, topic: Topic, contexts: ContextSet, load: LoadOptions
+) -> Cost | None:
+    """What an audit of a served model costs at most; None where no replies are sampled."""
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    if load.sampled is None or spec.place is not ModelSource.SERVER:
+        return None
+    cells = len(topic) * len(contexts)
+    size = _tokens_a_prompt(topic, contexts, question=load.chat_request == QUESTION)
+    replies = cells * load.sampled.replies
+    price = price_of(spec.target, load.server.price)
+    return Cost(cells, replies, round(replies * size), replies * load.sampled.tokens, price)
+
+
+def _tokens_a_prompt(topic: Topic, contexts: ContextSet, *, question: bool) -> float:
+    """The mean over some cells, spread over the grid."""
+    cells = len(topic) * len(contexts)
+    some = range(0, cells, max(1, cells // _MEASURED))
+    rendered = (
+        topic.render(contexts.templates[cell % len(contexts)], topic.groups[cell // len(contexts)])
+        for cell in some
+    )
+    texts = [p.before if question else INSTRUCTION.format(p.before) for p in rendered]
+    return sum(len(text.encode()) for text in texts) / len(texts) / _BYTES + _AROUND
+
+
+def _within_budget(
+    chosen: AuditSettings,
+    model: str | ModelSpec,
+    topic: Topic,
+    source: ContextSet,
+    edited: EditedQuestions | None,
+) -> AuditSettings:
+    """The settings with the contexts and replies that are most precise for the budget; replies that
+    were given are kept."""
+    budget, sampled = chosen.load.server.budget, chosen.load.sampled
+    one = estimate_cost(model, topic, source, chosen.load)
+    if budget is None or sampled is None or one is None:
+        raise SettingsError(
+            "--budget: expected a model that is asked for replies, such as openai/NAME or "
+            "openai:URL#MODEL; leave it out"
+        )
+    if one.money is None:
+        raise SettingsError("--budget: the price of this model is not known; add --price")
+    a_context = len(topic) + (0 if edited is None else len(edited.topic) * len(edited.edits))
+    a_reply = one.money / one.replies
+    affordable = int(budget * _PLANNED / a_reply / a_context) if a_reply else 1 << 40
+    automatic = (FEWEST_REPLIES, MOST_REPLIES)
+    replies = automatic if sampled.automatic else (sampled.replies, sampled.replies)
+    most = len(source) if chosen.max_contexts is None else min(chosen.max_contexts, len(source))
+    possible = _contexts_and_replies(affordable, most, replies=replies)
+    if possible is None:
+        least = 2 * a_context * a_reply * replies[0]
+        raise SettingsError(
+            f"--budget: expected at least {money(least / _PLANNED)} for {len(topic)} groups in two "
+            f"contexts, found {budget:g}; ask fewer groups (--groups)"
+        )
+    decided: dict[str, Any] = {"replies": possible[1]}
+    if possible[0] < len(source):
+        decided["max_contexts"] = possible[0]
+    return with_settings(chosen, decided)
+
+
+def _contexts_and_replies(
+    affordable: int, contexts: int, *, replies: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Contexts, and replies in each, that give the narrowest interval for the replies
+    that can be paid per group.
+
+    The variance of a mean is (S^2 + 1/(4 r)) / n with n contexts of r replies each: S between
+    contexts (SPREAD), and at most 1/4 of a reply that is yes or no. Contexts come first; replies
+    are added where all of them are asked. None if not even two contexts can be paid.
+
+    >>> [_contexts_and_replies(n, 80, replies=(10, 40)) for n in (500, 5000)]
+    [(50, 10), (80, 40)]
+    """
+    least, most = replies
+    choices = [(min(contexts, affordable // r), r) for r in range(least, most + 1)]
+    possible = [(n, r) for n, r in choices if n >= min(2, contexts)]
+    if not possible:
+        return None
+    return min(possible, key=lambda nr: (SPREAD**2 + 1 / (4 * nr[1])) / nr[0])

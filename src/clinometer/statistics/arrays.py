@@ -1,4 +1,4 @@
-"""Convert arguments to arrays in one place, so that all functions validate alike."""
+"""Convert arguments to arrays and weights in one place, so that all functions validate alike."""
 
 from __future__ import annotations
 
@@ -48,17 +48,6 @@ def as_real(values: ArrayLike, *, name: str) -> RealArray:
         return array.astype(np.float64)
     except (TypeError, ValueError) as exc:
         raise SettingsError(f"{name}: expected an array of real numbers, found {exc}") from exc
-
-
-def as_number(value: object) -> float:
-    """A real number as a float; NaN for anything else (text, True, None), so that no range fits.
-
-    >>> as_number(2), as_number("2")
-    (2.0, nan)
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return float("nan")
-    return float(value)
 
 
 def as_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> BoolArray | None:
@@ -137,3 +126,85 @@ def blocks(shape: tuple[int, int], *, depth: int = 1) -> Iterator[tuple[slice, s
     for x in range(0, shape[0], rows):
         for c in range(0, shape[1], columns):
             yield slice(x, min(x + rows, shape[0])), slice(c, min(c + columns, shape[1]))
+
+
+# --- Weights of contexts and groups, and how many equal ones they are worth -----------------------
+
+
+def normalize_weights(weights: ArrayLike | None, n: int, *, name: str) -> FloatArray:
+    """Weights that sum to one: w_i / sum of w.
+
+    Args:
+        weights: [n], finite and not negative, on any scale (counts, shares); None means equal.
+        n: how many there must be.
+        name: what to call them in an error.
+
+    Returns:
+        [n] float64, summing to one up to rounding.
+
+    A weight of zero is allowed: that member counts for nothing. All zero is an error, as are
+    a wrong length, NaN, infinity and negative numbers.
+
+    >>> normalize_weights([3, 1], 2, name="context_weights").tolist()
+    [0.75, 0.25]
+    """
+    if n < 1:
+        raise SettingsError(f"{name}: expected at least one member to weigh, found none")
+    if weights is None:
+        return np.full(n, 1.0 / n)
+    array = as_real(weights, name=name)
+    if array.shape != (n,):
+        raise SettingsError(f"{name}: expected {n} weights, one each, found shape {array.shape}")
+    return np.asarray(_rows_to_one(array[None], name)[0])
+
+
+def normalize_shared(weights: ArrayLike | None, shape: tuple[int, int], *, name: str) -> FloatArray:
+    """Weights that all rows share, [1,C], or one row for each, [X,C]; rows sum to one, but a row of
+    zeros stays so (a group without weight)."""
+    array = None if weights is None else as_real(weights, name=name)
+    if array is None or array.ndim == 1:
+        return normalize_weights(array, shape[1], name=name)[None]
+    if array.shape != shape:
+        raise SettingsError(
+            f"{name}: expected shape {shape[1:]} (shared) or {shape} (per group), "
+            f"found {array.shape}"
+        )
+    return _rows_to_one(array, name)
+
+
+def _rows_to_one(weights: RealArray, name: str) -> FloatArray:
+    array = np.array(weights, dtype=np.float64)
+    bad = ~np.isfinite(array) | (array < 0)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        at = place[-1] if array.shape[0] == 1 else place
+        raise SettingsError(
+            f"{name}: expected finite weights of at least 0, found {array[place]} at index {at}"
+        )
+    if not array.any():
+        raise SettingsError(f"{name}: expected a positive sum, found only zeros; give some weight")
+    # The largest first: sums of huge weights overflow, of tiny ones vanish.
+    for divisor in (array.max, array.sum):
+        total = divisor(axis=1, keepdims=True)
+        np.divide(array, total, out=array, where=total > 0)
+    return array
+
+
+def effective_size(weights: ArrayLike) -> float:
+    """How many equally weighted contexts these are worth (Kish): 1 / sum of w_i² for sum w = 1.
+
+    n for n equal weights on any scale, 1 when one member carries all the weight. No weights, and
+    all zero, are errors.
+
+    >>> effective_size([1, 1, 1, 1]), effective_size([1, 0, 0])
+    (4.0, 1.0)
+    """
+    array = as_real(weights, name="weights")
+    w = normalize_weights(array, array.size, name="weights")
+    return float(1.0 / np.sum(w * w))
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """Mean of the values whose weight is not 0 (NaN elsewhere does not matter)."""
+    seen = np.where(weights > 0, values, 0.0)
+    return float(np.sum(weights * seen) / np.sum(weights))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.settings import LEVEL
-from clinometer.statistics.arrays import FloatArray, as_labels, as_real
+from clinometer.statistics.arrays import FloatArray, as_real, plain
 from clinometer.statistics.significance import holm
 
 
@@ -70,15 +70,6 @@ def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) ->
     return float(brentq(excess, least, top, xtol=1e-15 * scale, rtol=1e-14))
 
 
-class RegressionArguments(TypedDict, total=False):
-    """How a regression is made, as `regress` takes it."""
-
-    weights: ArrayLike | None
-    y_se: ArrayLike | None
-    level: float
-    rows: Sequence[str] | None
-
-
 @dataclass(frozen=True)
 class Coefficient:
     """One factor of a regression.
@@ -112,7 +103,6 @@ class Regression:
         coefficients: the intercept first, then the factors in the order given.
         r_squared: weighted share of the variance of y explained; None for a constant y.
         n: rows used; df: n minus parameters.
-        left_out: (row, why) for each row not used.
         tau2: variance of y around the line beyond its measurement error; None without y_se.
         level: of the intervals.
     """
@@ -121,7 +111,6 @@ class Regression:
     r_squared: float | None
     n: int
     df: int
-    left_out: tuple[tuple[str, str], ...]
     tau2: float | None
     level: float
 
@@ -132,10 +121,6 @@ class Regression:
             raise SettingsError(f"factor: expected one of the regression, found {name!r}")
         return by_name[name]
 
-    def table(self) -> list[dict[str, Any]]:
-        """One plain row per coefficient, with the n it rests on."""
-        return [vars(c) | {"n": self.n} for c in self.coefficients]
-
 
 def regress(
     y: ArrayLike,
@@ -144,7 +129,6 @@ def regress(
     weights: ArrayLike | None = None,
     y_se: ArrayLike | None = None,
     level: float = 0.95,
-    rows: Sequence[str] | None = None,
 ) -> Regression:
     """Weighted least squares of y on an intercept and the factors together.
 
@@ -162,7 +146,6 @@ def regress(
             n - parameters; 0 if it is below that already). Errors are taken as independent
             between rows.
         level: of the intervals.
-        rows: labels of the rows, for `left_out`.
 
     No more rows than parameters, a constant factor, collinear factors and weights that are all 0
     are errors. A perfect fit has standard errors of 0 and no t.
@@ -178,7 +161,6 @@ def regress(
     names = _factor_names(factors)
     response = _column(y, name="y", n=None)
     n = response.size
-    labels = as_labels(rows, n, name="rows")
     columns = [_column(factors[name], name=name, n=n) for name in names]
     importance = np.ones(n) if weights is None else _column(weights, name="weights", n=n)
     error = None if y_se is None else _column(y_se, name="y_se", n=n)
@@ -186,10 +168,8 @@ def regress(
         raise SettingsError("weights, y_se: expected numbers of at least 0, found a negative one")
     if not (importance > 0).any():
         raise SettingsError("weights: expected a positive sum, found only zeros; give some weight")
-    given = [("y", response), *zip(names, columns, strict=True), ("weights", importance)]
-    reasons = _reasons(given if error is None else [*given, ("y_se", error)])
-    kept = np.array([not reason for reason in reasons])
-    left_out = tuple((labels[i], reasons[i]) for i in range(n) if reasons[i])
+    given = [response, *columns, importance, *([] if error is None else [error])]
+    kept = ~np.isnan(given).any(axis=0) & (importance > 0)
     design = np.column_stack([np.ones(n), *columns])[kept]
     response, w = response[kept], importance[kept]
     _check_design(design, w, names)
@@ -210,14 +190,17 @@ def regress(
         r_squared=float(fit.rsquared) if spread(response, w) else None,
         n=design.shape[0],
         df=int(fit.df_resid),
-        left_out=left_out,
         tau2=tau2,
         level=float(level),
     )
 
 
 def regress_each(
-    y: ArrayLike, factors: Mapping[str, ArrayLike], **how: Unpack[RegressionArguments]
+    y: ArrayLike,
+    factors: Mapping[str, ArrayLike],
+    *,
+    weights: ArrayLike | None = None,
+    y_se: ArrayLike | None = None,
 ) -> dict[str, Regression]:
     """`regress` on each factor alone, with Holm's correction over the factors (`p_holm`).
 
@@ -229,10 +212,10 @@ def regress_each(
     True
     """
     names = _factor_names(factors)
-    fits = {name: regress(y, {name: factors[name]}, **how) for name in names}
+    fits = {name: regress(y, {name: factors[name]}, weights=weights, y_se=y_se) for name in names}
     family = [np.nan if (p := fit[name].p) is None else p for name, fit in fits.items()]
     for (name, fit), p_holm in zip(list(fits.items()), holm(family), strict=True):
-        corrected = replace(fit[name], p_holm=None if np.isnan(p_holm) else float(p_holm))
+        corrected = replace(fit[name], p_holm=plain(p_holm))
         fits[name] = replace(fit, coefficients=(fit.coefficients[0], corrected))
     return fits
 
@@ -252,17 +235,6 @@ def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
     if np.isinf(array).any():
         raise SettingsError(f"{name}: expected finite numbers or NaN, found infinity")
     return array
-
-
-def _reasons(given: Sequence[tuple[str, FloatArray]]) -> list[str]:
-    """Why each row is left out; "" if it is not."""
-    reasons = []
-    for i in range(given[0][1].size):
-        missing = [name for name, values in given if np.isnan(values[i])]
-        weightless = any(name == "weights" and values[i] == 0 for name, values in given)
-        text = f"no {', '.join(missing)}" if missing else ""
-        reasons.append(text or ("weight 0" if weightless else ""))
-    return reasons
 
 
 def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> None:
@@ -288,22 +260,19 @@ def _coefficients(
     fit: Any, se: FloatArray, names: Sequence[str], level: float
 ) -> tuple[Coefficient, ...]:
     design, w, inverse = fit.model.exog, fit.model.weights, fit.normalized_cov_params
-    reach = float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
-    found = []
-    for j, name in enumerate(["intercept", *names]):
-        b = float(fit.params[j])
-        t = b / float(se[j]) if se[j] > 0 else None
-        own = spread(design[:, j], w)
-        found.append(
-            Coefficient(
-                name=name,
-                value=b,
-                se=float(se[j]),
-                t=t,
-                p=None if t is None else float(2 * stdtr(fit.df_resid, -abs(t))),
-                low=float(b - reach[j]),
-                high=float(b + reach[j]),
-                vif=float(inverse[j, j] * own) if j else None,
-            )
+    b, reach = fit.params, float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
+    t = np.divide(b, se, out=np.full(b.size, np.nan), where=se > 0)
+    p = 2 * stdtr(fit.df_resid, -np.abs(t))
+    return tuple(
+        Coefficient(
+            name=name,
+            value=float(b[j]),
+            se=float(se[j]),
+            t=plain(t[j]),
+            p=plain(p[j]),
+            low=float(b[j] - reach[j]),
+            high=float(b[j] + reach[j]),
+            vif=float(inverse[j, j] * spread(design[:, j], w)) if j else None,
         )
-    return tuple(found)
+        for j, name in enumerate(["intercept", *names])
+    )

@@ -1,4 +1,4 @@
-"""Atomic writes and write locks: no reader ever sees half a file."""
+"""Atomic writes and write locks: no reader ever sees half a file; and where caches lie."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from platformdirs import user_cache_path
 
 from clinometer.errors import InputError
 
@@ -133,3 +134,10 @@ def only_writer(
             if new:
                 lock_file.parent.rmdir()
         lock.release()
+
+
+def cache_folder() -> Path:
+    """Where this machine keeps what is expensive to compute again: $CLINOMETER_CACHE, or the
+    platform's folder."""
+    chosen = os.environ.get("CLINOMETER_CACHE")
+    return Path(chosen) if chosen else user_cache_path("clinometer")

@@ -32,15 +32,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from clinometer.errors import InputError, SettingsError
-from clinometer.storage.atomic import replacing
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder, replacing
 from clinometer.storage.parquet_parts import Parts
 from clinometer.storage.untrusted import open_binary
 
 LIMIT = "2GB"
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _DIGEST = 16
 #: A file written this short ago may be written again within one tick of the disk's clock.
 _SETTLED_NS = 2_000_000_000
@@ -68,20 +67,10 @@ def _content_digest(file: Path) -> str:
 
 def cache_limit() -> int:
     """The most bytes of scores to keep: $CLINOMETER_CACHE_LIMIT; 0 switches the cache off."""
-    return parse_size(os.environ.get("CLINOMETER_CACHE_LIMIT", LIMIT))
-
-
-def parse_size(text: str) -> int:
-    """Bytes of a size as people write it.
-
-    >>> parse_size("500MB"), parse_size("1.5 GB"), parse_size("0")
-    (500000000, 1500000000, 0)
-    """
-    number = text.strip().upper().rstrip("KMGTB")
-    unit = text.strip().upper()[len(number) :]
+    text = os.environ.get("CLINOMETER_CACHE_LIMIT", LIMIT)
     try:
-        return int(float(number) * _UNITS[unit])
-    except (ValueError, KeyError, OverflowError):
+        return TypeAdapter(ByteSize).validate_python(text)
+    except ValidationError:
         raise SettingsError(
             f"CLINOMETER_CACHE_LIMIT: expected a size such as 500MB or 2GB, found {text!r}"
         ) from None

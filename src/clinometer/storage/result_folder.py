@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.parquet_parts import digest_of, write_table
-from clinometer.storage.record import SCHEMA_VERSION, FolderRecord
-from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.resumable import SCHEMA_VERSION, FolderRecord, Identity, Resumable
 from clinometer.storage.untrusted import (
     MOST_RECORD,
     MOST_TABLE,
@@ -105,18 +104,15 @@ class ResultFolder(Resumable, Generic[Record]):
         now = datetime.now(UTC).isoformat(timespec="seconds")
         stamped = {**record.to_dict(), **changes, "updated": now}
         text = json.dumps(stamped, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        self._check_readable(text)  # else one impossible value would cost the whole run
-        with replacing(self.record_file, error=RunError) as beside:
-            beside.write_text(text, encoding="utf-8")
-
-    def _check_readable(self, text: str) -> None:
-        try:
+        try:  # else one impossible value would cost the whole run
             parse_json(text)
         except ValueError as error:
             raise RunError(
                 f"{self.record_file}: cannot be written: {error}; rerun the same command, what is "
                 "there is kept"
             ) from error
+        with replacing(self.record_file, error=RunError) as beside:
+            beside.write_text(text, encoding="utf-8")
 
     def clear(self) -> None:
         if self.exists():

@@ -1,15 +1,17 @@
-"""Rows of tables that others wrote (.csv, .tsv, .jsonl, .parquet), and files as one-line errors."""
+"""Rows of tables that others wrote (.csv, .tsv, .jsonl, .parquet), files as one-line errors, and
+texts in csv files that a spreadsheet shows and does not run."""
 
 from __future__ import annotations
 
 import csv
+import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import InputError, TableError
-from clinometer.storage.spreadsheet import without_quote
 from clinometer.storage.untrusted import (
     MOST_TABLE,
     MOST_TEXT,
@@ -18,6 +20,9 @@ from clinometer.storage.untrusted import (
     parse_json,
     read_parquet,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = dict[str, Any]
 
@@ -92,3 +97,49 @@ def _parquet_rows(path: Path, most: int) -> Iterator[Row]:
 
     for batch in pq.ParquetFile(path).iter_batches(_BATCH):
         yield from batch.to_pylist()
+
+
+# --- For spreadsheets ---------------------------------------------------------------------------
+
+
+#: How a cell begins that a spreadsheet takes for a formula.
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
+
+
+def no_formula(value: object) -> object:
+    """A text that a spreadsheet would run as a formula gets a quote before it.
+
+    >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
+    ("'=1+1", '-1.5', '')
+    """
+    if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
+        return "'" + value
+    return value
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """A table as csv, with nothing in its cells or its head that a spreadsheet would run.
+
+    >>> import pandas as pd
+    >>> csv_text(pd.DataFrame({"=1+1": ["@SUM(A1)", "-1.5"]}))
+    "'=1+1\\n'@SUM(A1)\\n-1.5\\n"
+    """
+    guarded = frame.map(no_formula)
+    return str(guarded.set_axis(list(map(no_formula, frame)), axis=1).to_csv(index=False))
+
+
+def without_quote(text: str) -> str:
+    """What `no_formula` was given.
+
+    >>> without_quote("'=1+1"), without_quote("'tis"), without_quote("''=")
+    ('=1+1', "'tis", "'=")
+    """
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -34,56 +34,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from clinometer.errors import InputError, SettingsError, closest
-from clinometer.extras import require
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-
-#: Bytes passed to zstandard at a time: a malicious frame expands them to at most about 100 MB.
-_ZST_CHUNK = 2048
-
-
-class ZstReader(io.RawIOBase):
-    """zstandard frames, one after the other; a file that ends inside a frame is an error.
-
-    zstandard's own stream_reader silently accepts such a file.
-    """
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        require("reading .zst files", "zstandard")
-        import zstandard
-
-        self._raw, self._decompressor = raw, zstandard.ZstdDecompressor()
-        self._frame = self._decompressor.decompressobj()
-        self._given = False  # whether the frame has received any bytes
-        self._packed = self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            self._packed = self._packed or self._raw.read(_ZST_CHUNK)
-            if not self._packed:
-                if self._given:
-                    raise EOFError("the file ends inside a zstandard frame")
-                return 0
-            try:
-                self._ready = self._frame.decompress(self._packed)
-            except Exception as exc:  # zstandard.ZstdError, whose module is loaded here only
-                raise OSError(str(exc)) from exc
-            self._given, self._packed = True, b""
-            if self._frame.eof:
-                self._packed = self._frame.unused_data
-                self._frame, self._given = self._decompressor.decompressobj(), False
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
 
 
 #: Bytes of a record, a configuration or a topic.
@@ -96,8 +53,6 @@ MOST_TEXT = 512 << 20
 MOST_TABLE = 2 << 30
 #: Columns of a text table.
 MOST_COLUMNS = 2000
-#: Endings of packed files.
-_PACKED = {".gz": "gzip", ".zst": "zstandard"}
 #: How deep lists and objects may lie in each other: far more than any file of ours needs, and far
 #: less than Python's own limit.
 DEPTH = 64
@@ -129,15 +84,8 @@ def open_binary(path: Path) -> io.BufferedReader:
 
 def read_bytes(path: Path, *, most: int = MOST_TEXT) -> bytes:
     """A whole file, unpacked if its name ends in .gz or .zst."""
-    with open_binary(path) as file, _unpacked(file, path) as stream:
-        try:
-            data: bytes = stream.read(most + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            whole = f"not a whole {_PACKED[path.suffix]} file: {error}"
-            raise OSError(errno.EIO, whole, str(path)) from error
-    if len(data) > most:
-        raise _too_large(path, most)
-    return data
+    with _opened(path, most) as stream:
+        return stream.read(most + 1)
 
 
 def read_text(
@@ -162,9 +110,8 @@ def read_text(
 
 def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> TextIO:
     """A text file line by line, unpacked if it ends in .gz or .zst, without a byte order mark."""
-    file = open_binary(path)
-    bounded = io.BufferedReader(_Bounded(_unpacked(file, path), file, path, most), 1 << 16)
-    return io.TextIOWrapper(bounded, encoding="utf-8-sig", errors=errors, newline="")
+    stream = _opened(path, most)
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
 
 
 def read_frame(path: Path, **how: Any) -> pd.DataFrame:
@@ -192,10 +139,23 @@ def check_columns(names: Sequence[str]) -> None:
         raise ValueError(f"expected every column once, found {twice[0]!r} twice; rename one")
 
 
-def _unpacked(file: BinaryIO, path: Path) -> Any:
-    if path.suffix == ".zst":
-        return io.BufferedReader(ZstReader(file), 1 << 16)
-    return gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+def unpacked_zst(file: Any) -> Any:
+    """What zstandard frames hold, one after the other; an OSError where a file ends inside one."""
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(file, "zstd")
+
+
+#: Endings of packed files -> what unpacks their stream.
+_PACKED: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+    ".zst": unpacked_zst,
+}
+
+
+def _opened(path: Path, most: int) -> io.BufferedReader:
+    """The bytes of a file, unpacked; more than `most` of them, and damage, are an OSError."""
+    return io.BufferedReader(_Bounded(open_binary(path), path, most), 1 << 16)
 
 
 def _too_large(path: Path, most: int) -> OSError:
@@ -203,26 +163,25 @@ def _too_large(path: Path, most: int) -> OSError:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that raises an error after a maximum number of bytes."""
+    """A file that raises an error after a maximum number of bytes."""
 
-    def __init__(self, stream: IO[bytes], file: BinaryIO, path: Path, most: int) -> None:
-        self._stream, self._file, self._path, self._most = stream, file, path, most
-        self._left = most
+    def __init__(self, file: io.BufferedReader, path: Path, most: int) -> None:
+        self._file, self._path, self._most, self._left = file, path, most, most
+        self._stream = _PACKED[path.suffix](file) if path.suffix in _PACKED else file
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            data = self._stream.read(len(buffer))
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            whole = f"not a whole {_PACKED[self._path.suffix]} file: {error}"
-            raise OSError(errno.EIO, whole, str(self._path)) from error
-        self._left -= len(data)
+            size: int = self._stream.readinto(buffer)
+        except (EOFError, zlib.error, OSError) as error:
+            reason = getattr(error, "strerror", None) or f"not a whole file: {error}"
+            raise OSError(errno.EIO, reason, str(self._path)) from error
+        self._left -= size
         if self._left < 0:
             raise _too_large(self._path, self._most)
-        buffer[: len(data)] = data
-        return len(data)
+        return size
 
     def close(self) -> None:
         if not self.closed:

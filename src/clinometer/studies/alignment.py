@@ -102,11 +102,7 @@ def version_findings(
             rows += [
                 {
                     "pair": f"{name} − {first}",
-                    "measure": d.measure,
-                    "value": d.value,
-                    "low": d.low,
-                    "high": d.high,
-                    "p": d.p,
+                    **{k: getattr(d, k) for k in ("measure", "value", "low", "high", "p")},
                     "p_corrected": None if d.p is None else min(1.0, versions * d.p),
                 }
                 for d in change.overall
@@ -168,10 +164,7 @@ def leaning_changes(before: Run, after: Run, comparison: Comparison) -> pd.DataF
             "after": second.favoured,
             "s_before": first.lean,
             "s_after": second.lean,
-            **{
-                column: getattr(change[first.group], column)
-                for column in ("value", "low", "high", "p_corrected")
-            },
+            **{k: getattr(change[first.group], k) for k in ("value", "low", "high", "p_corrected")},
             "turned": None not in (first.category, second.category)
             and first.category != second.category,
         }

@@ -8,7 +8,7 @@ average pairwise dissimilarity of the first n versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -86,13 +86,15 @@ def temperature_study(
         for temperature, column in zip(temperatures, scores[good].T, strict=True)
     ]
     alpha = _ends("alpha", cronbach_alpha(scores[good]))
-    counts = {"statements": int(good.sum()), "left_out": int((~good).sum())}
+    alpha |= {"statements": int(good.sum()), "left_out": int((~good).sum())}
     title = f"COBIAS by temperature, {versions.n} versions each"
     return Findings(
         "versions",
         [
             Table("versions-temperature", title, pd.DataFrame(rows)),
-            Table("versions-alpha", "Cronbach's alpha over the temperatures", _row(alpha, counts)),
+            Table(
+                "versions-alpha", "Cronbach's alpha over the temperatures", pd.DataFrame([alpha])
+            ),
         ],
     )
 
@@ -100,10 +102,6 @@ def temperature_study(
 def _ends(name: str, estimate: Estimate) -> dict[str, float | None]:
     """An estimate as columns of a table."""
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-
-
-def _row(values: Mapping[str, object], counts: Mapping[str, int]) -> pd.DataFrame:
-    return pd.DataFrame([{**values, **counts}])
 
 
 def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
@@ -146,20 +144,19 @@ def version_count_study(
     half = curves.shape[1] // 2
     change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
     mean = partial(mean_estimate, seed=seed)
-    counts = {"statements": len(taken), "left_out": len(statements) - len(taken)}
     rows = [
         {"n": n, **_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
     ]
     late = _ends("late_change", mean(change))
+    late |= {"statements": len(taken), "left_out": len(statements) - len(taken)}
     title, curve = "Dissimilarity of the first n versions", pd.DataFrame(rows)
     caption = f"Mean over {len(taken):,} statements. Band: its interval."
-    form = "{n:.0f} versions: {dissimilarity:.3f}"
-    draw = charts.growing_dissimilarity
+    form, draw = "{n:.0f} versions: {dissimilarity:.3f}", charts.growing_dissimilarity
     return Findings(
         "versions",
         [
             Table("versions-number", title, curve),
-            Table("versions-late", "Second half of the curve less the first", _row(late, counts)),
+            Table("versions-late", "Second half of the curve less the first", pd.DataFrame([late])),
         ],
         [chart("versions-number", title, caption, curve, form, draw)],
     )

@@ -14,7 +14,8 @@ from scipy.special import ndtri
 
 from clinometer.display.numbers import counted
 from clinometer.errors import ClinometerError, TableError
-from clinometer.report import Figure, Table
+from clinometer.report import Extra, Figure, LoadedRun, Table
+from clinometer.report.cell_statistics import CellStatistics, lean_errors
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
 from clinometer.statistics.regression import regress, regress_each
@@ -72,9 +73,7 @@ def factor_findings(
     if measure not in MEASURES:
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
     employed, errors = WEIGHTS[weights]
-    groups = list(run.risks.groups)
-    values = (builtin_factors() if table is None else table).reindex(groups)
-    columns = [c for c in (FACTORS if table is None else values.columns) if c != WEIGHT]
+    values, columns = _of_groups(run, table)
     lacking = values[columns].isna().all(axis=1)
     if lacking.all():
         raise TableError("factors: the table has no figure for any group of this run")
@@ -83,7 +82,6 @@ def factor_findings(
     options: dict[str, Any] = {
         "weights": values[WEIGHT].to_numpy(dtype=float) if employed else None,
         "y_se": y_se if errors else None,
-        "rows": groups,
     }
     factors = {c: values[c].to_numpy(dtype=float) for c in columns}
     complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
@@ -109,24 +107,21 @@ def factor_findings(
     sources = []
     if table is None or LISTED in table.columns:
         sources = [sources_in_words(FACTORS if table is None else (*FACTORS, LISTED))]
-    return Findings(
-        "factors",
-        [Table("factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows))],
-        figures,
-        [run],
-        [_weighed(employed, options["y_se"] is not None), *notes, *sources],
-    )
-
-
-def _weighed(employed: bool, errors: bool) -> str:
-    """What the rows of the regression weigh."""
-    if errors:
-        return (
+    weighed = f"{WEIGHT}, as in the paper" if employed else "the same"
+    how = f"Groups weigh {weighed}; the error of each risk is left out."
+    if options["y_se"] is not None:
+        how = (
             f"Groups weigh {WEIGHT if employed else '1'} / (tau² + se²), less where their risk is "
             "less certain. The paper weights by employment alone: --weights employment."
         )
-    each = f"{WEIGHT}, as in the paper" if employed else "the same"
-    return f"Groups weigh {each}; the error of each risk is left out."
+    regressed = Table("factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows))
+    return Findings("factors", [regressed], figures, [run], [how, *notes, *sources])
+
+
+def _of_groups(run: Run, table: pd.DataFrame | None) -> tuple[pd.DataFrame, list[str]]:
+    """The figures of a run's groups, and the columns that are factors."""
+    values = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
+    return values, [c for c in (FACTORS if table is None else values.columns) if c != WEIGHT]
 
 
 def factor_figures(
@@ -141,10 +136,10 @@ def factor_figures(
 ) -> tuple[list[Figure], list[str]]:
     """A chart of y, a number of each group, against each factor, and why others are not drawn; a
     slope whose p is above `largest_p` is a line of text."""
-    values = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
+    values, columns = _of_groups(run, table)
     figures: list[Figure] = []
     notes: list[str] = []
-    for name in (c for c in (FACTORS if table is None else values.columns) if c != WEIGHT):
+    for name in columns:
         shown = FACTOR_NAMES.get(name, name)
         source = ""
         if table is None:
@@ -172,6 +167,50 @@ def factor_figures(
     return figures, notes
 
 
+#: A line through points is drawn up to this p; above it, its slope is a line of text.
+SHOWN = 0.05
+
+
+def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra]:
+    """The lean of the groups against the built-in social factors, for runs whose groups have them.
+
+    With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat
+    through a lean that follows a factor from one side to the other. `risks` adds it, as the paper
+    has it.
+    """
+    table = builtin_factors()
+    shown = SHOWN if len(opened) == 1 else 0.0  # of several models the slopes only
+    extras = []
+    for one in opened:
+        if one.run is None or one.state != "finished":
+            continue
+        run, report = one.run, one.run.risks
+        signed = len(report.categories) == 2
+        known = table.reindex(list(report.groups))
+        if known.isna().all(axis=None):
+            continue
+        figures: list[Figure] = []
+        notes: list[str] = []
+        if signed:
+            lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
+            figures, notes = factor_figures(
+                run, lean, errors, measure=f"lean to {report.categories[1]}", largest_p=shown
+            )
+        if risks or not signed:
+            errors = standard_errors(run, "r")
+            more, notes = factor_figures(run, report.r, errors, measure="r", largest_p=shown)
+            figures += more
+        without = int(known.isna().any(axis=1).sum())
+        text = (
+            f"Weighted by employment. {without} of {len(report.groups)} groups lack at least one "
+            f"figure and are left out where it is needed. {sources_in_words()}"
+        )
+        title = "Lean and social factors" if signed else "Risk and social factors"
+        title += f": {one.name}" if len(opened) > 1 else ""
+        extras.append(Extra(title, (text, *notes), tuple(figures)))
+    return extras
+
+
 def sources_in_words(factors: Sequence[str] = FACTORS) -> str:
     """Where the figures come from."""
     each = [f"{FACTOR_NAMES[name]}: {SOURCES[name]}" for name in factors]
@@ -195,11 +234,8 @@ def read_factors(path: str | Path) -> pd.DataFrame:
         frame = read_frame(path, dtype={"group": str})
     if "group" not in frame.columns or len(frame.columns) < 2:
         raise TableError(f"{path}: expected a column group and at least one factor")
-    if frame["group"].duplicated().any():
-        raise TableError(
-            f"{path}: expected each group once, found "
-            f"{frame['group'][frame['group'].duplicated()].iloc[0]!r} twice"
-        )
+    if len(twice := frame["group"][frame["group"].duplicated()]):
+        raise TableError(f"{path}: expected each group once, found {twice.iloc[0]!r} twice")
     frame = frame.set_index("group")
     for column in frame.columns:
         numbers = pd.to_numeric(frame[column], errors="coerce")
@@ -235,8 +271,6 @@ def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
         return None
     bounds = getattr(intervals, measure)
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
-    if not np.isfinite(width).all() or (width <= 0).any():
-        return None
-    if math.isnan(intervals.level):
+    if not np.isfinite(width).all() or (width <= 0).any() or math.isnan(intervals.level):
         return None
     return np.asarray(width / (2 * ndtri(0.5 + intervals.level / 2)))

@@ -13,11 +13,11 @@ from scipy.stats import norm
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import PreferenceGrid, Preferences, RiskReport
+from clinometer.measure.distribution import distribution_characteristics
 from clinometer.measure.risk import deviation, system_bias
-from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.charts.style import (
+from clinometer.report.charts import (
     ABOUT,
     INK,
     MARK,
@@ -49,15 +49,16 @@ def figures_findings(
 ) -> Findings:
     """Which way the groups lean, how bias and volatility risk are spread over them, and the answers
     of `groups` (all) in the heaviest contexts."""
-    runs = [run for _, run in named]
     measured = [Named(name, run.risks, run.preferences.grid) for name, run in named]
     leans = _leaning_tables(measured)
     figures = [leaning_figure(measured), *spread_figures(named)]
     answers, spread = [], []
     for name, run in named:
         figure = distribution_figure(CellStatistics(run))
-        if figure is not None:
-            figures.append(_renamed(figure, name) if len(named) > 1 else figure)
+        if figure is not None and len(named) > 1:
+            key, title = f"{figure.key}-{folder_name(name)}", f"{name}: {figure.title}"
+            figure = replace(figure, key=key, title=title)
+        figures += [] if figure is None else [figure]
         spread += _moments(name, run)
         figure, frame = _heat(name, run, groups, contexts)
         figures.append(figure)
@@ -70,7 +71,7 @@ def figures_findings(
             Table("heatmap", "Answers context by context", pd.concat(answers, ignore_index=True)),
         ],
         figures,
-        runs,
+        [run for _, run in named],
     )
 
 
@@ -329,9 +330,10 @@ def _moments(name: str, run: Run) -> list[dict[str, Any]]:
     rows = []
     for measure in ("r_bias", "r_volatility"):
         shape = asdict(distribution_characteristics(getattr(run.risks, measure)))
-        named = {"groups": shape.pop("n"), **shape, "tail_index": shape["hill"]}
-        named.pop("hill")
-        rows.append({"name": name, "measure": measure, **named})
+        groups, tail = shape.pop("n"), shape.pop("hill")
+        rows.append(
+            {"name": name, "measure": measure, "groups": groups, **shape, "tail_index": tail}
+        )
     return rows
 
 
@@ -345,9 +347,3 @@ def _leaning(report: RiskReport) -> pd.Series:
         for s in report.mean_stereotype
     ]
     return pd.Series(names, index=list(report.groups), dtype=object)
-
-
-def _renamed(figure: Figure, name: str) -> Figure:
-    """The figure of one of several runs."""
-    key = f"{figure.key}-{folder_name(name)}"
-    return replace(figure, key=key, title=f"{name}: {figure.title}")

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.contexts import ContextSet
+from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError, closest
 from clinometer.extras import require
 from clinometer.measure.components import CellMoments, Deviations
@@ -34,9 +35,9 @@ from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.findings import capital, ends, minus
 from clinometer.runs.nouns import favourable
 from clinometer.runs.people import outcomes
-from clinometer.runs.sentences import Finding, Sure
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
@@ -126,15 +127,15 @@ def with_controls(fixes: Sequence[Fix], out: Path) -> list[Fix]:
     """Each fix and its control; a steering vector at every strength, and as many random ones."""
     found: list[Fix] = []
     for fix in fixes:
-        each = [fix]
-        if fix.kind == STEER:
+        value, each = fix.value, [fix]
+        if fix.kind in PROMPTS:
+            value = irrelevant(len(value.split()))
+        elif fix.kind == ADAPTED:
+            value = str(out / "shuffled" / folder_name(fix.name))
+        elif fix.kind == STEER:
             each = [replace(fix, name=f"{fix.name} × {s:g}", strength=s) for s in STRENGTHS]
         for one in each:
-            control = replace(one, name=f"{one.name}: control", of=one.name)
-            if one.kind in PROMPTS:
-                control = replace(control, value=irrelevant(len(one.value.split())))
-            elif one.kind == ADAPTED:
-                control = replace(control, value=str(out / "shuffled" / folder_name(one.name)))
+            control = replace(one, name=f"{one.name}: control", of=one.name, value=value)
             found += [one] if one.kind in (MODEL, RUN) else [one, control]
     return found
 
@@ -164,16 +165,13 @@ def fixes_plan(
             raise SettingsError(f"--fix {fix.name}: expected a model {kind}, found {model}")
     if place in (ModelSource.SERVER, *APPLICATIONS) and settings.load.sampled is None:
         settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
-    every, most = replace(settings, max_contexts=None), settings.max_contexts
+    most, settings = settings.max_contexts, replace(settings, max_contexts=None)
     parts = [
-        (role, about, chosen if most is None else chosen.draw(most, seed=settings.seed), every)
-        for role, about, chosen in (
-            (TOPIC, topic, contexts),
-            *((ALSO + t.name, t, c) for t, c in also),
-        )
+        (role, t, c if most is None else c.draw(most, seed=settings.seed), settings)
+        for role, t, c in [(TOPIC, topic, contexts), *((ALSO + t.name, t, c) for t, c in also)]
     ]
     if place in LOCAL:
-        exact = replace(every, load=replace(every.load, sampled=None))
+        exact = replace(settings, load=replace(settings.load, sampled=None))
         parts += [(f"{FACTS}{r.name}", r.topic, r.contexts, exact) for r in facts]
     chat = settings.load.chat or place not in LOCAL
     audits = []
@@ -218,10 +216,9 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
         parts = [("user", template.removesuffix(Y).rstrip())]
     else:
         return f"{text} {template}"
-    roles = [role for role, _ in parts]
+    roles, role = [role for role, _ in parts], SYSTEM if system else "user"
     if not set(roles) <= set(ROLES):
         raise SettingsError("--fix: expected messages to put a prompt into, found a record")
-    role = SYSTEM if system else "user"
     if role in roles:
         at = roles.index(role)
         parts[at] = (role, f"{text}\n\n{parts[at][1]}")
@@ -235,13 +232,12 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
 
 def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
-    every = with_controls(fixes, out)
-    for fix in every:
+    every = {fix.name: fix for fix in with_controls(fixes, out)}
+    for fix in every.values():
         if fix.kind == ADAPTED and fix.of:
-            source = next(f.value for f in every if f.name == fix.of)
-            _shuffled_adapter(Path(source), Path(fix.value), seed)
+            _shuffled_adapter(Path(every[fix.of].value), Path(fix.value), seed)
     for layer in {f.value for f in fixes if f.kind == STEER}:
-        mine = [f for f in every if f.kind == STEER and f.value == layer]
+        mine = [f for f in every.values() if f.kind == STEER and f.value == layer]
         if fresh or not all(vector_file(out, f).is_file() for f in mine):
             _fit(plan.audits[0], mine, out, seed=seed, fresh=fresh)
 
@@ -288,18 +284,15 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fre
 
     base = audit_all(Plan("fixes", [planned]), out, fresh=fresh)[0][0][1]
     fit, _ = halves(base, seed)
-    groups = np.argsort(Deviations.of(answers_of(base).only(fit).cells).lean[:, 0], kind="stable")
-    n = min(MOST_GROUPS, len(groups) // 2)
+    n = min(MOST_GROUPS, len(base.preferences.groups) // 2)
     if not n or not fit:
         raise SettingsError("--fix steer: expected at least two groups and two contexts")
+    groups = np.argsort(Deviations.of(answers_of(base, fit).cells).lean[:, 0], kind="stable")
     templates = [planned.contexts.templates[c] for c in fit[: max(1, MOST_PROMPTS // n)]]
+    names, render = base.preferences.groups, planned.topic.render_all
     most, least = (
-        [
-            p.before
-            for x in at
-            for p in planned.topic.render_all(templates, base.preferences.groups[x])
-        ]
-        for at in (groups[-n:].tolist(), groups[:n].tolist())
+        [p.before for x in at.tolist() for p in render(templates, names[x])]
+        for at in (groups[-n:], groups[:n])
     )
     load = replace(planned.settings.load, sampled=None)
     if planned.topic.readout is not None:
@@ -317,8 +310,9 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fre
 # --- What was found ------------------------------------------------------------------------------
 
 
-def answers_of(run: Run) -> Responses:
-    """What the ledger needs of a run."""
+def answers_of(run: Run, contexts: Sequence[int] | None = None) -> Responses:
+    """What the ledger needs of a run, in some of its contexts or in all."""
+    run = replace(run, preferences=run.preferences.only(contexts=contexts))
     p, clusters = run.preferences, run.record.settings.clusters
     points = bool(p.grid.criterion.points)
     covered = None if run.record.topic.readout is None else p.coverage
@@ -344,17 +338,16 @@ def changed(
     if (old, role) not in runs or (new, role) not in runs:
         return None
     one, other = runs[old, role], runs[new, role]
-    p, q = one.preferences, other.preferences
+    p, q, a, b = one.preferences, other.preferences, answers_of(one), answers_of(other)
     if (p.groups, p.categories) != (q.groups, q.categories):
         raise RunError(f"study fixes: {new} was asked about other groups than {old}")
-    a, b = answers_of(one), answers_of(other)
     known = {c: i for i, c in enumerate(q.contexts)}
-    if both := [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]:
-        a, b = a.only([i for i, _ in both]), b.only([j for _, j in both])
-    elif len(p.contexts) != len(q.contexts):  # prompts are part of the contexts, in order
+    both = [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]
+    if not both and len(p.contexts) != len(q.contexts):
         raise RunError(f"study fixes: {new} and {old} have no context in common")
-    if half is not None:
-        a, b = a.only(half), b.only(half)
+    both = both or [(i, i) for i in range(len(p.contexts))]  # prompts are part of them, in order
+    both = both if half is None else [both[i] for i in half]
+    a, b = answers_of(one, [i for i, _ in both]), answers_of(other, [j for _, j in both])
     return changes(a, b, groups=p.groups, level=level)
 
 
@@ -397,20 +390,23 @@ def fixes_findings(
     parts: list[dict[str, Any]] = []
     said: list[str] = []
     for fix in every:
-        how: dict[str, Any] = {"half": judged if fix.kind == STEER else None, "level": level}
-        found = changed(runs, BASE, fix.name, **how)
+        half = judged if fix.kind == STEER else None
+        found, control = (
+            changed(runs, old, fix.name, half=half, level=level)
+            for old in (BASE, f"{fix.name}: control")
+        )
         controlled = not fix.of and fix.kind not in (MODEL, RUN)
-        control = changed(runs, f"{fix.name}: control", fix.name, **how) if controlled else None
-        asked = {t: changed(runs, BASE, fix.name, role=t, level=level) for t in topics}
-        also = {topic.removeprefix(ALSO): c for topic, c in asked.items() if c is not None}
         if found is None or (controlled and control is None):
             continue  # a fix without its control has no verdict
+        asked = {t: changed(runs, BASE, fix.name, role=t, level=level) for t in topics}
+        also = {topic.removeprefix(ALSO): c for topic, c in asked.items() if c is not None}
         verdict = ruling(found, control=control, also=also, margin=margin)
         decides = fix.kind != STEER or bool(best & {fix.name, fix.of})
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
         costs = {"no answer": found.other, "everyone": found.good}
         costs |= {topic: c.lean for topic, c in also.items()}
-        costs |= _facts_change(runs, fix.name, facts) | _perplexity_change(perplexity, fix.name)
+        costs["facts"] = _facts_change(runs, fix.name, facts)
+        costs["perplexity"] = _perplexity_change(perplexity, fix.name)
         rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
         for name, c in (three | costs).items():
             if c is not None:
@@ -422,7 +418,7 @@ def fixes_findings(
             for part, c in three.items() if c is not None
         ]  # fmt: skip
         if decides and not fix.of:
-            said.append(fix_finding(fix, found, verdict, unit, margin).text)
+            said.append(fix_sentence(fix, found, verdict, unit, margin))
     note = (
         f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
@@ -446,18 +442,25 @@ def fixes_findings(
     return Findings("fixes", tables, [figure], [base], [*said, *sources])
 
 
-def fix_finding(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: float) -> Finding:
+def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: float) -> str:
     """The verdict on a fix and the change that it rests on."""
+
+    def by(change: Estimate) -> str:
+        return f"{minus(f'{change.value:+.1f}')}{ends(change, 1)}"
+
     c, word = verdict.change, verdict.verdict
-    numbers = {"before": Estimate(c.before), "after": Estimate(c.after), "change": c.change}
     unit = "%" if word == "silenced" else unit
-    words = {"verdict": word, "what": verdict.about, "unit": unit}
+    said = (
+        f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from {c.before:.1f} to "
+        f"{c.after:.1f} {unit}, by {by(c.change)}"
+    )
     if word == "less lean, more swing" and found.swing is not None:
-        numbers["swing"] = found.swing.change
+        said += f"; its swing changes by {by(found.swing.change)}"
     if word == "nothing clear" and found.lean.clear(margin) < 0:
-        words["control"] = "its control does as much"
-    sure: Sure = "unclear" if word == "nothing clear" else "clear"
-    return Finding("fix", sure, (fix.name,), numbers=numbers, words=words)
+        return f"{said}; its control does as much."
+    if c.change.low is None:
+        return f"{said}; these contexts give no interval."
+    return f"{said}{'; a larger change either way is ruled out' * (word == 'nothing clear')}."
 
 
 def _ends(name: str, one: Change, plus: float) -> dict[str, float | None]:
@@ -479,23 +482,26 @@ def _mean_change(before: FloatArray, after: FloatArray) -> Change:
 
 def _facts_change(
     runs: Mapping[tuple[str, str], Run], name: str, facts: Sequence[Relation]
-) -> dict[str, Change]:
+) -> Change | None:
     """Of the knowledge of all facts together, on a scale to 100."""
-    sides: list[list[float]] = [[], []]
-    for relation in facts:
-        both = [runs.get((who, f"{FACTS}{relation.name}")) for who in (BASE, name)]
-        for side, run in zip(sides, both, strict=True):
-            if run is not None and None not in both:
-                side += score_facts(run.preferences, relation)["knowledge"].tolist()
-    before, after = (100 * np.array(side) for side in sides)
-    return {"facts": _mean_change(before, after)} if len(before) else {}
+    pairs = [(r, runs.get((BASE, FACTS + r.name)), runs.get((name, FACTS + r.name))) for r in facts]
+    known = [
+        [score_facts(run.preferences, relation)["knowledge"] for run in (one, other)]
+        for relation, one, other in pairs
+        if one is not None and other is not None
+    ]
+    return (
+        _mean_change(*(100 * np.hstack(side) for side in zip(*known, strict=True)))
+        if known
+        else None
+    )
 
 
 def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
     """Log-probability per token of each neutral text, by fix; the prompt of a fix stands before the
     text and is not scored. Kept in the study's folder."""
-    from clinometer.models.texts.likelihood import prepare_texts
-    from clinometer.models.texts.types import MarkedText, TextOptions
+    from clinometer.models.likelihood import score_texts  # loads torch
+    from clinometer.models.protocol import MarkedText, TextOptions
 
     file = out / "perplexity.json"
     found: dict[str, list[float]] = read_json(file) if file.is_file() else {}
@@ -507,7 +513,7 @@ def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dic
             load = replace(planned.settings.load, sampled=None, chat=False)
             try:
                 scorer = open_model(planned.model, load=load, words=planned.settings.words)
-                scores = prepare_texts(scorer, TextOptions(), texts).score()
+                scores = score_texts(scorer, texts, TextOptions())
             except ClinometerError:
                 continue  # a model that cannot score texts has no perplexity
             found[planned.label] = (scores.log_prob / scores.tokens).tolist()
@@ -515,12 +521,11 @@ def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dic
     return found
 
 
-def _perplexity_change(found: Mapping[str, Sequence[float]], name: str) -> dict[str, Change]:
+def _perplexity_change(found: Mapping[str, Sequence[float]], name: str) -> Change | None:
     """In per cent; more is worse."""
     if BASE not in found or name not in found:
-        return {}
+        return None
     one = _mean_change(-np.array(found[BASE]), -np.array(found[name]))
-    of: dict[str, Any] = {
-        k: 100 * float(np.expm1(getattr(one.change, k))) for k in ("value", "low", "high")
-    }
-    return {"perplexity": replace(one, change=replace(one.change, **of))}
+    ends = one.change.value, one.change.low, one.change.high
+    value, low, high = (100 * np.expm1(np.array(ends, dtype=float))).tolist()
+    return replace(one, change=replace(one.change, value=value, low=low, high=high))

@@ -22,13 +22,7 @@ from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.display.numbers import MEASURES
 from clinometer.display.text import plain_records
-from clinometer.errors import (
-    ClinometerError,
-    MissingExtra,
-    ModelNotFound,
-    RunError,
-    SettingsError,
-)
+from clinometer.errors import ClinometerError, MissingExtra, ModelNotFound, RunError, SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.models.open import loaded_once
@@ -36,6 +30,7 @@ from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
 from clinometer.report.figures import risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
+from clinometer.settings import with_settings
 from clinometer.storage.atomic import only_writer
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import folder_name
@@ -115,7 +110,7 @@ def planned_runs(
     the chat template. Of a suite only the models that ship code may run it."""
     prefix = f"{folder_name(role)}-" if role else ""
     names = [m if isinstance(m, str) else m.id for m in models]
-    raw = replace(settings, load=replace(settings.load, chat=False))
+    raw = with_settings(settings, {"chat": False})
     audits = []
     for model, name, label in zip(models, names, _labels(names), strict=True):
         planned = PlannedRun(
@@ -124,19 +119,14 @@ def planned_runs(
         if isinstance(model, ZooEntry):
             # A suite's own models may run no code unless they ship some.
             allow = tuple(a for a in raw.load.allow if a != "remote-code" or model.remote_code)
-            own = replace(raw, load=replace(raw.load, allow=allow))
+            own = with_settings(raw, {"allow": allow})
             planned = replace(planned, label=model.name, settings=own, absent=model.absent)
         audits.append(planned)
     if settings.load.chat:
-        audits += [
-            replace(
-                a,
-                label=f"{a.label} (chat)",
-                folder=f"{a.folder}-chat",
-                settings=replace(a.settings, load=replace(a.settings.load, chat=True)),
-            )
-            for a in audits
-        ]
+        for a in tuple(audits):
+            inside = with_settings(a.settings, {"chat": True})
+            chat = replace(a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside)
+            audits.append(chat)
     return tuple(audits)
 
 
@@ -146,12 +136,8 @@ def plan_of(
     settings: AuditSettings,
 ) -> Plan:
     """Every model of each part: its role in the study, its models, topic and contexts."""
-    audits = [
-        audit
-        for role, models, topic, contexts in parts
-        for audit in planned_runs(models, topic, contexts, settings, role=role)
-    ]
-    return Plan(study, audits)
+    planned = [planned_runs(m, t, c, settings, role=role) for role, m, t, c in parts]
+    return Plan(study, [audit for some in planned for audit in some])
 
 
 def _labels(models: Sequence[str]) -> Sequence[str]:

@@ -72,11 +72,9 @@ class Relation(BaseModel):
         """
         own = {w for words in self.distractors.values() for w in words}
         own -= set(self.answers.values())
+        words, mine = preferences.categories, self.distractors
         kept = np.array(
-            [
-                [w not in own or w in self.distractors.get(g, ()) for w in preferences.categories]
-                for g in preferences.groups
-            ]
+            [[w not in own or w in mine.get(g, ()) for w in words] for g in preferences.groups]
         )
         p = preferences.values * kept[:, None, :]
         total = p.sum(axis=2, keepdims=True)
@@ -108,10 +106,9 @@ def read_facts(path: str | Path) -> tuple[Relation, ...]:
 def _relations(text: str, where: str) -> tuple[Relation, ...]:
     try:
         plain = TypeAdapter(dict[str, Relation]).validate_python(parse_toml(text))
-    except ValidationError as error:
-        raise TopicError(f"facts {where}: {first_problem(error)}") from error
     except ValueError as error:
-        raise TopicError(f"facts {where}: {error}") from error
+        why = first_problem(error) if isinstance(error, ValidationError) else error
+        raise TopicError(f"facts {where}: {why}") from error
     if not plain:
         raise TopicError(f"facts {where}: expected at least one relation, found none")
     return tuple(each.model_copy(update={"name": name}) for name, each in plain.items())
@@ -133,11 +130,9 @@ def knowledge_findings(
     for planned, run in results:
         relation = by_name[planned.role]
         scores = score_facts(run.preferences, relation, exponent=exponent)
-        scores.insert(0, "name", planned.label)
-        scores.insert(1, "relation", relation.name)
-        facts.append(scores)
-        row = {"name": planned.label, "relation": relation.name, "facts": len(scores)}
-        row["paraphrases"] = len(relation.paraphrases)
+        about = {"name": planned.label, "relation": relation.name}
+        facts.append(scores.assign(**about)[[*about, *scores.columns]])
+        row = {**about, "facts": len(scores), "paraphrases": len(relation.paraphrases)}
         row["chance"] = float(scores["chance"].mean())
         rows.append(row | _means(scores, seed=seed))
     table = pd.DataFrame(rows)

@@ -7,8 +7,8 @@ these choices is about the model; one that is not is about the choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,72 +34,59 @@ HALVES = 20
 Ranked = dict[str, list[str]]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One line of the sheet.
-
-    R, R_bias, R_volatility  None if the choice does not apply, and `note` says why
-    comparable               on the scale of the first line: only such lines enter the range
-    """
-
-    choice: str
-    option: str
-    R: float | None
-    R_bias: float | None
-    R_volatility: float | None
-    note: str = ""
-    comparable: bool = True
+#: A line of the sheet: the choice, the option, R, R_bias and R_volatility, and a note. None where
+#: the choice does not apply, and the note says why. Only lines that are `comparable`, on the scale
+#: of the first one, enter the range.
+Line = dict[str, Any]
 
 
 def sensitivity(run: Run, *, seed: int = 0) -> Findings:
     """R, R^b, R^v of a run under each choice, one changed at a time; the first row is the run as it
     was measured. The sentence gives the range over the choices on the scale of the run."""
-    p = run.preferences
+    p, sampled = run.preferences, run.preferences.sampling.set_noise > 0
     rows = [
-        _row("as measured", _weights_name(run), p),
+        _line("as measured", f"contexts {'sampled by weight' if sampled else 'by count'}", p),
         *_weights(p),
         *_words(run, seed=seed),
         *_criteria(p),
         *_coverage(p),
-        _corrected(p),
+        _line("estimator", "middle of the bracket, as shown", p.estimate()),
     ]
-    table = pd.DataFrame([asdict(row) for row in rows]).astype(dict.fromkeys(MEASURES, float))
+    table = pd.DataFrame(rows).astype(dict.fromkeys(MEASURES, float))
     on_scale = table[table["comparable"]]
     ends = [f"{SYMBOLS[m]} {on_scale[m].min():.3f} to {on_scale[m].max():.3f}" for m in MEASURES]
     title = f"{run.model}: the same answers under other choices"
-    return Findings(
-        "sensitivity",
-        [Table("sensitivity", title, table, hidden=("comparable",))],
-        runs=[run],
-        measured=[f"Range on this scale: {', '.join(ends)}."],
-    )
+    tables = [Table("sensitivity", title, table, hidden=("comparable",))]
+    said = [f"Range on this scale: {', '.join(ends)}."]
+    return Findings("sensitivity", tables, runs=[run], measured=said)
 
 
-def _row(
-    choice: str, option: str, p: Preferences, *, note: str = "", comparable: bool = True
-) -> Choice:
-    return Choice(choice, option, *_values(p.decompose()), note, comparable)
+def _line(
+    choice: str,
+    option: str,
+    risks: Preferences | RiskReport | Sequence[float] | None,
+    *,
+    note: str = "",
+    comparable: bool = True,
+) -> Line:
+    if isinstance(risks, Preferences):
+        risks = risks.decompose()
+    if isinstance(risks, RiskReport):
+        risks = [getattr(risks, measure).value for measure in MEASURES]
+    values = dict(zip(MEASURES, risks or [None] * 3, strict=True))
+    return {"choice": choice, "option": option, **values, "note": note, "comparable": comparable}
 
 
-def _values(report: RiskReport) -> tuple[float, float, float]:
-    return report.R.value, report.R_bias.value, report.R_volatility.value
-
-
-def _weights_name(run: Run) -> str:
-    sampled = run.preferences.sampling.set_noise > 0
-    return "contexts sampled by weight" if sampled else "contexts by count"
-
-
-def _weights(p: Preferences) -> Iterator[Choice]:
+def _weights(p: Preferences) -> Iterator[Line]:
     if p.sampling.set_noise:
         note = "contexts were sampled by weight: frequent ones are over-represented"
-        yield Choice("context weights", "uniform", None, None, None, note)
+        yield _line("context weights", "uniform", None, note=note)
     else:
         even = replace(p, context_weights=np.ones(len(p.contexts)))
-        yield _row("context weights", "uniform", even)
+        yield _line("context weights", "uniform", even)
     if not np.allclose(p.group_weights, p.group_weights[0]):
         even = replace(p, group_weights=np.ones(len(p.groups)))
-        yield _row("group weights", "uniform", even)
+        yield _line("group weights", "uniform", even)
     employed = builtin_factors()[WEIGHT].reindex(list(p.groups)).to_numpy(dtype=float)
     has_figure = np.isfinite(employed)
     weights = np.where(has_figure, employed, 0.0)
@@ -107,13 +94,13 @@ def _weights(p: Preferences) -> Iterator[Choice]:
         weighted = replace(p, group_weights=weights)
         lacking = f"; {(~has_figure).sum()} of {len(p.groups)} groups have no figure"
         note = SOURCES[WEIGHT] + ("" if has_figure.all() else lacking)
-        yield _row("group weights", "employment", weighted, note=note)
+        yield _line("group weights", "employment", weighted, note=note)
 
 
-def _words(run: Run, *, seed: int) -> Iterator[Choice]:
+def _words(run: Run, *, seed: int) -> Iterator[Line]:
     """Other word lists, each counted separately over the same scores."""
     if not has_scores(run):
-        yield Choice("words", "other lists", None, None, None, "no scores of words are stored")
+        yield _line("words", "other lists", None, note="no scores of words are stored")
         return
     names, counts = [], []
     ranked = by_probability(run)
@@ -122,17 +109,15 @@ def _words(run: Run, *, seed: int) -> Iterator[Choice]:
             counts.append(word_counts(run.record, **keep))
             names.append(name)
         except ModelError as error:
-            yield Choice("words", name, None, None, None, str(error).split(": ", 1)[-1])
+            yield _line("words", name, None, note=str(error).split(": ", 1)[-1])
     halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
     measured = recounted(run, [*counts, *halves])
     for name, p in zip(names, measured, strict=False):
-        yield _row("words", name, p)
-    ordered = sorted(
-        (_row("words", "", p) for p in measured[len(names) :]),
-        key=lambda row: row.R_volatility or 0.0,
-    )
-    for row, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
-        yield replace(row, option=f"random half, {which} Rᵛ of {HALVES}")
+        yield _line("words", name, p)
+    ordered = [_line("words", "", p) for p in measured[len(names) :]]
+    ordered.sort(key=lambda line: float(line["R_volatility"]))
+    for line, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
+        yield {**line, "option": f"random half, {which} Rᵛ of {HALVES}"}
 
 
 def by_probability(run: Run) -> Ranked:
@@ -183,15 +168,16 @@ def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
     return halves
 
 
-def _criteria(p: Preferences) -> Iterator[Choice]:
+def _criteria(p: Preferences) -> Iterator[Line]:
     """Other criteria; only those on the scale of the run's own are comparable with it."""
     mine = p.grid.criterion
     ratio = mine.name == "ratio"
     paper = replace(mine, normalize=True) if ratio else Criterion()
 
-    def row(choice: str, option: str, criterion: Criterion, *, same: bool) -> Choice:
+    def row(choice: str, option: str, by: Criterion | Sequence[float], *, same: bool) -> Line:
+        risks = replace(p, criterion=by) if isinstance(by, Criterion) else by
         note = "" if same else "another scale"
-        return _row(choice, option, replace(p, criterion=criterion), note=note, comparable=same)
+        return _line(choice, option, risks, note=note, comparable=same)
 
     if ratio:
         raw = replace(mine, normalize=not mine.normalize)
@@ -203,12 +189,12 @@ def _criteria(p: Preferences) -> Iterator[Choice]:
     if mine.name != "share":
         yield row("criterion", "share of answers", Criterion("share"), same=False)
     s = replace(paper, normalize=mine.normalize).stereotypes(p.values, p.grid.reference)
-    yield _largest(p, s, same=ratio)
+    yield row("criterion", "largest |s| (released code)", _largest(p, s), same=ratio)
     if mine.name != "released" and ratio:
         yield row("criterion", "sum of s⁺ / 5 (released code)", Criterion("released"), same=False)
 
 
-def _largest(p: Preferences, s: FloatArray, *, same: bool) -> Choice:
+def _largest(p: Preferences, s: FloatArray) -> tuple[float, float, float]:
     """Eq. 3 to 7 with the largest |s| as criterion; it is convex, so R^v is at least 0."""
     w = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
     seen = w.sum(axis=1) > 0
@@ -218,12 +204,10 @@ def _largest(p: Preferences, s: FloatArray, *, same: bool) -> Choice:
     bias = np.abs((w[..., None] * s).sum(axis=1)).max(axis=-1)
     share = p.group_weights[seen] / p.group_weights[seen].sum()
     R, R_bias = float(share @ r), float(share @ bias)
-    note = "" if same else "another scale"
-    option = "largest |s| (released code)"
-    return Choice("criterion", option, R, R_bias, R - R_bias, note, same)
+    return R, R_bias, R - R_bias
 
 
-def _coverage(p: Preferences) -> Iterator[Choice]:
+def _coverage(p: Preferences) -> Iterator[Line]:
     """Leave out cells below a threshold instead of flagging them."""
     if p.coverage is None:
         return
@@ -231,15 +215,9 @@ def _coverage(p: Preferences) -> Iterator[Choice]:
         low = p.observed & (p.coverage < threshold)
         option, note = f"from {threshold:g}", f"{low.sum()} of {p.observed.sum()} cells left out"
         if low.sum() == p.observed.sum():
-            yield Choice("coverage", option, None, None, None, "no cell is left")
+            yield _line("coverage", option, None, note="no cell is left")
             continue
         kept = replace(p, values=np.where(low[..., None], np.nan, p.values))
         lost = int((~kept.observed.any(axis=1)).sum())
         note += f", {lost} groups have none" if lost else ""
-        yield _row("coverage", option, kept, note=note)
-
-
-def _corrected(p: Preferences) -> Choice:
-    shown = p.estimate()
-    values = (shown.R.value, shown.R_bias.value, shown.R_volatility.value)
-    return Choice("estimator", "middle of the bracket, as shown", *values)
+        yield _line("coverage", option, kept, note=note)

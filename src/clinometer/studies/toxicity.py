@@ -20,29 +20,15 @@ import numpy as np
 from clinometer.errors import ModelError, RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.models import ModelSpec
-from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.pretrained import loading, pretrained, quiet
 from clinometer.models.catalog.weights import weights_source
 from clinometer.runs import AuditSettings
-from clinometer.settings import (
-    COUNT,
-    POSITIVE,
-    SEED,
-    SHARE_BELOW_1,
-    TOKENS,
-    check_settings,
-    option,
-)
+from clinometer.settings import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS, check_settings, option
 from clinometer.storage.resumable import Progress
 from clinometer.storage.rows import read_rows, reading
 from clinometer.storage.untrusted import open_text, read_json
 from clinometer.studies.alignment import version_findings
-from clinometer.studies.framework import (
-    Findings,
-    Plan,
-    Results,
-    planned_runs,
-    study_contexts,
-)
+from clinometer.studies.framework import Findings, Plan, Results, planned_runs, study_contexts
 from clinometer.topics import Topic
 
 RECORD = "training.json"
@@ -120,7 +106,7 @@ def finetuned(
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".training-"))
     try:
-        with _quiet():
+        with _silent():
             seen = _train(model, texts, work, training, progress)
         if first_process():
             (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
@@ -145,20 +131,18 @@ def source_of(model: str) -> str:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silent() -> Iterator[None]:
     """transformers without its bars and warnings, for as long as the block lasts."""
     import transformers
 
     logging: Any = transformers.utils.logging
-    bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
+    loud = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
-        yield
+        with quiet(transformers):
+            yield
     finally:
         logging.set_verbosity(loud)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _train(
@@ -207,9 +191,7 @@ def _train(
             fan_in_fan_out=getattr(network.config, "model_type", "") == "gpt2",
         )
         network = peft.get_peft_model(network, adapter)
-    rows = [
-        tokenizer(t, truncation=True, max_length=training.max_tokens)["input_ids"] for t in texts
-    ]
+    rows = tokenizer(list(texts), truncation=True, max_length=training.max_tokens)["input_ids"]
     rows = [row for row in rows if len(row) > 1]
 
     class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
@@ -252,25 +234,21 @@ def _train(
 def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
     import torch
 
-    longest = max(map(len, batch))
-    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-    ids = torch.tensor([row + [pad] * (longest - len(row)) for row in batch])
-    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in batch])
+    pad, rows = tokenizer.pad_token_id or 0, [torch.tensor(row) for row in batch]
+    ids, mask = (
+        torch.nn.utils.rnn.pad_sequence(some, batch_first=True, padding_value=value)
+        for some, value in ((rows, pad), ([torch.ones_like(row) for row in rows], 0))
+    )
     return {"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
-
-
-BEFORE, AFTER = "before", "after"
 
 
 def toxicity_plan(
     model: str, out: Path, *, topic: Topic, contexts: str | None, settings: AuditSettings
 ) -> Plan:
     """The model, and the folder of its fine-tuned version, which the study makes in between."""
-    chosen = study_contexts(topic, contexts)
-    tuned = out / "model"
-    (only,) = planned_runs([model], topic, chosen, settings)
-    first = replace(only, label=f"{model} {BEFORE}", folder=BEFORE)
-    second = replace(only, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER)
+    (only,) = planned_runs([model], topic, study_contexts(topic, contexts), settings)
+    first = replace(only, label=f"{model} before", folder="before")
+    second = replace(only, model=str(out / "model"), label=f"{model} after", folder="after")
     return Plan("toxicity", [first, second])
 
 
@@ -282,19 +260,15 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
             "the same command"
         )
     way = f"LoRA of rank {training.rank}" if training.lora else "all weights"
+    per_step = f"{_TEXTS_PER_STEP} texts"
+    if training.accumulation is not None:
+        per_step = f"batch {training.batch} × {training.accumulation} texts of each process"
     how = (
         f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
-        f"{training.learning_rate:g}, warm-up {training.warmup:g}, "
-        f"{_per_step(training)} per step, texts truncated to {training.max_tokens} tokens (ours: "
-        "the paper names no length)."
+        f"{training.learning_rate:g}, warm-up {training.warmup:g}, {per_step} per step, texts "
+        f"truncated to {training.max_tokens} tokens (ours: the paper names no length)."
     )
     return version_findings("toxicity", [[(planned.label, run) for planned, run in results]], [how])
-
-
-def _per_step(training: Training) -> str:
-    if training.accumulation is None:
-        return f"{_TEXTS_PER_STEP} texts"
-    return f"batch {training.batch} × {training.accumulation} texts of each process"
 
 
 #: Text columns of published collections.

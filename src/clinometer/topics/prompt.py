@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from clinometer.errors import ContextError
-from clinometer.readouts.protocol import ShownQuestion
+from clinometer.readouts.readers import ShownQuestion
 
 X, Y = "[X]", "[Y]"
 _ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])[Aa]n? $")

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clinometer.errors import ContextError, TopicError
-from clinometer.readouts.choice import OPTIONS, lay_out, option_orders, with_order
-from clinometer.readouts.protocol import ShownQuestion
+from clinometer.readouts.readers import OPTIONS, ShownQuestion, lay_out, option_orders, with_order
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.prompt import Prompt, X, Y
 

@@ -1,4 +1,7 @@
-"""The viewer: the list of runs, and one page per run with every answer.
+"""The viewer: the list of runs under a folder, and one page per run with every answer.
+
+Nothing outside the folder is read, and a run again only when its files have changed, so a page
+costs one directory scan.
 
 Pages come from the server; the explorer draws in the browser from the JSON of one run
 (`report/explorer.py`). The address encodes what is shown, so it can be linked to.
@@ -6,33 +9,280 @@ Pages come from the server; the explorer draws in the browser from the JSON of o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, Any
+import hashlib
+import html
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from clinometer import __version__
-from clinometer.errors import ClinometerError
+from clinometer.errors import ClinometerError, RunError
+from clinometer.measure import Estimate
+from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import tables
+from clinometer.report.cell_statistics import RunSummary, drawn
 from clinometer.report.document import asset
-from clinometer.report.explorer import answer_words
-from clinometer.report.page import render_report
+from clinometer.report.explorer import answer_words, explorer_data
+from clinometer.report.page import chips, lede, render_report, sentences
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
-from clinometer.report.sentences import lede, sentences
-from clinometer.report.summary import chips
-from clinometer.runs import Run
+from clinometer.runs import Run, RunFolder
 from clinometer.runs.compare import compared
-from clinometer.runs.sentences import Finding
-from clinometer.web.app import Pages, add_static, link, new_app
-from clinometer.web.runs_index import READABLE, RUNNING, Entry, OpenedRun, RunsIndex
+from clinometer.runs.findings import Finding
+from clinometer.runs.folder.record import UNMEASURABLE
+from clinometer.runs.folder.recover import LoadedRun, open_run, progress, run_folders
+from clinometer.web.app import (
+    Pages,
+    add_static,
+    link,
+    listen,
+    new_app,
+    new_token,
+    open_browser,
+    server_of,
+)
 
-Names = Annotated[tuple[str, ...], Query()]
-NONE: tuple[str, ...] = ()
+#: States of a run that is not finished: a process writes it, or none does.
+RUNNING, INTERRUPTED = "running", "interrupted"
+#: Runs with answers to show.
+READABLE = ("finished", RUNNING, INTERRUPTED)
+_JUST_NOW_S = 60.0
+_KEPT = 6  # opened runs kept in memory
+_TABLES = ("preferences", "groups", "contexts", *ReliabilityFolder.tables)
+_MARKED = frozenset(("run.json", ".lock", "scores", *(f"{name}.parquet" for name in _TABLES)))
+
+T = TypeVar("T")
+Signature = tuple[tuple[str, int, int], ...]
+Kept = dict[str, tuple[Signature, T]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the list of runs, from run.json alone."""
+
+    id: str
+    model: str
+    topic: str
+    contexts: str
+    state: str
+    created: str
+    n_contexts: int | None = None
+    n_eff: float | None = None
+    R: Estimate | None = None
+    R_bias: Estimate | None = None
+    R_volatility: Estimate | None = None
+    done: int = 0
+    total: int = 0
+    topic_sha256: str = ""
+    kind: str = "audit"
+    stability: Estimate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRun:
+    """A run folder as far as it could be read, and what its pages show, each computed once."""
+
+    loaded: LoadedRun
+
+    @property
+    def run(self) -> Run:
+        """The whole run; 404 if it could not be read."""
+        if self.loaded.run is None:
+            raise HTTPException(404, self.loaded.notice)
+        return self.loaded.run
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        return RunSummary(self.loaded, drawn(self.run))
+
+    @cached_property
+    def data(self) -> str:
+        """What the explorer draws from."""
+        return explorer_data(self.summary)
+
+
+class RunsIndex:
+    """Runs under a root by their path below it ("pocket/bert"; "." for the root itself)."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise RunError(f"{root}: no such folder")
+        self.root = root.resolve()
+        self._entries: Kept[Entry] = {}
+        self._findings: Kept[str] = {}
+        self._opened: Kept[OpenedRun] = {}
+
+    def entries(self) -> list[Entry]:
+        """Every run, the newest first."""
+        return self.snapshot()[0]
+
+    def snapshot(self) -> tuple[list[Entry], str]:
+        """Every run, the newest first, and the version of them all."""
+        signed = self._signed()
+        found = [
+            _kept(self._entries, name, signature, partial(_entry, name, self._place(name)))
+            for name, signature in signed
+        ]
+        found.sort(key=lambda e: (e.created, e.id), reverse=True)
+        return found, _digest(signed)
+
+    def entry(self, name: str) -> Entry:
+        """One run as the list has it."""
+        return _entry(name, self.resolve(name))
+
+    def version(self, name: str | None = None) -> str:
+        """Changes whenever a run (or any of them) has changed on disk."""
+        if name is None:
+            return _digest(self._signed())
+        return _digest([(name, self._signature(self.resolve(name)))])
+
+    def _signed(self) -> list[tuple[str, Signature]]:
+        names = sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
+        return [(name, self._signature(self._place(name))) for name in names]
+
+    def open(self, name: str) -> OpenedRun:
+        """The run of this name, opened again if it has changed."""
+        path = self.resolve(name)
+        found = _kept(self._opened, name, self._signature(path), lambda: OpenedRun(open_run(path)))
+        for oldest in list(self._opened)[:-_KEPT]:
+            self._opened.pop(oldest, None)
+        return found
+
+    def finding(self, name: str) -> str:
+        """The headline of a run, or why there is none; kept until the run changes."""
+        path = self.resolve(name)
+
+        def headline() -> str:
+            if is_reliability_run(path):
+                return str(reliability_story(ReliabilityRun.load(path))["title"])
+            opened = self.open(name)
+            return opened.loaded.notice if opened.loaded.run is None else opened.summary.title
+
+        return _kept(self._findings, name, self._signature(path), headline)
+
+    def resolve(self, name: str) -> Path:
+        """The folder of a run; 404 for anything that is not one below the root, also by a link."""
+        pure, path = PurePosixPath(name), self._place(name)
+        foreign = "\0" in name or "\\" in name or pure.is_absolute() or ".." in pure.parts
+        try:
+            if name and not foreign and self._is_run(path):
+                return path
+        except (OSError, ValueError):  # the name is too long, or the folder not readable
+            pass
+        raise HTTPException(404, "There is no such run under this folder.")
+
+    def _is_run(self, path: Path) -> bool:
+        if not self._inside(path) or not (path / "run.json").is_file():
+            return False
+        files = [path / file for file in _MARKED]
+        if (path / "scores").is_dir():
+            files += (path / "scores").iterdir()
+        return all(self._inside(file) for file in files)
+
+    def _place(self, name: str) -> Path:
+        return self.root if name == "." else self.root / name
+
+    def _inside(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.root)
+
+    def _signature(self, path: Path) -> Signature:
+        marks = []
+        try:
+            with os.scandir(path) as inside:
+                for one in inside:
+                    if one.name in _MARKED:
+                        state = one.stat(follow_symlinks=False)
+                        marks.append((one.name, state.st_mtime_ns, state.st_size))
+        except OSError:  # gone, or just being written
+            pass
+        return tuple(sorted(marks))
+
+
+def _kept(known: Kept[T], name: str, signature: Signature, make: Callable[[], T]) -> T:
+    """What was made of a run, made again if its files have changed; the latest comes last."""
+    found = known.pop(name, None)
+    if found is None or found[0] != signature:
+        found = (signature, make())
+    known[name] = found
+    return found[1]
+
+
+def _digest(signed: list[tuple[str, Signature]]) -> str:
+    return hashlib.sha256(repr(signed).encode()).hexdigest()[:16]
+
+
+def _entry(name: str, path: Path) -> Entry:
+    try:
+        if is_reliability_run(path):
+            return _reliability_entry(name, path)
+        record = RunFolder(path).read_record()
+        done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
+    except Exception:  # a bad run must not hide the others
+        return Entry(name, name, "", "", "unreadable", "")
+    risks = record.summary
+    return Entry(
+        id=name,
+        model=record.model.id,
+        topic=record.topic.title or record.topic.name,
+        contexts=record.contexts.name,
+        state="unmeasurable" if record.status == UNMEASURABLE else _state(path, record.finished),
+        created=record.created,
+        n_contexts=record.contexts.n,
+        n_eff=record.contexts.n_eff if record.n_eff is None else record.n_eff,
+        topic_sha256=record.topic.sha256,
+        done=done,
+        total=total,
+        R=None if risks is None else risks.R,
+        R_bias=None if risks is None else risks.R_bias,
+        R_volatility=None if risks is None else risks.R_volatility,
+    )
+
+
+def _state(path: Path, finished: bool) -> str:
+    """finished, running or interrupted. A reader must not take the lock of a writer, but can see
+    who holds one; where that cannot be seen, a run that was written just now is running."""
+    if finished:
+        return "finished"
+    try:
+        lock = (path / ".lock").stat()
+        places = [path, path / "run.json", path / "scores"]
+        written = max(f.stat().st_mtime for f in places if f.exists())
+    except OSError:  # without a lock it has ended
+        return INTERRUPTED
+    try:
+        held = f":{lock.st_ino} " in Path("/proc/locks").read_text(encoding="utf-8")
+    except OSError:
+        held = False
+    return RUNNING if held or time.time() - written < _JUST_NOW_S else INTERRUPTED
+
+
+def _reliability_entry(name: str, path: Path) -> Entry:
+    """A reliability run by its models and its statements."""
+    record = ReliabilityFolder(path).read_record()
+    return Entry(
+        id=name,
+        model=", ".join(m.id for m in record.models) or name,
+        topic="Reliability of statements",
+        contexts="",
+        state=_state(path, record.finished),
+        created=record.created,
+        kind="reliability",
+        stability=record.summary.get("stability"),
+    )
+
+
+# --- Pages and data -------------------------------------------------------------------------------
 
 
 def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
@@ -53,10 +303,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
         entries, version = index.snapshot()
-        rows = [asdict(e) for e in filtered(entries, q=q, topic=topic, state=state)]
         return pages(
             "runs.html",
-            rows=sorted_rows(rows, sort),
+            rows=ordered(filtered(entries, q=q, topic=topic, state=state), sort),
             total=len(entries),
             topics=sorted({e.topic for e in entries if e.topic}),
             states=sorted({e.state for e in entries}),
@@ -128,8 +377,8 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         )
 
     @app.get("/compare")
-    def compare(run: Names = NONE) -> HTMLResponse:
-        names = list(dict.fromkeys(run))
+    def compare(run: Annotated[list[str] | None, Query()] = None) -> HTMLResponse:
+        names = list(dict.fromkeys(run or ()))
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
         runs = [index.open(name).run for name in names]
@@ -183,17 +432,18 @@ def filtered(entries: Iterable[Entry], *, q: str, topic: str, state: str) -> lis
     ]
 
 
-def sorted_rows(rows: Sequence[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
+def ordered(entries: list[Entry], sort: str) -> list[Entry]:
     """Sorted by a column, "-column" from the top; missing values last, unknown columns as is."""
     key = sort.removeprefix("-")
-    if not key or not rows or key not in rows[0]:
-        return list(rows)
+    if key not in Entry.__dataclass_fields__:
+        return entries
 
-    def rank(row: dict[str, Any]) -> Any:
-        return row[key].lower() if isinstance(row[key], str) else row[key]
+    def rank(entry: Entry) -> Any:
+        value = getattr(entry, key)
+        return value.lower() if isinstance(value, str) else getattr(value, "value", value)
 
-    present = [r for r in rows if r[key] is not None]
-    missing = [r for r in rows if r[key] is None]
+    present = [e for e in entries if getattr(e, key) is not None]
+    missing = [e for e in entries if getattr(e, key) is None]
     return sorted(present, key=rank, reverse=sort.startswith("-")) + missing
 
 
@@ -239,3 +489,69 @@ def _reliability(index: RunsIndex, name: str) -> ReliabilityRun | None:
         return ReliabilityRun.load(path)
     except ClinometerError as error:
         raise HTTPException(404, str(error).replace(str(path), path.name)) from error
+
+
+# --- The viewer of one run, served by the process that made it ------------------------------------
+
+
+class ViewerServer:
+    """Pages served by a thread until `close`, or until the process ends.
+
+    address   of the run's page, for this machine only, with the token that lets a browser in
+    """
+
+    def __init__(self, run: Run, *, port: int) -> None:
+        with ExitStack() as stack:
+            folder = run.path
+            if folder is None:  # a run in memory: the viewer reads only folders
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                run.write(RunFolder(folder))
+            token = new_token()
+            app = viewer(folder, token=token)
+            listener, root = listen("127.0.0.1", port)
+            stack.enter_context(listener)
+            self.address = root.rstrip("/") + link("/run", id=".", token=token)
+            self._server = server_of(app)
+            self._thread = threading.Thread(
+                target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
+            )
+            self._thread.start()
+            self._kept = stack.pop_all()
+
+    def wait(self) -> None:
+        """Block until Ctrl+C, then close."""
+        try:
+            while self._thread.is_alive():
+                self._thread.join(1.0)  # without a timeout, Ctrl+C would not end it on Windows
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop serving; calling it again does nothing."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._kept.close()
+
+    def __enter__(self) -> ViewerServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ViewerServer({self.address})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a link."""
+        address = html.escape(self.address)
+        return f'<a href="{address}" target="_blank" rel="noopener">{address}</a>'
+
+
+def view_run(run: Run, *, port: int = 0, browser: bool = True) -> ViewerServer:
+    """Start the viewer on one run and, with `browser`, open it there."""
+    serving = ViewerServer(run, port=port)
+    if browser:
+        open_browser(serving.address)
+    return serving

@@ -10,13 +10,13 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 
 from clinometer.contexts.mining import corpora
 from clinometer.contexts.mining.corpora import (
@@ -47,7 +47,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
+    ".zst": partial(pa.compress, codec="zstd", asbytes=True),
 }
 DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
 <siteinfo><sitename>Wikipedia</sitename></siteinfo>

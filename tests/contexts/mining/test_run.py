@@ -22,7 +22,7 @@ from clinometer.contexts.mining import MineSettings, corpora, mine, run
 from clinometer.contexts.mining.languages import Decision
 from clinometer.contexts.mining.run import Part, WorkFolder, mine_shard, sampled
 from clinometer.errors import ContextError, SettingsError
-from clinometer.shards import Shard
+from clinometer.settings import Shard
 from clinometer.topics import load_topic
 
 Write = Callable[..., Path]

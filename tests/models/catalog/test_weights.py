@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from clinometer.models import LoadOptions, ModelSpec, Scorer, WordOptions, open_model
+from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model
 from clinometer.models.catalog import weights as resolve
 from clinometer.models.catalog.weights import gguf_file, weights_source
 from clinometer.models.local.causal import CausalScorer
-from clinometer.models.protocol import WordScores
-from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 #: one token: he, she, her, hers; two: granddaughter, abbot, canary; three: abbess, manservant
 WORDS = ("he", "she", "her", "hers", "granddaughter", "abbot", "canary", "abbess", "manservant")
-PROMPTS = [
-    Prompt(f"The {group} {verb} that", "", space=True)
-    for group in ("nurse", "engineer", "ceo")
-    for verb in ("said", "announced")
-]
+BEFORE = ["The nurse said that", "The engineer announced that", "The ceo said that"]
 
 
 def direct(scorer: CausalScorer, prompt: Prompt, word: str) -> float:
@@ -39,12 +34,9 @@ def direct(scorer: CausalScorer, prompt: Prompt, word: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def exact() -> CausalScorer:
-    scorer = open_model(
-        "smollm2", load=LoadOptions(dtype="float32"), words=WordOptions(tolerance=0)
-    )
-    assert isinstance(scorer, CausalScorer)
-    return scorer
+def exact() -> Any:
+    exactly = WordOptions(tolerance=0)
+    return open_model("smollm2", load=LoadOptions(dtype="float32"), words=exactly)
 
 
 def test_words_have_the_expected_token_counts(exact: CausalScorer) -> None:
@@ -52,52 +44,17 @@ def test_words_have_the_expected_token_counts(exact: CausalScorer) -> None:
     assert [len(tokens[w]) for w in WORDS] == [1, 1, 1, 1, 2, 2, 2, 3, 3]
 
 
-def test_probabilities_equal_a_direct_softmax(exact: CausalScorer) -> None:
-    scores = exact.score(PROMPTS, WORDS)
-    expected = [[direct(exact, p, w) for w in WORDS] for p in PROMPTS]
+@pytest.mark.parametrize("after", ["", " was late."])
+def test_probabilities_equal_a_direct_softmax(exact: CausalScorer, after: str) -> None:
+    """With text after the slot, of the word and that text; coverage is that of the slot alone."""
+    prompts = [Prompt(before, after, space=True) for before in BEFORE]
+    scores = exact.score(prompts, WORDS)
+    expected = [[direct(exact, p, w) for w in WORDS] for p in prompts]
     np.testing.assert_allclose(np.exp(scores.log_probs), expected, atol=1e-5, rtol=0)
     np.testing.assert_allclose(scores.log_probs, np.log(expected), atol=1e-3, rtol=0)
     assert (scores.skipped == 0).all()
-
-
-def test_text_after_the_slot_is_scored_with_the_word(exact: CausalScorer) -> None:
-    prompts = [Prompt(p.before, " was late.", space=True) for p in PROMPTS[:2]]
-    scores = exact.score(prompts, WORDS)
-    expected = [[direct(exact, p, w) for w in WORDS] for p in prompts]
-    np.testing.assert_allclose(scores.log_probs, np.log(expected), atol=1e-3, rtol=0)
-    # coverage is that of the slot, not of the whole sentence
-    plain = exact.score([Prompt(p.before, "", space=True) for p in prompts], WORDS)
+    plain = exact.score([Prompt(before, "", space=True) for before in BEFORE], WORDS)
     np.testing.assert_allclose(scores.log_coverage, plain.log_coverage, atol=1e-3)
-
-
-@pytest.mark.parametrize("known", [False, True], ids=["any category", "by category"])
-@pytest.mark.parametrize("tolerance", [1e-4, None])
-def test_skipped_words_stay_within_the_tolerance(
-    exact: CausalScorer, smollm2: Scorer, tolerance: float | None, known: bool
-) -> None:
-    assert isinstance(smollm2, CausalScorer)
-    male = np.array([w in ("he", "abbot", "manservant") for w in WORDS])
-    counts = np.stack([male, ~male], axis=1).astype(float) if known else None
-    options = WordOptions(tolerance=tolerance)
-    scorer = CausalScorer(smollm2.model, smollm2.tokenizer, smollm2.info, options=options)
-    full, quick = exact.score(PROMPTS, WORDS), scorer.score(PROMPTS, WORDS, counts)
-    assert (quick.skipped > 0).any()
-
-    def preference(scores: WordScores) -> FloatArray:
-        p = np.exp(scores.log_probs)
-        return np.asarray(p[:, male].sum(1) / p.sum(1))
-
-    bound = quick.skipped / np.exp(quick.log_coverage)
-    assert (bound <= options.effective_tolerance).all()
-    assert (np.abs(preference(full) - preference(quick)) <= bound + 1e-5).all()
-
-
-def test_end_of_word_excludes_longer_words() -> None:
-    scorer = open_model("smollm2", words=WordOptions(tolerance=0, end_of_word=True))
-    ends = scorer.score(PROMPTS[:2], ("he", "she"))
-    begins = open_model("smollm2", words=WordOptions(tolerance=0)).score(PROMPTS[:2], ("he", "she"))
-    share = np.exp(ends.log_probs - begins.log_probs)
-    assert ((share > 0.5) & (share < 1)).all()
 
 
 def test_folders_and_hub_ids_are_their_own_source(tmp_path: Path) -> None:

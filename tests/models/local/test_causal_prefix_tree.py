@@ -14,19 +14,16 @@ from tests.models import zoo, zoo_tokenizers
 from clinometer.models import WordOptions
 from clinometer.models.local.causal import (
     CausalScorer,
+    Chunk,
+    ContinuationBatcher,
     PackingError,
+    Packs,
     TreeRun,
     compare,
     shortest_window,
 )
 from clinometer.models.protocol import ModelInfo, WordScores
-from clinometer.models.scoring.continuations import (
-    AskedContinuations,
-    ContinuationBatcher,
-    Continuations,
-    Heads,
-    Packs,
-)
+from clinometer.models.scoring.causal_job import AskedContinuations, Heads
 from clinometer.models.tokens import Trie
 from clinometer.topics import Prompt
 
@@ -83,13 +80,14 @@ def test_packs_contain_every_prefix_once(nodes: int) -> None:
             assert packs.positions[b, line].tolist() == list(range(len(path)))
             assert set(packs.ancestors[b, place]) == set(line)
             prefixes |= {(b, path[: k + 1]) for k in range(len(path))}
-        assert packs.nodes == len(prefixes)
+        assert sum(used(packs)) == len(prefixes)
         sizes = np.bincount(packs.pack)
-        assert all(n == 1 or k <= nodes for n, k in zip(sizes, _used(packs), strict=True))
+        assert all(n == 1 or k <= nodes for n, k in zip(sizes, used(packs), strict=True))
         start = bounds[-1]
 
 
-def _used(packs: Packs) -> list[int]:
+def used(packs: Packs) -> list[int]:
+    """The number of nodes in each pack."""
     return [
         len(set(packs.ancestors[b][packs.place[packs.pack == b]].ravel()))
         for b in range(len(packs.tokens))
@@ -108,7 +106,7 @@ def test_new_nodes_attend_to_their_ancestors(limit: int) -> None:
         some = np.flatnonzero(rng.random(len(packs.lengths)) < 0.7)
         nodes = np.zeros((len(trie.prefix), len(some)), dtype=bool)
         nodes[list(trie.inner)[1:]] = rng.random((len(trie.inner) - 1, len(some))) < 0.7
-        parts.append(AskedContinuations(Continuations(trie), some, nodes))
+        parts.append(AskedContinuations(trie, some, nodes))
     below = ContinuationBatcher(parts, packs)
     seen = []
     for chunk in below.chunks(limit=limit, rows=3):
@@ -118,7 +116,7 @@ def test_new_nodes_attend_to_their_ancestors(limit: int) -> None:
             chunk.rows, chunk.places, chunk.wanted, chunk.reads, strict=True
         ):
             part = parts[below.nodes.part[read]]
-            trie, node = part.tree.trie, int(below.nodes.node[read])
+            trie, node = part.tree, int(below.nodes.node[read])
             head = heads.path(int(below.nodes.head[read]))
             visible = np.unique(chunk.visible[row, place])
             spelled = sorted(both[row, visible].tolist())
@@ -173,10 +171,10 @@ def test_shared_prefixes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> N
     model, tokenizer = family_model("gpt2")
     run = 0
 
-    def count(self: TreeRun, tokens: Any, *rest: Any, **more: Any) -> Any:
+    def count(self: TreeRun, chunk: Chunk, cache: Any) -> Any:
         nonlocal run
-        run += self.packs.nodes
-        return forward(self, tokens, *rest, **more)
+        run += sum(used(self.packs))
+        return forward(self, chunk, cache)
 
     forward = TreeRun._forward
     monkeypatch.setattr(TreeRun, "_forward", count)
@@ -262,10 +260,10 @@ def test_out_of_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None
     model, tokenizer = family_model("gpt2")
     expected = causal(model, tokenizer).score(PROMPTS, WORDS)
 
-    def forward(self: TreeRun, tokens: Any, *rest: Any, **more: Any) -> Any:
-        if tokens.size > 40:
+    def forward(self: TreeRun, chunk: Chunk, cache: Any) -> Any:
+        if chunk.tokens.size > 40:
             raise torch.cuda.OutOfMemoryError("no room")
-        return plain(self, tokens, *rest, **more)
+        return plain(self, chunk, cache)
 
     plain = TreeRun._forward
     monkeypatch.setattr(TreeRun, "_forward", forward)

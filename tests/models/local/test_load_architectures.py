@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import transformers
 from tests.models import direct, zoo, zoo_tokenizers
 
-import clinometer.models.local.load
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.local.load import choose_dtype
 from clinometer.topics import Prompt
 
 PROMPTS = [
@@ -144,16 +145,13 @@ def test_half_precision_scores_are_close(
 
 
 @pytest.mark.parametrize("family", ["deberta", "xlnet"])
-def test_architectures_without_half_precision_run_in_full(
-    family: str, small_model: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_architectures_without_half_precision_run_in_full(family: str, small_model: Folder) -> None:
     folder = str(small_model(family))
     for dtype in ("bfloat16", "float16"):
         with pytest.raises(SettingsError, match="--load dtype=float32"):
             open_model(folder, load=LoadOptions(device="cpu", dtype=dtype))
-    monkeypatch.setattr(
-        clinometer.models.local.load, "choose_dtype", lambda *_: "bfloat16"
-    )  # as on a GPU
     whole = open_model(folder, load=LoadOptions(device="cpu"))
     assert whole.info.dtype == "float32"
     assert np.isfinite(whole.score(PROMPTS, ["he", "she"]).log_probs).all()
+    config = transformers.AutoConfig.from_pretrained(folder)
+    assert choose_dtype(family, config, "auto", torch.device("cuda")) == "float32"

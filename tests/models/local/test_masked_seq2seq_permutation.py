@@ -13,7 +13,7 @@ import transformers
 from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.batches import light_kernels, read_log_probs
+from clinometer.models.local.base import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
@@ -49,24 +49,26 @@ def test_the_slot_may_be_anywhere(family: str, small_model: Folder) -> None:
         np.testing.assert_allclose(alone.log_probs[0], together.log_probs[i], atol=1e-4)
 
 
-@pytest.mark.parametrize("family", ["t5", "bart"])
+@pytest.mark.parametrize("family", ["gpt2", "t5", "bart"])
 def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: Folder) -> None:
     """With the end required, a word's probability is multiplied by that of what may follow it."""
     folder = small_model(family)
     plain, ended = opened(folder), opened(folder, end_of_word=True)
-    prompt, word = PROMPTS[1], "her"
+    prompt, word = (PROMPTS[0] if family == "gpt2" else PROMPTS[1]), "her"
     ids = list(plain.word_list([word], space=True).sequences[0])
-    if family == "t5":
-        text = f"{prompt.before} <extra_id_0>{prompt.after}"
-        head = [0, plain.tokenizer.convert_tokens_to_ids("<extra_id_0>")]
-    else:
-        text = f"{prompt.before} <mask>{prompt.after}"
-        head = [2, *plain.tokenizer(prompt.before)["input_ids"][:-1]]
+    read = plain.tokenizer(prompt.before)["input_ids"]
+    given = {"input_ids": torch.tensor([read + ids])}
+    if family != "gpt2":
+        slot = "<extra_id_0>" if family == "t5" else "<mask>"
+        source = plain.tokenizer(f"{prompt.before} {slot}{prompt.after}")["input_ids"]
+        sentinel = [0, plain.tokenizer.convert_tokens_to_ids(slot)]
+        head = sentinel if family == "t5" else [2, *read[:-1]]
+        given = {
+            "input_ids": torch.tensor([source]),
+            "decoder_input_ids": torch.tensor([head + ids]),
+        }
     with torch.no_grad():
-        logits = plain.model(
-            input_ids=torch.tensor([plain.tokenizer(text)["input_ids"]]),
-            decoder_input_ids=torch.tensor([head + ids]),
-        ).logits[0, -1]
+        logits = plain.model(**given).logits[0, -1]
     ending = logits.softmax(-1)[tokens_that_end_a_word(plain.tokenizer)].sum().log()
     change = ended.score([prompt], [word]).log_probs - plain.score([prompt], [word]).log_probs
     assert change[0, 0] == pytest.approx(float(ending), abs=1e-4)

@@ -6,30 +6,48 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import MOST_MASS, WordQuery, expand, scattered
+from clinometer.models.scoring.chain_rule import MOST_MASS, expand
 from clinometer.models.tokens import Tokens, Trie
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import BoolArray, FloatArray
+
+World = dict[Tokens, FloatArray]
 
 HER, S, HIM = 1, 2, 3
 HERS = [(HER,), (HER, S), (HIM,)]
 
 
+def answer(
+    trie: Trie, worlds: Sequence[World], asked: BoolArray, seen: set[tuple[Tokens, int]]
+) -> FloatArray:
+    """What follows the nodes that are asked about, one world for each prompt; notes which."""
+    found = np.full(asked.shape, -np.inf)
+    pairs = np.argwhere(asked).tolist()
+    assert len({len(trie.prefix[n]) for n, _ in pairs}) <= 1  # models need one depth
+    for n, i in pairs:
+        seen.add((trie.prefix[n], i))
+        with np.errstate(divide="ignore"):
+            found[list(trie.children[n]), i] = np.log(worlds[i][trie.prefix[n]])
+    return found
+
+
+def scored(
+    trie: Trie, worlds: Sequence[World], counts: FloatArray | None, tolerance: float
+) -> tuple[WordScores, set[tuple[Tokens, int]]]:
+    """The scores of some worlds, one per prompt, and which nodes were asked for which of them."""
+    seen: set[tuple[Tokens, int]] = set()
+
+    def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
+        return [answer(trie, worlds, asked[0], seen)]
+
+    return expand([trie], len(worlds), ask, tolerance=tolerance, counts=counts), seen
+
+
 def asked(first: float, second: float, tolerance: float) -> WordScores:
     """One prompt: p(her…) = first, p(him) = 1 - first, p(s | her) = second."""
-    tree = Trie.of(HERS)
-    follows = {0: {HER: first, HIM: 1 - first}, 1: {S: second}}
-
-    def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
-        with np.errstate(divide="ignore"):
-            return [
-                np.log([[follows[len(tree.prefix[q.node])][t] for t in tree.child_tokens(q.node)]])
-                for q in questions
-            ]
-
-    return expand([tree], 1, ask, tolerance=tolerance)
+    world = {(): np.array([first, 1 - first]), (HER,): np.array([second])}
+    return scored(Trie.of(HERS), [world], None, tolerance)[0]
 
 
 @pytest.mark.parametrize("second", [0.0, 0.3, 1.0])
@@ -55,16 +73,13 @@ def test_chunks_are_assembled_in_order() -> None:
     values = np.arange(12.0).reshape(6, 2)
     whole = WordScores(values, values[:, 0], values[:, 1], values + 1)
     order = np.array([4, 1, 5, 0, 3, 2])
-    found = scattered(((some, whole.take(some)) for some in (order[:2], order[2:])), 6)
+    parts = ((some, whole.take(some)) for some in (order[:2], order[2:]))
+    found = WordScores.scattered(parts, 6)
     np.testing.assert_array_equal(found.log_probs, whole.log_probs)
     np.testing.assert_array_equal(found.skipped, whole.skipped)
     assert found.log_upper is not None
     np.testing.assert_array_equal(found.log_upper, values + 1)
-    with pytest.raises(ValueError, match="no parts"):
-        scattered(iter(()), 6)
 
-
-World = dict[Tokens, FloatArray]
 
 #: one token, several under one prefix, words that begin another, three tokens
 WORDS: list[Tokens] = [
@@ -115,25 +130,6 @@ def preferences(trie: Trie, world: World, counts: FloatArray) -> FloatArray:
         own.append(mass(word) - sum(map(mass, nearest)))
     categories = np.array(own) @ counts
     return np.asarray(categories / categories.sum())
-
-
-def scored(
-    trie: Trie, worlds: Sequence[World], counts: FloatArray | None, tolerance: float
-) -> tuple[WordScores, set[tuple[Tokens, int]]]:
-    """The scores of some worlds, one per prompt, and which nodes were asked for which of them."""
-    seen: set[tuple[Tokens, int]] = set()
-
-    def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
-        assert len({len(trie.prefix[q.node]) for q in questions}) == 1  # models need one depth
-        answers = []
-        for q in questions:
-            prefix = trie.prefix[q.node]
-            seen.update((prefix, int(i)) for i in q.prompts)
-            with np.errstate(divide="ignore"):
-                answers.append(np.log(np.array([worlds[i][prefix] for i in q.prompts])))
-        return answers
-
-    return expand([trie], len(worlds), ask, tolerance=tolerance, counts=counts), seen
 
 
 def counted(scores: WordScores, counts: FloatArray) -> FloatArray:
@@ -221,8 +217,9 @@ def test_several_trees_share_one_tolerance() -> None:
     for _ in range(50):
         worlds = [some_world(t, rng) for t in trees]
 
-        def ask(questions: Sequence[WordQuery], worlds: list[World] = worlds) -> list[FloatArray]:
-            return [np.log(worlds[q.tree][trees[q.tree].prefix[q.node]])[None] for q in questions]
+        def ask(asked: Sequence[BoolArray], worlds: list[World] = worlds) -> list[FloatArray]:
+            pairs = zip(trees, worlds, asked, strict=True)
+            return [answer(tree, [world], nodes, set()) for tree, world, nodes in pairs]
 
         exact = counted(expand(trees, 1, ask), counts)
         quick = expand(trees, 1, ask, tolerance=0.01, counts=counts)

@@ -20,6 +20,7 @@ from tests.models.server.http import JsonHandler, Server
 
 Body = dict[str, Any]
 Refusal = tuple[int, Any]
+Refuse = Callable[[Body], Refusal | None]
 
 OPENAI_FIELDS = {
     *("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n"),
@@ -77,25 +78,20 @@ def openai_reasoning(body: Body) -> Refusal | None:
     return None
 
 
-def openai_listing(body: Body) -> Refusal | None:
-    if refused := unknown_to_openai(body):
-        return refused
-    if "reasoning_effort" in body:
-        return openai_error("Unrecognized request argument supplied: reasoning_effort", None)
-    if body.get("top_logprobs", 0) > 20:
-        said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 20."
-        return openai_error(said, "top_logprobs", "integer_above_max_value")
-    return None
+def listing(most: int) -> Refuse:
+    """Log-probabilities, but so many at most."""
 
+    def refuse(body: Body) -> Refusal | None:
+        if refused := unknown_to_openai(body):
+            return refused
+        if "reasoning_effort" in body:
+            return openai_error("Unrecognized request argument supplied: reasoning_effort", None)
+        if body.get("top_logprobs", 0) > most:
+            said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= "
+            return openai_error(f"{said}{most}.", "top_logprobs", "integer_above_max_value")
+        return None
 
-def azure(body: Body) -> Refusal | None:
-    """An older deployment: log-probabilities, but five at most."""
-    if refused := unknown_to_openai(body):
-        return refused
-    if body.get("top_logprobs", 0) > 5:
-        said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 5."
-        return openai_error(said, "top_logprobs", "integer_above_max_value")
-    return None
+    return refuse
 
 
 def anthropic_error(message: str) -> Refusal:
@@ -160,11 +156,6 @@ def gemini(body: Body) -> Refusal | None:
     return (400, [{"error": error}]) if said else None
 
 
-def ollama(body: Body) -> Refusal | None:
-    """Takes everything, ignores what it does not know, and lists no tokens (before 0.12.11)."""
-    return None
-
-
 def vllm(body: Body) -> Refusal | None:
     """Knows the samplers that others do not, and ignores the rest, as the real one (0.32) does."""
     asked = body.get("top_logprobs", 0)
@@ -190,7 +181,7 @@ class Kind:
     refused  the parameter of every refusal, in order, as run.json lists them
     """
 
-    refuse: Callable[[Body], Refusal | None]
+    refuse: Refuse
     name: str
     refused: tuple[str, ...]
     path: str = "/v1/chat/completions"
@@ -213,7 +204,7 @@ KINDS = {
         ("max_tokens", "logprobs", *CUTS, "temperature", "presence_penalty", "max_tokens"),
         hidden=100,
     ),
-    "OpenAI with log-probabilities": Kind(openai_listing, "openai/gpt-4.1", (), lists=True),
+    "OpenAI with log-probabilities": Kind(listing(20), "openai/gpt-4.1", (), lists=True),
     "Anthropic": Kind(
         anthropic_messages, "anthropic/claude-sonnet-5", (), "/v1/messages", key="x-api-key"
     ),
@@ -223,7 +214,7 @@ KINDS = {
         ("top_p", "min_p", "repetition_penalty", "top_k", "n"),
     ),
     "Azure": Kind(
-        azure,
+        listing(5),  # an older deployment
         "azure/deployment",
         ("top_logprobs",),
         "/openai/v1/chat/completions",
@@ -238,7 +229,8 @@ KINDS = {
         "/v1beta/openai/chat/completions",
         hidden=30,
     ),
-    "Ollama": Kind(ollama, "openai:{}#llama3.2", (), n=False),
+    # takes everything, ignores what it does not know, and lists no tokens (before 0.12.11)
+    "Ollama": Kind(lambda body: None, "openai:{}#llama3.2", (), n=False),
     "vLLM": Kind(vllm, "openai:{}#llama", (), lists=True),
 }
 
@@ -252,7 +244,7 @@ class ProviderServer(Server):
         self.refusals: list[str] = []
         self.answered: list[Body] = []
         self.turn = threading.Lock()
-        self.before: Callable[[Body], Refusal | None] = lambda body: None
+        self.before: Refuse = lambda body: None
 
     @property
     def base(self) -> str:

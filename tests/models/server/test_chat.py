@@ -1,4 +1,5 @@
-"""A hosted model killed and continued, within its budget, and with its key where it belongs."""
+"""A hosted model: killed and continued, within its budget, its key where it belongs, its refusals
+learnt, and its words bounded by the first tokens that it lists."""
 
 from __future__ import annotations
 
@@ -10,32 +11,48 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.command import Clinometer
-from tests.models.server.providers import KINDS, ProviderServer
+from tests.models.server.providers import KINDS, ProviderServer, openai_error
 from tests.present import present
 from tests.processes import PATIENCE_S
 
-from clinometer.errors import SettingsError
+from clinometer.errors import ModelError, SettingsError
 from clinometer.models.client import BudgetReached
+from clinometer.models.server.chat import LISTED, word_bounds
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic, parse_topic
 
 KEY = "sk-secret-a81f"
+#: Small, by options that change nothing about how a model is asked.
+FEW = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
 
 
 @pytest.fixture
-def anthropic(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
-    server = ProviderServer(KINDS["Anthropic"], KEY)
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base)
-    monkeypatch.setenv("CLINOMETER_API_KEY", KEY)
-    yield server
-    server.stop()
+def provider(
+    monkeypatch: pytest.MonkeyPatch, until_the_end: Callable[[ProviderServer], ProviderServer]
+) -> Callable[[str], ProviderServer]:
+    """A provider at this machine, with its address and key in the environment."""
+
+    def start(name: str) -> ProviderServer:
+        server = until_the_end(ProviderServer(KINDS[name], KEY))
+        monkeypatch.setenv("CLINOMETER_API_KEY", KEY)
+        if "/" in server.kind.name.partition(":")[0]:
+            monkeypatch.setenv(server.kind.variable, server.base)
+        return server
+
+    return start
+
+
+@pytest.fixture
+def anthropic(provider: Callable[[str], ProviderServer]) -> ProviderServer:
+    return provider("Anthropic")
 
 
 def without_key(*folders: Path) -> int:
@@ -98,8 +115,7 @@ def test_the_key_is_in_no_file_cache_log_or_error(
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
     caplog.set_level(logging.DEBUG)
-    few = ("--groups", "Ashley Olson,white man", "--max-contexts", "2")
-    command = ("audit", anthropic.model, "--topic", "hiring", *few, "--no-cache", "--fresh")
+    command = ("audit", anthropic.model, "--topic", "hiring", *FEW, "--no-cache", "--fresh")
     refusal = {"error": {"message": f"Not with {KEY}", "type": KEY.replace("-", "_"), "code": KEY}}
     said = []
     for status in (400, 401, 403, 404, 429, 500):
@@ -178,8 +194,7 @@ def test_what_costs_is_confirmed(
     anthropic: ProviderServer, clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a terminal the answer decides, elsewhere --yes; nothing is asked before."""
-    few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
-    command = ("audit", anthropic.model, "--topic", "hiring", *few, "--price", "1/5")
+    command = ("audit", anthropic.model, "--topic", "hiring", *FEW, "--price", "1/5")
     refused = clinometer(*command)
     assert refused.status == 2
     assert "--yes: expected before up to 0.01 is paid" in refused.err
@@ -192,3 +207,196 @@ def test_what_costs_is_confirmed(
     assert not anthropic.answered
     assert clinometer(*command, "--yes").status == 0
     assert len(anthropic.answered) == 40
+
+
+# --- What a provider refuses is found out, remembered with the run, and never silent --------------
+
+PEOPLE = ["Jessica Schmidt", "Michael Schmidt", "Ashley Olson", "white man"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
+    name: str,
+    provider: Callable[[str], ProviderServer],
+    clinometer: Clinometer,
+    tmp_path: Path,
+) -> None:
+    server = provider(name)
+    said = clinometer("audit", server.model, "--topic", "hiring", *FEW)
+    assert said.status == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    record = Run.load(folder).record
+    request = record.model.request
+    assert tuple(one["parameter"] for one in request["refusals"]) == server.kind.refused
+    # every refused request is one of them; a provider names several fields in one refusal
+    assert len(server.refusals) <= len(server.kind.refused)
+    assert bool(server.refusals) == bool(server.kind.refused)
+    assert record.model.kind == ("server" if server.kind.lists else "sampled")
+    assert record.usage["retried"] == 0
+    # what was sent is what run.json says, but for the content and the seed
+    sent = server.answered[-1]
+    assert {k for k in sent if k not in ("model", "messages", "system")} == set(request["sent"])
+    assert all(v == sent[k] for k, v in request["sent"].items() if "seed" not in k)
+    assert request["answered_by"] == [sent["model"]]
+    assert not (folder / "replies.jsonl").exists()  # the scores hold them
+    # the key is in no file, on no screen
+    assert KEY not in said.out + said.err
+    without_key(tmp_path)
+    if request["left_out"]:
+        assert f"left out: {', '.join(request['left_out'])}" in said.out + said.err
+
+
+@pytest.fixture
+def asked(provider: Callable[[str], ProviderServer]) -> Callable[..., tuple[ProviderServer, Run]]:
+    def run(name: str, **options: Any) -> tuple[ProviderServer, Run]:
+        server = provider(name)
+        before = options.pop("before", None)
+        if before is not None:
+            server.before = before
+        topic = options.pop("topic", None) or load_topic("hiring").select(PEOPLE)
+        return server, audit(server.model, topic=topic, max_contexts=2, **options)
+
+    return run
+
+
+def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    server, run = asked("OpenAI")
+    rooms = [body["max_completion_tokens"] for body in server.answered]
+    assert set(rooms[1:]) == {512}  # one reply came back empty
+    assert rooms[0] == 16
+    assert run.record.replies["replies_words"] == run.record.replies["replies"]
+
+
+def test_a_temperature_that_the_provider_fixes_is_an_error_and_not_ignored(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    with pytest.raises(SettingsError, match=r"takes no temperature 0\.5"):
+        asked("OpenAI", temperature=0.5)
+
+
+def test_an_effort_is_sent_with_every_request(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    server, run = asked("OpenAI", effort="low")
+    assert {body["reasoning_effort"] for body in server.answered} == {"low"}
+    assert run.record.model.request["sent"]["reasoning_effort"] == "low"
+    assert run.record.model.kind == "sampled"
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "said"),
+    [
+        ("OpenAI", "none", "takes no effort none for this model"),
+        ("OpenAI with log-probabilities", "low", "takes no effort low for this model"),
+        ("Anthropic", "low", "effort: .* takes none"),
+        ("OpenAI", "lots", "effort: expected one of none, minimal"),
+    ],
+)
+def test_an_effort_that_the_provider_does_not_take_is_an_error_and_not_ignored(
+    name: str, effort: str, said: str, asked: Callable[..., tuple[ProviderServer, Run]]
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        asked(name, effort=effort)
+
+
+def test_a_local_model_takes_no_effort() -> None:
+    with pytest.raises(SettingsError, match="effort: expected a hosted model"):
+        audit("pocket:gpt2-s", topic="hiring", effort="low", replies=3, max_contexts=2)
+
+
+def test_replies_that_a_filter_withholds_are_empty_and_counted(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    def filtered(body: dict[str, Any]) -> tuple[int, Any] | None:
+        if "Schmidt" not in json.dumps(body["messages"]):
+            return None
+        said = "The response was filtered due to the prompt triggering Azure OpenAI's content "
+        return openai_error(f"{said}management policy.", "prompt", "content_filter")
+
+    _, run = asked("Mistral", before=filtered)
+    # two contexts, two people of that name, ten replies each
+    found = run.record.replies
+    assert run.record.model.request["filtered"] == 40
+    assert found["replies"] - found["replies_words"] == 40
+
+
+def test_an_unnamed_refusal_leaves_out_what_matters_least_once(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    def unnamed(body: dict[str, Any]) -> tuple[int, Any] | None:
+        return openai_error("Bad request", None) if "min_p" in body else None
+
+    _, run = asked("Ollama", before=unnamed)
+    request = run.record.model.request
+    assert request["left_out"] == ["top_k", "min_p", "repetition_penalty"]
+    assert {one["named"] for one in request["refusals"]} == {False}
+
+
+def test_what_is_wrong_with_a_text_is_not_learnt_as_a_parameter(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    seen: list[int] = []
+
+    def too_long(body: dict[str, Any]) -> tuple[int, Any] | None:
+        seen.append(1)
+        return openai_error("Too long.", None, "string_too_long") if len(seen) > 5 else None
+
+    with pytest.raises(ModelError, match="status 400: string_too_long"):
+        asked("Mistral", before=too_long)
+
+
+def test_an_account_without_credit_is_not_asked_again(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    spent = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    with pytest.raises(ModelError, match="status 429: insufficient_quota"):
+        asked("Mistral", before=lambda body: (429, spent))
+
+
+def test_a_wrong_key_is_named_by_its_variable(
+    provider: Callable[[str], ProviderServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = provider("Anthropic")
+    monkeypatch.setenv("CLINOMETER_API_KEY", wrong := "sk-wrong-77")
+    with pytest.raises(ModelError, match="set ANTHROPIC_API_KEY or CLINOMETER") as refused:
+        audit(server.model, topic="hiring", max_contexts=2)
+    assert wrong not in str(refused.value)
+
+
+def test_whole_replies_are_sampled_even_where_tokens_are_listed(
+    asked: Callable[..., tuple[ProviderServer, Run]],
+) -> None:
+    with pytest.raises(ModelError, match="480 something else"):
+        asked("OpenAI with log-probabilities", topic="story")  # it answers yes or no
+
+
+# --- Bounds of words from the most probable first tokens ------------------------------------------
+
+
+SOME = ("yes", "no", "yesterday", "n")
+
+
+def test_the_bounds_hold_what_the_whole_distribution_says() -> None:
+    """Replies of up to two made-up tokens; the list shows the first ones, the truth knows both."""
+    rng = np.random.default_rng(0)
+    firsts = [f"{space}{text}" for text in ("yes", "no", "y", "n", "no", "") for space in ("", " ")]
+    firsts += [f"other{i}" for i in range(30)]
+    after = ["", "es", "o", "esterday", "terday"]
+    for _ in range(200):
+        p = rng.dirichlet(np.full(len(firsts), 0.3))
+        rest = rng.dirichlet(np.full(len(after), 0.5), len(firsts))
+        top = np.argsort(-p)[: rng.integers(1, LISTED + 1)]
+        low, high = word_bounds([(firsts[i], float(p[i])) for i in top], SOME)
+        for word, least, most in zip(SOME, low, high, strict=True):
+            begins = [t.strip() == word for t in firsts]  # as exact scores count a word's tokens
+            joined = [[t.strip() != word and t.strip() + a == word for a in after] for t in firsts]
+            true = float(p @ begins + (p[:, None] * rest)[np.array(joined)].sum())
+            assert least <= true + 1e-12 <= most + 2e-12
+
+
+def test_a_list_of_everything_leaves_the_rounding_alone() -> None:
+    low, high = word_bounds([("yes", 0.7), (" no", 0.3)], ("yes", "no", "maybe"))
+    assert low == pytest.approx([0.7, 0.3, 0.0])
+    assert high == pytest.approx([0.701, 0.301, 0.001])

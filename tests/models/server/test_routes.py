@@ -13,7 +13,7 @@ from tests.processes import PATIENCE_S
 
 from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
-from clinometer.models.server.scorer import ServerScorer
+from clinometer.models.server.routes import ServerScorer
 from clinometer.topics import Prompt
 
 WORDS = ("HE", "SHE", "HER", "Q", "HERO")

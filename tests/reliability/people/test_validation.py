@@ -31,7 +31,7 @@ from clinometer.reliability.people.validation import (
     right_order,
 )
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.record import ModelRecord
+from clinometer.storage.resumable import ModelRecord
 
 
 def validated(clinometer: Callable[..., Any], *arguments: Any) -> dict[str, Any]:

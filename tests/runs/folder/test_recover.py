@@ -18,7 +18,7 @@ from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import cell_words, load_partial, progress
+from clinometer.runs.folder.recover import cell_words, load_partial, progress, run_folders
 from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
@@ -141,3 +141,14 @@ def test_what_is_no_run_folder_is_named(tmp_path: Path) -> None:
         render_report([tmp_path / "nothing"])
     with pytest.raises(RunError, match=r"no run\.json"):
         render_report([tmp_path])
+
+
+def test_runs_are_found_and_not_looked_into(tmp_path: Path) -> None:
+    for name in ("a", "b/c", "b/c/inside", ".hidden/d", "e"):
+        (tmp_path / name).mkdir(parents=True)
+        if name != "e":
+            (tmp_path / name / "run.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    assert run_folders(tmp_path) == [tmp_path / "a", tmp_path / "b" / "c"]
+    assert run_folders(tmp_path / "a") == [tmp_path / "a"]
+    assert run_folders(tmp_path / "nowhere") == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.models.replies import ReadoutQuery
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
-from clinometer.runs.scores.scoring import AuditedModel, CellBlock, ModelQuery, Moving
+from clinometer.runs.scores.scoring import AuditedModel, CellBlock, Moving
 from clinometer.topics import Prompt, parse_topic
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])
@@ -28,16 +27,21 @@ CHUNK = 4
 
 @pytest.fixture
 def said_to_be_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = ModelQuery.open
+    load = AuditedModel.open
 
-    def opened(query: ModelQuery, heard: Callable[[], None]) -> Any:
-        scorer: Any = load(query, heard)
+    def opened(model: AuditedModel) -> Any:
+        scorer: Any = load(model)
         scorer.info = replace(scorer.info, device="cuda")
         return scorer
 
-    monkeypatch.setattr(ModelQuery, "open", opened)
+    monkeypatch.setattr(AuditedModel, "open", opened)
     module = sys.modules["clinometer.runs.audit"]  # the package shows the function of this name
     monkeypatch.setattr(module, "_chunk_size", lambda _device: CHUNK)
+
+
+def asked(name: str, words: tuple[str, ...], readout: ReadoutQuery | None = None) -> AuditedModel:
+    load = LoadOptions(device="cpu")
+    return AuditedModel(ModelSpec.parse(name), load, WordOptions(), words, readout)
 
 
 def audited(out: Path) -> Run:
@@ -63,19 +67,29 @@ def test_beside_a_gpu_another_thread_stores(
 
 
 @pytest.mark.usefixtures("said_to_be_on_a_gpu")
-def test_what_cannot_be_stored_ends_the_audit(
+def test_what_cannot_be_stored_ends_the_audit_which_resumes_as_if_it_had_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What the model prepares for many prompts, and the last digits with it, must be the same
+    again: it expects all cells wherever an audit was interrupted."""
+    told: list[int] = []
+    monkeypatch.setattr(CausalScorer, "expect", lambda _scorer, cells: told.append(cells))
     write = RunFolder.write_scores
+    parts: list[Any] = []
 
-    def fail(_folder: RunFolder, _scored: Any) -> None:
-        raise RunError("no space left")
+    def interrupted(folder: RunFolder, scored: Any) -> None:
+        if parts:
+            raise RunError("no space left")
+        parts.append(scored)
+        write(folder, scored)
 
-    monkeypatch.setattr(RunFolder, "write_scores", fail)
+    monkeypatch.setattr(RunFolder, "write_scores", interrupted)
     with pytest.raises(RunError, match="no space left"):
         audited(tmp_path / "run")
     monkeypatch.setattr(RunFolder, "write_scores", write)
-    assert audited(tmp_path / "run").preferences.equals(audited(tmp_path / "other").preferences)
+    run = audited(tmp_path / "run")
+    assert run.preferences.equals(audited(tmp_path / "other").preferences)
+    assert told == [run.preferences.values[..., 0].size] * 3
 
 
 @pytest.mark.parametrize(("normalise", "tolerance"), [("per-token", 0.0), ("sum", None)])
@@ -88,57 +102,20 @@ def test_options_taken_per_token_are_scored_exactly(
         f'[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{normalise}"\n'
         '[contexts]\nwording = ["Is [X] in? Answer [options]. [Y]"]'
     )
-    query = ModelQuery(
-        ModelSpec.parse("pocket:gpt2-s"),
-        LoadOptions(device="cpu"),
-        WordOptions(),
-        topic.words,
-        ReadoutQuery.of(topic),
-    )
-    opened: Any = query.open()
+    opened: Any = asked("pocket:gpt2-s", topic.words, ReadoutQuery.of(topic)).open()
     assert opened.scorer.options.tolerance == tolerance
-
-
-@pytest.mark.usefixtures("said_to_be_on_a_gpu")
-def test_a_model_expects_all_cells_wherever_an_audit_was_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it prepares for many prompts, and the last digits with it, must be the same again."""
-    told: list[int] = []
-    monkeypatch.setattr(CausalScorer, "expect", lambda _scorer, cells: told.append(cells))
-    write = RunFolder.write_scores
-    parts: list[Any] = []
-
-    def interrupted(folder: RunFolder, scored: Any) -> None:
-        if parts:
-            raise RunError("stopped")
-        parts.append(scored)
-        write(folder, scored)
-
-    monkeypatch.setattr(RunFolder, "write_scores", interrupted)
-    with pytest.raises(RunError, match="stopped"):
-        audited(tmp_path / "run")
-    monkeypatch.setattr(RunFolder, "write_scores", write)
-    run = audited(tmp_path / "run")
-    assert told == [run.preferences.values[..., 0].size] * 2
 
 
 @pytest.mark.parametrize("name", ["pocket:gpt2-s", "pocket:bert", "pocket:t5"])
 def test_a_gpu_scores_the_next_block_while_the_last_is_stored(name: str) -> None:
     """With the model on a CPU, said to be on a GPU: two blocks at once get their own numbers."""
-    query = ModelQuery(
-        ModelSpec.parse(name),
-        LoadOptions(device="cpu"),
-        WordOptions(),
-        ("he", "she", "hers"),
-    )
     blocks = [
         CellBlock(
             np.arange(k, k + 4), [Prompt(f"The {n} {k} said", "", space=True) for n in "abcd"]
         )
         for k in range(0, 48, 4)
     ]
-    model = AuditedModel(query)
+    model = asked(name, ("he", "she", "hers"))
     alone = list(model.score(blocks))
     scorer: Any = model.scorer
     scorer.info = replace(scorer.info, device="cuda")
@@ -153,8 +130,8 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored(name: str) -> None
     ahead = list(model.score(blocks))
     assert len(callers) == len(blocks)
     assert threading.get_ident() not in callers
-    for (cells, scores), (cells_ahead, scores_ahead) in zip(alone, ahead, strict=True):
-        np.testing.assert_array_equal(cells, cells_ahead)
+    for (block, scores), (block_ahead, scores_ahead) in zip(alone, ahead, strict=True):
+        assert block is block_ahead
         np.testing.assert_array_equal(scores.log_probs, scores_ahead.log_probs)
 
 

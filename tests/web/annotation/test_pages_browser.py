@@ -169,7 +169,9 @@ def test_the_keyboard_is_enough(chromium: Any, rating: Server) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/", "/judge", "/answers", "/stop", "/nothing"])
-def test_axe_finds_nothing_serious(chromium: Any, rating: Server, path: str, scheme: str) -> None:
+def test_axe_finds_nothing_serious_and_nothing_overflows_narrow_windows(
+    chromium: Any, rating: Server, path: str, scheme: str
+) -> None:
     if path == "/":
         page = watched(chromium, color_scheme=scheme).page
         page.goto(rating.links[3])
@@ -177,13 +179,7 @@ def test_axe_finds_nothing_serious(chromium: Any, rating: Server, path: str, sch
         page = enter(chromium, rating.links[4], color_scheme=scheme).page
         page.goto(rating.base + path)
     assert axe_problems(page) == []
-
-
-@pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
-def test_nothing_overflows_narrow_windows(
-    chromium: Any, rating: Server, window: dict[str, int]
-) -> None:
-    page = enter(chromium, rating.links[5], viewport=window).page
-    for path in ("/judge", "/answers", "/stop"):
-        page.goto(rating.base + path)
+    for window in (PHONE, ZOOMED):
+        page.set_viewport_size(window)
+        page.reload()
         assert overflow(page) <= 0

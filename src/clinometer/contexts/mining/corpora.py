@@ -29,7 +29,7 @@ from xml.parsers import expat
 
 from clinometer.errors import ContextError
 from clinometer.extras import require
-from clinometer.storage.untrusted import ZstReader, open_binary
+from clinometer.storage.untrusted import open_binary, unpacked_zst
 
 if TYPE_CHECKING:
     from mwparserfromhell.nodes import Node
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Endings of packed files -> what unpacks their stream.
 PACKED: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
-    ".zst": ZstReader,
+    ".zst": unpacked_zst,
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
 }

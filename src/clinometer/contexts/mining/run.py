@@ -38,7 +38,7 @@ from clinometer.contexts.mining.corpora import Source, articles, find_sources, r
 from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.contexts.mining.settings import KEYS, MineSettings
 from clinometer.errors import ContextError, InputError
-from clinometer.shards import WHOLE, Shard
+from clinometer.settings import WHOLE, Shard
 from clinometer.storage.atomic import only_writer, output_file, replacing
 from clinometer.storage.resumable import Identity, Resumable
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json

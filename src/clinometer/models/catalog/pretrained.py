@@ -11,6 +11,9 @@ import contextlib
 import json
 import os
 import re
+import socket
+import urllib.parse
+import urllib.request
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -271,30 +274,21 @@ def loading(
 
     `instead` is the option that would allow a model's own code; None where there is none.
     """
-    import transformers
+    from transformers.utils import logging
 
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
     try:
-        with quiet(transformers):
+        with warnings.catch_warnings():  # of the library's own future
+            warnings.simplefilter("ignore", DeprecationWarning)
             yield
     except ClinometerError:
         raise
     except Exception as error:
         raise _explained(name, Path(source), error, allow_pickle, instead) from error
-
-
-@contextlib.contextmanager
-def quiet(transformers: Any) -> Iterator[None]:
-    """No progress bars or notes on the library's own future while loading; put back as it was."""
-    bars = transformers.utils.logging
-    was_on = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
     finally:
-        if was_on:
-            bars.enable_progress_bar()
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _explained(
@@ -309,7 +303,10 @@ def _explained(
             f"model {name!r} is gated: ask for access on its page of the Hugging Face hub, "
             "then run 'hf auth login'"
         )
-    if not allow_pickle and _only_pickled(folder, text):
+    pickled = "safetensors" in text and "pytorch_model.bin" in text
+    if folder.is_dir():
+        pickled = not any(folder.glob("*.safetensors")) and any(folder.glob("*.bin"))
+    if not allow_pickle and pickled:
         wanted = "read only with --allow pickle" if instead else "not read by this command"
         return ModelError(
             f"model {name!r} has no safetensors weights; pickled weights can run code and are "
@@ -356,7 +353,41 @@ def weights_header(file: Path) -> dict[str, dict[str, Any]]:
     return header
 
 
-def _only_pickled(folder: Path, text: str) -> bool:
-    if folder.is_dir():
-        return not any(folder.glob("*.safetensors")) and any(folder.glob("*.bin"))
-    return "safetensors" in text and "pytorch_model.bin" in text
+# --- The hub: whether it can be reached, and what is cached here ----------------------------------
+
+
+#: Seconds to wait for a connection.
+_PATIENCE_S = 3.0
+
+
+def hub_reachable() -> bool:
+    """Whether the hub can be reached; behind a proxy only the proxy knows, so assume it can.
+
+    The hub's own client tries an unreachable host six times for every file, which makes a mistyped
+    name cost half a minute behind a closed network. One quick connection test decides instead.
+    """
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "") in {"1", "true", "True"}:
+        return False
+    if urllib.request.getproxies().get("https"):
+        return True
+    address = urllib.parse.urlsplit(constants.ENDPOINT)
+    port = address.port or (80 if address.scheme == "http" else 443)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=_PATIENCE_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def cached(model: str) -> bool:
+    """Whether a hub model's configuration and weights are in the local cache."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return False
+    config = try_to_load_from_cache(model, "config.json")
+    if not isinstance(config, str):
+        return False
+    return any(file.suffix in (".safetensors", ".bin") for file in Path(config).parent.iterdir())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.models.catalog.hub import cached
+from clinometer.models.catalog.pretrained import cached
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,13 @@ def suite(name: str) -> tuple[ZooEntry, ...]:
 
 def members(name: str, *, download: bool = False) -> tuple[ZooEntry, ...]:
     """The models of a suite; with `download` those that are not on this machine may be fetched."""
-    return tuple(
-        entry if download or at_hand(entry) else replace(entry, absent=_absent(entry))
-        for entry in suite(name)
-    )
-
-
-def _absent(entry: ZooEntry) -> str:
-    access = ", gated: request access from its owner" if entry.gated else ""
-    code = ", needs --allow remote-code" if entry.remote_code else ""
-    return f"not available locally ({entry.id}{access}{code}); --download fetches it"
+    found = []
+    for entry in suite(name):
+        access = ", gated: request access from its owner" if entry.gated else ""
+        code = ", needs --allow remote-code" if entry.remote_code else ""
+        absent = f"not available locally ({entry.id}{access}{code}); --download fetches it"
+        found.append(entry if download or at_hand(entry) else replace(entry, absent=absent))
+    return tuple(found)
 
 
 def at_hand(entry: ZooEntry) -> bool:

@@ -35,11 +35,12 @@ from clinometer.models.catalog.pretrained import (
     adapter_base,
     check_gguf,
     damaged_weights,
+    hub_reachable,
     pretrained,
 )
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.options import LoadOptions
-from clinometer.storage.cache_folder import cache_folder
+from clinometer.storage.atomic import cache_folder
 from clinometer.storage.untrusted import read_bytes, read_json
 
 #: Part of the cache key: raise it when the conversion changes.
@@ -297,8 +298,6 @@ def _hub_revision(model: str, revision: str | None) -> str | None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError:
         return None
-    from clinometer.models.catalog.hub import hub_reachable
-
     if not isinstance(try_to_load_from_cache(model, "config.json", revision=revision), str):
         return None
     try:

@@ -14,47 +14,281 @@ packed is scored in plain rows, with the same result.
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import (
+from clinometer.models.local.base import (
     Batch,
+    TransformerScorer,
     fetch,
+    layers_of,
+    log,
     out_of_memory,
     overlapped,
-    pad_wants,
     read_log_probs,
-    run,
     to_device,
-    to_numpy,
 )
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.causal_job import Job, Rows
-from clinometer.models.scoring.chain_rule import scattered
-from clinometer.models.scoring.continuations import AskedContinuations, ContinuationBatcher, Packs
-from clinometer.models.tokens import ROOT, Tokens, WordList, head_tokens
-from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.models.scoring.causal_job import AskedContinuations, Heads, Job, Rows
+from clinometer.models.tokens import NO_CHILD, ROOT, Tokens, WordList, head_tokens
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
+from clinometer.storage.atomic import cache_folder
 from clinometer.topics import Prompt
 
 
+@dataclass(frozen=True)
+class Packs:
+    """B packs of at most L nodes in the shape that a model reads.
+
+    tokens, positions [B, L]   of each node; unused entries are token 0
+    ancestors [B, L, T]        indices in the pack of each node's ancestors and of itself, the root
+                               first; padded with the node's own index
+    pack, place [H]            pack and index of the last token of each head
+    lengths [H]                tokens in each head
+    """
+
+    tokens: IntArray
+    positions: IntArray
+    ancestors: IntArray
+    pack: IntArray
+    place: IntArray
+    lengths: IntArray
+
+    @classmethod
+    def of(cls, heads: Heads, bounds: Sequence[int], *, multiple: int = 1) -> Packs:
+        """Lay out the heads between the boundaries; L is rounded up to a multiple."""
+        first, last = bounds[0], bounds[-1]
+        lengths = heads.lengths[first:last]
+        depth = int(lengths.max())
+        tokens = heads.tokens[first:last, :depth]
+        starts = np.array(bounds[:-1]) - first
+        shared = heads.shared[first:last].copy()
+        shared[starts] = 0
+        column = np.arange(depth)
+        new = (column >= shared[:, None]) & (column < lengths[:, None])
+        number = np.cumsum(new).reshape(new.shape) - 1
+        # A token shared with the row before keeps that row's node: the latest one in its column.
+        path = np.maximum.accumulate(np.where(new, number, -1), axis=0)
+        pack = np.repeat(np.arange(len(starts)), np.diff([*starts, last - first]))
+        offset = number[starts, 0]
+        row, level = np.nonzero(new)
+        of_node = pack[row]
+        place = np.arange(len(row)) - offset[of_node]
+        width = round_up(int(place.max()) + 1, multiple)
+        own = np.arange(width)
+        ancestors = np.broadcast_to(own[:, None], (len(starts), width, depth)).copy()
+        above = path[row] - offset[of_node][:, None]
+        ancestors[of_node, place] = np.where(column <= level[:, None], above, place[:, None])
+        token_grid = np.zeros((len(starts), width), dtype=np.int64)
+        token_grid[of_node, place] = tokens[row, level]
+        positions = np.zeros_like(token_grid)
+        positions[of_node, place] = level
+        end = path[np.arange(len(lengths)), lengths - 1] - offset[pack]
+        return cls(token_grid, positions, ancestors, pack, end, lengths)
+
+
+def round_up(number: int, multiple: int) -> int:
+    """A number rounded up to a multiple."""
+    return -(-number // multiple) * multiple
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Nodes in R rows and where to read: packs, or new nodes behind them.
+
+    packs [R]             the pack that each row is, or stands behind
+    tokens, positions [R, Q]
+    visible [R, Q, A]     places that a node sees: below L in the pack, from L on among the new
+    rows, places [n]      where the model is read
+    wanted [n or 1, W]    what is read there
+    reads [n]             numbers of these reads in the whole list
+    """
+
+    packs: IntArray
+    tokens: IntArray
+    positions: IntArray
+    visible: IntArray
+    rows: IntArray
+    places: IntArray
+    wanted: IntArray
+    reads: IntArray
+
+
+class _Nodes(NamedTuple):
+    """Columns of a list of nodes, one entry per node."""
+
+    part: IntArray
+    node: IntArray
+    column: IntArray  # of the part's heads
+    head: IntArray
+    above: IntArray  # index in the list of the parent node, -1 for the head
+    token: IntArray
+    top: IntArray
+    read: BoolArray
+    wanted: IntArray  # [n, W]
+
+    @classmethod
+    def of(cls, part: AskedContinuations, number: int) -> _Nodes:
+        """The queried nodes of a part and those that lead to them, head by head."""
+        tree = part.tree
+        need = part.nodes.copy()
+        for node in tree.depth_first[::-1]:
+            need[tree.parent[node]] |= need[node]
+        columns, rank = np.nonzero(need[tree.depth_first].T)
+        nodes = tree.depth_first[rank]
+        listed = np.full(need.shape, -1)
+        listed[nodes, columns] = np.arange(len(nodes))
+        parents = tree.parent[nodes]
+        return cls(
+            part=np.full(len(nodes), number),
+            node=nodes,
+            column=columns,
+            head=part.heads[columns],
+            above=np.where(parents == ROOT, -1, listed[parents, columns]),
+            token=tree.token[nodes],
+            top=tree.top[nodes],
+            read=part.nodes[nodes, columns],
+            wanted=tree.wanted(nodes),
+        )
+
+    @classmethod
+    def joined(cls, lists: Sequence[_Nodes]) -> _Nodes:
+        width = max(nodes.wanted.shape[1] for nodes in lists)
+        start, moved = 0, []
+        for nodes in lists:
+            above = np.where(nodes.above < 0, -1, nodes.above + start)
+            fill = np.repeat(nodes.wanted[:, :1], width - nodes.wanted.shape[1], axis=1)
+            wanted = np.concatenate([nodes.wanted, fill], axis=1)
+            moved.append(nodes._replace(above=above, wanted=wanted))
+            start += len(above)
+        return cls._make(np.concatenate(column) for column in zip(*moved, strict=True))
+
+    def sorted_by(self, key: IntArray) -> _Nodes:
+        order = np.argsort(key, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        here = _Nodes._make(column[order] for column in self)
+        return here._replace(above=np.where(here.above < 0, -1, place[here.above]))
+
+
+class ContinuationBatcher:
+    """All nodes that the parts need, listed pack by pack and cut into chunks."""
+
+    def __init__(self, parts: Sequence[AskedContinuations], packs: Packs) -> None:
+        self.parts, self.packs = parts, packs
+        nodes = _Nodes.joined([_Nodes.of(part, k) for k, part in enumerate(parts)])
+        self.nodes = nodes.sorted_by(packs.pack[nodes.head])
+
+    def chunks(self, *, limit: int, rows: int, multiple: int = 1) -> Iterator[Chunk]:
+        """Chunks of at most `rows` rows of about `limit` new nodes.
+
+        A pack with many queries gets several rows; rows of similar size go together, so that no row
+        waits for a longer one.
+        """
+        nodes, packs = self.nodes, self.packs
+        width = packs.tokens.shape[1]
+        pack = packs.pack[nodes.head]
+        per_pack = np.bincount(pack, minlength=len(packs.tokens))
+        rows_of_pack = -(-per_pack // limit)
+        rank = np.arange(len(pack)) - np.cumsum([0, *per_pack])[pack]
+        share = rank[self._unit_starts()] * rows_of_pack[pack] // per_pack[pack]
+        row = np.cumsum([0, *rows_of_pack])[pack] + share
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        chain = self._chains()
+        position = packs.lengths[nodes.head] + (chain[:, 1:] != chain[:, :-1]).sum(axis=1)
+        in_pack = packs.ancestors[pack, packs.place[nodes.head]]
+        visible = np.concatenate([in_pack, width + place[chain]], axis=1)
+        sizes = np.bincount(row)
+        by_size = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+        of_row = np.repeat(np.arange(len(packs.tokens)), rows_of_pack)
+        for first in range(0, len(by_size), rows):
+            chosen = by_size[first : first + rows]
+            line = np.full(len(sizes), -1)
+            line[chosen] = np.arange(len(chosen))
+            here = np.flatnonzero(line[row] >= 0)
+            n_new = round_up(int(sizes[chosen[0]]), multiple)
+            tokens = np.zeros((len(chosen), n_new), dtype=np.int64)
+            positions = np.zeros_like(tokens)
+            own = width + np.arange(n_new)
+            sees = np.broadcast_to(own[:, None], (len(chosen), n_new, visible.shape[1])).copy()
+            at = (line[row[here]], place[here])
+            tokens[at], positions[at], sees[at] = nodes.token[here], position[here], visible[here]
+            reads = here[nodes.read[here]]
+            yield Chunk(
+                packs=of_row[chosen],
+                tokens=tokens,
+                positions=positions,
+                visible=sees,
+                rows=line[row[reads]],
+                places=place[reads],
+                wanted=nodes.wanted[reads],
+                reads=reads,
+            )
+
+    def _unit_starts(self) -> IntArray:
+        """The first node of each node's unit. A unit is everything under one head that shares a
+        first token; it attends only to itself and is never split."""
+        changed = np.ones(len(self.nodes.head), dtype=bool)
+        keys = (self.nodes.head, self.nodes.part, self.nodes.top)
+        changed[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+        starts: IntArray = np.flatnonzero(changed)[np.cumsum(changed) - 1]
+        return starts
+
+    def _chains(self) -> IntArray:
+        """Each node and its new ancestors [n, D], padded with the topmost."""
+        columns = [np.arange(len(self.nodes.above))]
+        while True:
+            above = self.nodes.above[columns[-1]]
+            if (above < 0).all():
+                return np.stack(columns, axis=1)
+            columns.append(np.where(above < 0, columns[-1], above))
+
+    def answers(self, reads: IntArray, values: FloatArray) -> list[FloatArray]:
+        """Sort the values [n, W] read at nodes `reads` back into one answer per part."""
+        part = self.nodes.part[reads]
+        order = np.argsort(part, kind="stable")
+        ends = np.searchsorted(part[order], np.arange(len(self.parts) + 1))
+        out = []
+        for k, asked in enumerate(self.parts):
+            here = order[ends[k] : ends[k + 1]]
+            answer = asked.blank()
+            nodes, columns = self.nodes.node[reads[here]], self.nodes.column[reads[here]]
+            kids = asked.tree.child_table[nodes][:, : values.shape[1]]
+            read, which = np.nonzero(kids != NO_CHILD)
+            answer[kids[read, which], columns[read]] = values[here][read, which]
+            out.append(answer)
+        return out
+
+
 class TreeRun:
-    """One batch of packs and its model. The first query is what follows the heads themselves.
+    """One batch of packs and its model. The first query is what follows the heads themselves. What
+    is longer or more branched than anything before is compared with plain rows.
 
     limit, rows   bounds on the new nodes in a row and on the rows of a batch
     keep          whether anything below the heads will be queried
+    plain         the same heads as plain rows
     """
 
     def __init__(
-        self, scorer: TransformerScorer, packs: Packs, *, limit: int, rows: int, keep: bool
+        self,
+        scorer: CausalScorer,
+        packs: Packs,
+        plain: Rows,
+        *,
+        limit: int,
+        rows: int,
+        keep: bool,
     ) -> None:
-        self.scorer, self.packs, self.limit, self.rows = scorer, packs, limit, rows
+        self.scorer, self.packs, self.plain = scorer, packs, plain
+        self.limit, self.rows = limit, rows
         self.device, self.dtype = scorer.device, next(scorer.model.parameters()).dtype
         #: the longest row of keys so far, and how far a node that was read stood from its position
         self.longest = self.farthest = 0
@@ -64,73 +298,73 @@ class TreeRun:
 
     def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         """Log-probabilities of the children of every queried node, one answer [N, H] per part."""
-        if parts[0].nodes[ROOT].any():
-            return [self._ask_heads(part) for part in parts]
-        batcher = ContinuationBatcher(parts, self.packs)
-        reads, values = [], []
-        multiple = row_multiple(self.device)
-        for chunk in batcher.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
-            places = (chunk.rows, chunk.places)
-            found = self._forward(
-                chunk.tokens,
-                chunk.positions,
-                chunk.visible,
-                places,
-                chunk.wanted,
-                cache=self._behind(chunk.packs),
-            )
-            reads.append(chunk.reads)
-            values.append(found)
-        return batcher.answers(np.concatenate(reads), np.concatenate(values))
+        packing, below = self.scorer.packing, not parts[0].nodes[ROOT].any()
+        try:
+            answers = self._ask_below(parts) if below else [self._ask_heads(p) for p in parts]
+        except REFUSALS as error:
+            known = not packing.is_new(self.longest, self.farthest, below=below)
+            if known or out_of_memory(error):
+                raise  # such rows have passed before, or would in smaller packs
+            first = (str(error).splitlines() or [""])[0]
+            raise PackingError(
+                f"it refuses packs: {type(error).__name__}: {first[:120]}"
+            ) from error
+        if packing.room is not None and self.longest > packing.room:
+            raise PackingError(f"it needed a row of {self.longest} places, it sees {packing.room}")
+        if packing.is_new(self.longest, self.farthest, below=below):
+            compare(*take_sample(parts, answers, self.packs.place, self.plain), self.dtype)
+            packing.passed(self.longest, self.farthest, below=below)
+        return answers
 
-    def _behind(self, packs: IntArray) -> Any:
-        """A copy of the cache of some packs, which may grow without affecting the original."""
-        chosen = copy.copy(self.cache)
-        chosen.layers = [copy.copy(layer) for layer in chosen.layers]
-        chosen.batch_select_indices(to_device(packs, self.device))
-        return chosen
+    def _ask_below(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
+        batcher = ContinuationBatcher(parts, self.packs)
+        multiple = row_multiple(self.device)
+        reads, values = [], []
+        for chunk in batcher.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
+            # A copy of the cache of its packs, which may grow without affecting the original.
+            cache = copy.copy(self.cache)
+            cache.layers = [copy.copy(layer) for layer in cache.layers]
+            cache.batch_select_indices(to_device(chunk.packs, self.device))
+            reads.append(chunk.reads)
+            values.append(self._forward(chunk, cache))
+        return batcher.answers(np.concatenate(reads), np.concatenate(values))
 
     def _ask_heads(self, part: AskedContinuations) -> FloatArray:
         packs, heads = self.packs, part.heads
-        places = (packs.pack[heads], packs.place[heads])
-        wanted = part.tree.wanted(np.array([ROOT]))
-        values = self._forward(
-            packs.tokens, packs.positions, packs.ancestors, places, wanted, cache=self.cache
+        chunk = Chunk(
+            packs=np.arange(len(packs.tokens)),
+            tokens=packs.tokens,
+            positions=packs.positions,
+            visible=packs.ancestors,
+            rows=packs.pack[heads],
+            places=packs.place[heads],
+            wanted=part.tree.wanted(np.array([ROOT])),
+            reads=heads,
         )
         answer = part.blank()
-        answer[list(part.tree.trie.children[ROOT])] = values.T
+        answer[list(part.tree.children[ROOT])] = self._forward(chunk, self.cache).T
         return answer
 
-    def _forward(
-        self,
-        tokens: IntArray,
-        positions: IntArray,
-        visible: IntArray,
-        places: tuple[IntArray, IntArray],
-        wanted: IntArray,
-        *,
-        cache: Any,
-    ) -> FloatArray:
-        """Log-probabilities [n, W] of the wanted tokens [n or 1, W] at n positions."""
-        n_new = tokens.shape[1]
+    def _forward(self, chunk: Chunk, cache: Any) -> FloatArray:
+        """Log-probabilities [n, W] of the wanted tokens [n or 1, W] at n places."""
         known = 0 if cache is None else cache.get_seq_length()
-        self.longest = max(self.longest, known + n_new)
-        distances = known + places[1] - positions[places]
+        self.longest = max(self.longest, known + chunk.tokens.shape[1])
+        distances = known + chunk.places - chunk.positions[chunk.rows, chunk.places]
         self.farthest = max(self.farthest, int(distances.max(initial=0)))
 
         def read() -> Callable[[], FloatArray]:
             inputs: dict[str, Any] = {
-                "input_ids": to_device(tokens, self.device),
-                "position_ids": to_device(positions, self.device),
-                "attention_mask": self._mask(visible, known + n_new),
+                "input_ids": to_device(chunk.tokens, self.device),
+                "position_ids": to_device(chunk.positions, self.device),
+                "attention_mask": self._mask(chunk.visible, known + chunk.tokens.shape[1]),
                 "use_cache": cache is not None,
             }
             if cache is not None:
                 inputs["past_key_values"] = cache
-            rows, columns = (to_device(place, self.device) for place in places)
-            logits, _ = self.scorer.project(rows, columns, packed=known == 0, **inputs)
-            wants = to_device(wanted, self.device).expand(len(rows), -1)
-            return fetch(read_log_probs(logits, wants, self.scorer.boundary))
+            rows, columns = (to_device(x, self.device) for x in (chunk.rows, chunk.places))
+            logits = self.scorer.project(rows, columns, packed=known == 0, **inputs)
+            wanted = to_device(chunk.wanted, self.device).expand(len(rows), -1)
+            return fetch(read_log_probs(logits, wanted, self.scorer.boundary))
 
         return self.scorer.alone(read)()
 
@@ -150,16 +384,7 @@ def row_multiple(device: torch.device) -> int:
 
 
 #: What a model may raise when given a mask, positions or a cache that it was not written for.
-REFUSALS = (
-    AssertionError,
-    AttributeError,
-    IndexError,
-    KeyError,
-    NotImplementedError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+REFUSALS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 _SAMPLES = 6
 
@@ -181,15 +406,14 @@ def take_sample(
     wanted: list[Tokens] = []
     values: list[FloatArray] = []
     for k in np.unique(np.linspace(0, len(parts) - 1, 3).astype(int)):
-        part, answer = parts[k], answers[k]
-        trie = part.tree.trie
+        part, answer, tree = parts[k], answers[k], parts[k].tree
         nodes, columns = np.nonzero(part.nodes)
         order = np.lexsort((nodes, place[part.heads[columns]]))
         for i in np.unique(np.linspace(0, len(order) - 1, _SAMPLES).astype(int)):
             node, column = int(nodes[order[i]]), int(columns[order[i]])
-            paths.append(rows.head(int(part.heads[column])) + trie.prefix[node])
-            wanted.append(trie.child_tokens(node))
-            values.append(answer[list(trie.children[node]), column])
+            paths.append(rows.head(int(part.heads[column])) + tree.prefix[node])
+            wanted.append(tree.child_tokens(node))
+            values.append(answer[list(tree.children[node]), column])
     return values, rows.follow(paths, wanted)
 
 
@@ -219,34 +443,6 @@ def compare(found: Sequence[FloatArray], plain: Sequence[FloatArray], dtype: tor
         raise PackingError(
             f"its answers in packs and in rows differ by up to {largest:.2g} (limit {limit:.2g})"
         )
-
-
-class CheckedAnswers:
-    """Compares answers with plain rows where nothing has been compared yet."""
-
-    def __init__(self, run: TreeRun, packing: Packing, rows: Rows) -> None:
-        self.run, self.packing, self.rows = run, packing, rows
-
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
-        below = not parts[0].nodes[ROOT].any()
-        try:
-            answers = self.run.ask(parts)
-        except REFUSALS as error:
-            known = not self.packing.is_new(self.run.longest, self.run.farthest, below=below)
-            if known or out_of_memory(error):
-                raise  # such rows have passed before, or would in smaller packs
-            first = (str(error).splitlines() or [""])[0]
-            raise PackingError(
-                f"it refuses packs: {type(error).__name__}: {first[:120]}"
-            ) from error
-        room = self.packing.room
-        if room is not None and self.run.longest > room:
-            raise PackingError(f"it needed a row of {self.run.longest} places, it sees {room}")
-        if self.packing.is_new(self.run.longest, self.run.farthest, below=below):
-            packed, plain = take_sample(parts, answers, self.run.packs.place, self.rows)
-            compare(packed, plain, self.run.dtype)
-            self.packing.passed(self.run.longest, self.run.farthest, below=below)
-        return answers
 
 
 class Packing:
@@ -285,11 +481,6 @@ def shortest_window(config: Any) -> int | None:
     return min((s for s in sizes if isinstance(s, int) and s > 0), default=None)
 
 
-def counts_places(config: Any) -> bool:
-    """GPT-Neo's local layers measure their window in row indices, ignoring the positions."""
-    return str(getattr(config, "model_type", "")) == "gpt_neo"
-
-
 #: Prompts whose tables are in memory at a time.
 _SLAB = 32_768
 #: Nodes of a pack for prompts of up to this many tokens. Each pack begins with a whole prompt and
@@ -311,22 +502,51 @@ class CausalScorer(TransformerScorer):
 
     kind, auto_class = "causal", "AutoModelForCausalLM"
     gpu_batch_tokens = 16_384
+    #: whether layers are compiled, whether this audit repays it, and whether that has failed
+    compiled, repaid, refused = False, True, False
 
     def prepare(self) -> None:
         self._window = shortest_window(self.model.config)
-        room = self._window if counts_places(self.model.config) else None
+        # GPT-Neo's local layers measure their window in row indices, ignoring the positions.
+        counts_places = getattr(self.model.config, "model_type", "") == "gpt_neo"
+        room = self._window if counts_places else None
         self.packing = Packing(room=room)
         # Enough nodes to share prefixes, few enough to keep attention small.
         self.pack_nodes = 1024 if self.device.type == "cuda" else 128
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
-        self._tokenizing = threading.Lock()
 
     def expect(self, prompts: int) -> None:
         repaid = prompts * self.model.num_parameters() >= _REPAID
-        if self.device.type == "cuda" and repaid and not self.project.compiled:
-            self.project.compile_layers()
-        self.project.wanted = repaid  # also after an audit that was longer
+        if self.device.type == "cuda" and repaid and not self.compiled:
+            self.compile_layers()
+        self.repaid = repaid  # also after an audit that was longer
+
+    def compile_layers(self, **how: Any) -> None:
+        """Have the layers compiled when the first batch comes that asks for it. They share their
+        code, so that one graph serves them all, and PyTorch keeps it for the next process: in our
+        cache, since its own folder in /tmp may be another user's, and the code there is run."""
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "compiled"))
+        for layer in layers_of(self.model):
+            layer.compile(dynamic=True, **how)
+            self.compiled = True
+
+    def call_model(self, inputs: dict[str, Any], *, packed: bool) -> Any:
+        """Compiled layers are used for packs without a cache, which would be another graph for each
+        layer."""
+        if not self.compiled:
+            return self.model(**inputs)
+        if packed and not inputs["use_cache"] and self.repaid and not self.refused:
+            try:
+                return self.model(**inputs)
+            except Exception as error:  # no compiler on this machine, or a layer it cannot take
+                if out_of_memory(error):
+                    raise
+                told = " ".join(str(error).split())[:160]
+                log.warning("layers are not compiled: %s: %s", type(error).__name__, told)
+                self.refused = True
+        with torch.compiler.set_stance("force_eager"):
+            return self.model(**inputs)
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Alphabetical neighbours share prefixes, so they are scored together."""
@@ -336,7 +556,7 @@ class CausalScorer(TransformerScorer):
         def score(members: IntArray) -> tuple[IntArray, WordScores]:
             return members, self._score_slab([prompts[i] for i in members], words)
 
-        return scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
+        return WordScores.scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
 
     def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
@@ -348,32 +568,31 @@ class CausalScorer(TransformerScorer):
         return job.score_in_rows(self.follow)
 
     def _score_packed(self, job: Job) -> WordScores:
-        parts: list[WordScores] = []
-        start = 0
-
-        def score() -> tuple[WordScores, int]:
+        def score(start: int) -> tuple[tuple[IntArray, WordScores], int]:
             most = _FEW_NODES if job.heads.lengths.mean() <= _SHORT else self.pack_nodes
             nodes = min(self.pack_nodes, most, self.batch_size.tokens)
             n_packs = max(1, self.batch_size.tokens // nodes)
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
             packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
-            tree = TreeRun(self, packs, limit=nodes, rows=n_packs, keep=job.looks_below)
-            answers = CheckedAnswers(tree, self.packing, Rows(self.follow, job.heads, start))
-            return job.score(answers, start, bounds[-1]), bounds[-1]
+            plain = Rows(self.follow, job.heads, start)
+            tree = TreeRun(self, packs, plain, limit=nodes, rows=n_packs, keep=job.looks_below)
+            return job.score(tree, start, bounds[-1]), bounds[-1]
 
-        while start < len(job.heads):
-            scored = self.batch_size.fitted(score)
-            if scored is not None:
-                parts.append(scored[0])
-                start = scored[1]
-        return job.joined(parts)
+        def parts() -> Iterator[tuple[IntArray, WordScores]]:
+            start = 0
+            while start < len(job.heads):
+                scored = self.batch_size.fitted(partial(score, start))
+                if scored is not None:
+                    part, start = scored
+                    yield part
+
+        return WordScores.scattered(parts(), len(job.prompts))
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         # Gemma returns noise unless the text starts with its BOS token, which tokenizers read from
         # a GGUF file do not always add.
         needs_bos = str(getattr(self.model.config, "model_type", "")).startswith("gemma")
-        with self._tokenizing:  # tokenizers of some versions refuse two threads at once
-            return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=needs_bos)
+        return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=needs_bos)
 
     def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         """Log-probabilities of the wanted tokens after each path of tokens, one row per path."""
@@ -383,17 +602,18 @@ class CausalScorer(TransformerScorer):
             rows = np.flatnonzero(lengths == length).tolist()
             sets = {want: k for k, want in enumerate(dict.fromkeys(wanted[i] for i in rows))}
             rows.sort(key=lambda i: sets[wanted[i]])  # called at once
+            width = max(map(len, sets))
             batch = Batch(
                 tokens=np.array([paths[i] for i in rows]),
                 positions=np.full(len(rows), length - 1),
-                wants=pad_wants(list(sets)),
+                wants=np.array([want + want[:1] * (width - len(want)) for want in sets]),
                 which=np.array([sets[wanted[i]] for i in rows]),
             )
-            values = to_numpy(run(batch, self._forward, self.batch_size))
+            values = self.ask(batch, self._forward)()
             for i, row in zip(rows, values, strict=True):
                 answers[i] = row[: len(wanted[i])]
         return answers
 
     def _forward(self, batch: Batch) -> Tensor:
         tokens = to_device(batch.tokens, self.device)
-        return self.alone(lambda: self.read(batch, input_ids=tokens, use_cache=False))
+        return self.read(batch, input_ids=tokens, use_cache=False)

@@ -5,19 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from clinometer.errors import ModelError
+from clinometer.models.local.causal import CausalScorer
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import Turn
 from clinometer.models.sampled import IN_TEMPLATE, SampledScorer, first_line, seed_for
 from clinometer.models.tokens import in_template, transcript
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from clinometer.models.local.causal import CausalScorer
-
 
 #: Samples of one text that are made together.
 _TOGETHER = 256
@@ -34,28 +32,20 @@ class CausalSampler(SampledScorer):
         return list(map(self._draw, self.scorer.head_tokens(texts), texts))
 
     def _draw(self, head: list[int], text: str) -> list[str]:
-        import torch
-
-        options = self.options
+        options, tokenizer = self.options, self.scorer.tokenizer
         chance = torch.Generator(device="cpu").manual_seed(seed_for(options.seed, 0, text))
+        ends = set(tokenizer.all_special_ids)
         replies: list[str] = []
         for first in range(0, options.replies, _TOGETHER):
             n = min(_TOGETHER, options.replies - first)
             with torch.inference_mode():
-                tokens = sample_tokens(
-                    _Prefix(self.scorer), head, n=n, temperature=options.temperature, chance=chance
-                )
+                tokens = Prefix(self.scorer).sampled(head, n, options.temperature, chance)
                 # Run to the full length even if all have ended: later texts share the generator.
                 ids = torch.cat(list(islice(tokens, options.tokens)), dim=1).tolist()
-            replies += [self._text(row) for row in ids]
+            for row in ids:
+                stop = next((i for i, token in enumerate(row) if token in ends), len(row))
+                replies.append(str(tokenizer.decode(row[:stop])))
         return replies
-
-    def _text(self, ids: list[int]) -> str:
-        """The text up to the model's end token."""
-        tokenizer = self.scorer.tokenizer
-        ends = set(tokenizer.all_special_ids)
-        stop = next((i for i, token in enumerate(ids) if token in ends), len(ids))
-        return str(tokenizer.decode(ids[:stop]))
 
 
 class CausalWriter:
@@ -63,7 +53,7 @@ class CausalWriter:
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
-        self._prefix = _Prefix(scorer)
+        self._prefix = Prefix(scorer)
 
     def write(
         self,
@@ -81,16 +71,22 @@ class CausalWriter:
                 f"{self.info.name}: expected at most {limit} tokens, found a request of "
                 f"{len(head)} and an answer of {length}; shorten the request"
             )
-        answers = continue_tokens(
-            self.scorer,
-            head,
-            n=n,
-            temperature=temperature,
-            seed=seed,
-            length=length,
-            prefix=self._prefix,
-        )
-        return [first_line(answer) for answer in answers]
+        tokenizer = self.scorer.tokenizer
+        ends = set(tokenizer.all_special_ids)
+        chance = torch.Generator(device="cpu").manual_seed(seed)
+        rows: list[list[int]] = [[] for _ in range(n)]
+        over = [False] * n
+        with torch.inference_mode():
+            for token in islice(self._prefix.sampled(head, n, temperature, chance), length):
+                for row, sampled in enumerate(token[:, 0].tolist()):
+                    if over[row] or sampled in ends:
+                        over[row] = True
+                        continue
+                    rows[row].append(sampled)
+                    over[row] = "\n" in tokenizer.decode(rows[row]).lstrip()
+                if all(over):
+                    break
+        return [first_line(str(tokenizer.decode(row))) for row in rows]
 
     def head(self, turns: Sequence[Turn]) -> list[int]:
         """Tokens of a conversation up to the answer."""
@@ -102,65 +98,7 @@ class CausalWriter:
         return list(tokenizer.encode(text, add_special_tokens=False))
 
 
-def continue_tokens(
-    scorer: CausalScorer,
-    head: Sequence[int],
-    *,
-    n: int,
-    temperature: float,
-    seed: int,
-    length: int,
-    prefix: _Prefix | None = None,
-) -> list[str]:
-    """n continuations to the end of a line, at most `length` tokens each."""
-    import torch
-
-    tokenizer = scorer.tokenizer
-    ends = set(tokenizer.all_special_ids)
-    chance = torch.Generator(device="cpu").manual_seed(seed)
-    rows: list[list[int]] = [[] for _ in range(n)]
-    over = [False] * n
-    with torch.inference_mode():
-        tokens = sample_tokens(
-            prefix or _Prefix(scorer), head, n=n, temperature=temperature, chance=chance
-        )
-        for token in islice(tokens, length):
-            for row, sampled in enumerate(token[:, 0].tolist()):
-                if over[row] or sampled in ends:
-                    over[row] = True
-                    continue
-                rows[row].append(sampled)
-                over[row] = "\n" in tokenizer.decode(rows[row]).lstrip()
-            if all(over):
-                break
-    return [str(tokenizer.decode(row)) for row in rows]
-
-
-def sample_tokens(
-    prefix: _Prefix, head: Sequence[int], *, n: int, temperature: float, chance: Any
-) -> Iterator[Tensor]:
-    """Yield the next tokens of n continuations [n, 1], endlessly, sampled from the full softmax:
-    no truncation or penalty, regardless of the model's generation settings."""
-    import torch
-
-    model, device = prefix.scorer.model, prefix.scorer.device
-    logits, cache = prefix.after(list(head))
-    if n > 1:
-        cache.batch_repeat_interleave(n)
-    logits = logits.expand(n, -1)
-    while True:
-        logits = logits.float().cpu()
-        if temperature == 0:
-            token = logits.argmax(dim=-1, keepdim=True)
-        else:
-            p = torch.softmax(logits / temperature, dim=-1)
-            token = torch.multinomial(p, 1, generator=chance)
-        yield token
-        step = model(input_ids=token.to(device), past_key_values=cache, use_cache=True)
-        cache, logits = step.past_key_values, step.logits[:, -1]
-
-
-class _Prefix:
+class Prefix:
     """The key-value cache of the last request; the next one reads only what differs."""
 
     def __init__(self, scorer: CausalScorer) -> None:
@@ -168,10 +106,27 @@ class _Prefix:
         self.tokens: list[int] = []
         self.cache: Any = None
 
-    def after(self, tokens: list[int]) -> tuple[Tensor, Any]:
-        """Logits of the next token [1, V], and a cache that the caller may modify."""
-        import torch
+    def sampled(
+        self, head: list[int], n: int, temperature: float, chance: torch.Generator
+    ) -> Iterator[Tensor]:
+        """Yield the next tokens of n continuations [n, 1], endlessly, sampled from the full
+        softmax: no truncation or penalty, regardless of the model's generation settings."""
+        logits, cache = self._after(head)
+        if n > 1:
+            cache.batch_repeat_interleave(n)
+        logits = logits.expand(n, -1)
+        while True:
+            logits = logits.float().cpu()
+            if temperature == 0:
+                token = logits.argmax(dim=-1, keepdim=True)
+            else:
+                p = torch.softmax(logits / temperature, dim=-1)
+                token = torch.multinomial(p, 1, generator=chance)
+            yield token
+            logits, cache = self._read(token, cache)
 
+    def _after(self, tokens: list[int]) -> tuple[Tensor, Any]:
+        """Logits of the next token [1, V], and a cache that the caller may modify."""
         same = next(
             (i for i, (a, b) in enumerate(zip(self.tokens, tokens, strict=False)) if a != b),
             min(len(self.tokens), len(tokens)),
@@ -184,7 +139,12 @@ class _Prefix:
                 cache.crop(same - len(self.tokens))  # negative: the number to remove
         else:
             same = 0
-        ids = torch.tensor([tokens[same:]], device=self.scorer.device)
+        logits, self.cache = self._read(torch.tensor([tokens[same:]]), cache)
+        self.tokens = tokens
+        return logits, copy.deepcopy(self.cache)
+
+    def _read(self, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        """Logits after the last of these tokens, and the cache with them."""
+        ids = tokens.to(self.scorer.device)
         step = self.scorer.model(input_ids=ids, past_key_values=cache, use_cache=True)
-        self.tokens, self.cache = tokens, step.past_key_values
-        return step.logits[:, -1], copy.deepcopy(self.cache)
+        return step.logits[:, -1], step.past_key_values

@@ -7,11 +7,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
+import transformers
+from transformers.models.auto import modeling_auto as auto
+
 from clinometer.errors import ModelError, SettingsError
-from clinometer.models.catalog.hub import cached, hub_reachable
 from clinometer.models.catalog.pretrained import (
     ADAPTER,
     adapter_base,
+    cached,
+    hub_reachable,
     loading,
     merged_adapter,
     pretrained,
@@ -27,12 +32,8 @@ from clinometer.models.local.seq2seq import Seq2SeqScorer
 from clinometer.models.local.steer import Steering, steer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
-from clinometer.models.tokens import (
-    chat_opening,
-    check_tokenizer_files,
-    check_tokenizer_words,
-    has_tokenizer,
-)
+from clinometer.models.tokens import has_tokenizer, in_template, load_tokenizer
+from clinometer.topics.conversation import messages_of
 
 #: Model types whose transformers code mixes float32 into half precision, and fails.
 _ONLY_FLOAT32 = ("deberta", "xlnet")
@@ -43,9 +44,6 @@ def load_transformer(
     spec: ModelSpec, source: str, *, load: LoadOptions, words: WordOptions
 ) -> Scorer:
     """Load the model at `source` (a folder or hub id) and wrap it by kind."""
-    import torch
-    import transformers
-
     device = choose_device(load.device)
     spread = load.device_map is not None or load.quantize is not None
     adapter = Path(source) if (Path(source) / ADAPTER).is_file() else None
@@ -65,11 +63,9 @@ def load_transformer(
     ):
         config = pretrained(transformers.AutoConfig, base, **common)
         kind = detect_kind(config, spec.name, load.kind)
-        dtype = _dtype_of(spec.name, config, load.dtype, device)
+        dtype = choose_dtype(spec.name, config, load.dtype, device)
         written = source if has_tokenizer(source) else base
-        check_tokenizer_files(spec.name, written)
-        tokenizer = pretrained(transformers.AutoTokenizer, written, **common)
-        check_tokenizer_words(spec.name, tokenizer)
+        tokenizer = load_tokenizer(spec.name, written, **common)
         scorer_class = SCORERS[kind]
         options: dict[str, Any] = {
             "dtype": getattr(torch, dtype),
@@ -113,20 +109,20 @@ def load_transformer(
             *((f"steered by {Path(load.steer).name}",) if load.steer else ()),
         ),
     )
-    if kind != "causal":
-        if load.chat or load.sampled:
-            asked = "--chat" if load.chat else "--replies"
-            raise SettingsError(
-                f"model {spec.name!r}: {asked}: expected a causal model, found a {kind} one"
-            )
-        return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
-    chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
-    causal = CausalScorer(
+    if kind != "causal" and (load.chat or load.sampled):
+        asked = "--chat" if load.chat else "--replies"
+        raise SettingsError(
+            f"model {spec.name!r}: {asked}: expected a causal model, found a {kind} one"
+        )
+    chat = in_template(tokenizer, messages_of(load.chat_request)) if load.chat else None
+    if load.chat and chat is None:
+        raise ModelError(f"model {spec.name!r}: has no chat template; score it without --chat")
+    scorer = scorer_class(
         model, tokenizer, info, options=words, batch_tokens=load.batch_tokens, chat=chat
     )
-    if load.sampled is not None:
-        return CausalSampler(causal, load.sampled)
-    return causal
+    if load.sampled is not None and isinstance(scorer, CausalScorer):
+        return CausalSampler(scorer, load.sampled)
+    return scorer
 
 
 def _places(model: Any) -> str:
@@ -161,10 +157,8 @@ def _whole_model(name: str, auto_class: Any, source: str, options: dict[str, Any
     return model
 
 
-def choose_device(wanted: str) -> Any:
+def choose_device(wanted: str) -> torch.device:
     """The device to run on; `auto` takes a GPU when there is one."""
-    import torch
-
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
     kind = wanted.split(":")[0]
@@ -178,24 +172,18 @@ def choose_device(wanted: str) -> Any:
     return torch.device(wanted)
 
 
-def _dtype_of(name: str, config: Any, wanted: str, device: Any) -> str:
-    """The requested dtype, if transformers can compute this architecture in it."""
-    dtype = choose_dtype(wanted, device)
-    if config.model_type not in _ONLY_FLOAT32 or dtype == "float32":
-        return dtype
+def choose_dtype(name: str, config: Any, wanted: str, device: torch.device) -> str:
+    """As requested, if transformers can compute this architecture in it; else float32 on a CPU,
+    where it is exact and as fast, and bfloat16 on a GPU."""
+    only_float32 = config.model_type in _ONLY_FLOAT32
     if wanted == "auto":
-        return "float32"
-    raise SettingsError(
-        f"model {name!r}: transformers cannot compute {config.model_type} in {wanted}: use "
-        "--load dtype=float32, or leave it out"
-    )
-
-
-def choose_dtype(wanted: str, device: Any) -> str:
-    """float32 on a CPU, where it is exact and as fast; bfloat16 on a GPU; or as requested."""
-    if wanted != "auto":
-        return wanted
-    return "bfloat16" if device.type == "cuda" else "float32"
+        return "bfloat16" if device.type == "cuda" and not only_float32 else "float32"
+    if only_float32 and wanted != "float32":
+        raise SettingsError(
+            f"model {name!r}: transformers cannot compute {config.model_type} in {wanted}: use "
+            "--load dtype=float32, or leave it out"
+        )
+    return wanted
 
 
 def _revision(source: str, config: Any) -> str:
@@ -240,8 +228,6 @@ def _kind_of(config: Any) -> str | None:
     # auto_map says what a model's own code builds (ChatGLM2's architecture does not).
     own_code = getattr(config, "auto_map", None) or {}
     # For configurations that name no architecture: what the library can build from it.
-    from transformers.models.auto import modeling_auto as auto
-
     clues = (
         ("AutoModelForMaskedLM" in own_code, "masked"),
         ("AutoModelForCausalLM" in own_code, "causal"),

@@ -24,12 +24,17 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from clinometer.errors import ModelError
-from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, answer_queries, fetch, overlapped, run, to_device
+from clinometer.models.local.base import (
+    Batch,
+    TransformerScorer,
+    answered,
+    overlapped,
+    to_device,
+)
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
+from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, slot_groups
-from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
 NAME = "clinometer_tiles"
@@ -127,7 +132,8 @@ class MaskedScorer(TransformerScorer):
             return group.members, replace(found, log_probs=found.log_probs[:, order])
 
         groups = slot_groups(self.tokenizer, prompts, self.marker, size=_CHUNK)
-        return scattered(overlapped(score, groups, threads=self.threads), len(prompts))
+        parts = overlapped(score, groups, threads=self.threads)
+        return WordScores.scattered(parts, len(prompts))
 
     def _score_group(
         self,
@@ -136,37 +142,31 @@ class MaskedScorer(TransformerScorer):
         trees: Sequence[Trie],
         counts: FloatArray | None,
     ) -> WordScores:
-        def ask(queries: Sequence[WordQuery]) -> list[FloatArray]:
-            answers: list[FloatArray] = [np.empty((0, 0))] * len(queries)
-            for k, tree in enumerate(trees):
-                numbers = [n for n, q in enumerate(queries) if q.tree == k]
-                tables = self._follow(group, tree, [queries[n] for n in numbers])
-                for n, table in zip(numbers, tables, strict=True):
-                    self.check_values(table, prompts, group.members[queries[n].prompts])
-                    answers[n] = table
-            return answers
+        def answer(tree: Trie, asked: BoolArray) -> FloatArray:
+            places = max(len(p) for p in tree.prefix)
+
+            def read(
+                known: IntArray, rows: IntArray, which: IntArray, wants: IntArray
+            ) -> FloatArray:
+                depth = known.shape[1]
+                batch = Batch(
+                    tokens=group.filled(rows, places=places, known=known[which]),
+                    positions=group.positions[rows] + depth,
+                    wants=wants,
+                    which=which,
+                    unknown=places - depth,
+                )
+                values = self.ask(batch, self.forward)()
+                self.check_values(values, prompts, group.members[rows])
+                return values
+
+            return answered(tree, asked, read)
+
+        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
+            return list(map(answer, trees, asked))
 
         tolerance = self.options.effective_tolerance
         return expand(trees, len(group), ask, tolerance=tolerance, counts=counts)
-
-    def _follow(
-        self, group: SlotGroup, tree: Trie, queries: Sequence[WordQuery]
-    ) -> list[FloatArray]:
-        """Answers to queries of one depth about one tree."""
-        places = max(len(p) for p in tree.prefix)
-
-        def read(known: IntArray, rows: IntArray, which: IntArray, wants: IntArray) -> FloatArray:
-            depth = known.shape[1]
-            batch = Batch(
-                tokens=group.filled(rows, places=places, known=known[which]),
-                positions=group.positions[rows] + depth,
-                wants=wants,
-                which=which,
-                unknown=places - depth,
-            )
-            return self.alone(lambda: fetch(run(batch, self.forward, self.batch_size)))()
-
-        return answer_queries(tree, queries, read)
 
     def forward(self, batch: Batch) -> Tensor:
         """Log-probabilities of the wanted tokens at each row's position."""

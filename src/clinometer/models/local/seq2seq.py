@@ -7,26 +7,23 @@ read after the text before the slot. The tokenizer shows which of the two a mode
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from clinometer.errors import ModelError
-from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import (
+from clinometer.models.local.base import (
     Batch,
     Forward,
-    answer_queries,
+    TransformerScorer,
+    answered,
     light_kernels,
-    run,
     to_device,
-    to_numpy,
 )
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
+from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.tokens import (
     END_OF_WORD,
     Marker,
@@ -36,7 +33,7 @@ from clinometer.models.tokens import (
     encode_all,
     slot_groups,
 )
-from clinometer.statistics.arrays import FloatArray, IntArray
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
 SENTINEL = "<extra_id_0>"
@@ -83,13 +80,11 @@ class Seq2SeqScorer(TransformerScorer):
         counts = words.counts
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
         groups = slot_groups(self.tokenizer, prompts, self.marker, size=size)
-        return scattered(
-            (
-                (g.members, self._score_group(g, [prompts[i] for i in g.members], trie, counts))
-                for g in groups
-            ),
-            len(prompts),
+        parts = (
+            (g.members, self._score_group(g, [prompts[i] for i in g.members], trie, counts))
+            for g in groups
         )
+        return WordScores.scattered(parts, len(prompts))
 
     def _score_group(
         self,
@@ -106,7 +101,7 @@ class Seq2SeqScorer(TransformerScorer):
 
         def read(known: IntArray, who: IntArray, which: IntArray, wants: IntArray) -> FloatArray:
             values = np.empty((len(who), wants.shape[1]))
-            pending: list[tuple[IntArray, Tensor]] = []
+            pending: list[tuple[IntArray, Callable[[], FloatArray]]] = []
             for size in np.unique(sizes[who]):
                 rows = np.flatnonzero(sizes[who] == size)
                 head = np.array([heads[i] for i in who[rows]], dtype=np.int64)
@@ -117,15 +112,14 @@ class Seq2SeqScorer(TransformerScorer):
                     which=which[rows],
                     source=who[rows],
                 )
-                answer = partial(run, batch, decode, self.batch_size, extra=1)
-                pending.append((rows, self.alone(answer)))
-            for rows, part in pending:
-                values[rows] = to_numpy(part)
+                pending.append((rows, self.ask(batch, decode, extra=1)))
+            for rows, found in pending:
+                values[rows] = found()
             self.check_values(values, prompts, who)
             return values
 
-        def ask(queries: Sequence[WordQuery]) -> list[FloatArray]:
-            return answer_queries(trie, queries, read)
+        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
+            return [answered(trie, asked[0], read)]
 
         return expand(
             [trie], len(prompts), ask, tolerance=self.options.effective_tolerance, counts=counts
@@ -155,7 +149,7 @@ class Seq2SeqScorer(TransformerScorer):
 
         nothing = np.zeros(len(tokens), dtype=np.int64)
         batch = Batch(tokens, nothing, nothing[:1, None], nothing)
-        return self.alone(lambda: run(batch, forward, self.batch_size))
+        return self.alone(lambda: self.run(batch, forward))
 
     def _decoder(self, states: Tensor) -> Forward:
         """A forward pass of the decoder over rows of these states."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 
 from clinometer.errors import ModelError
+from clinometer.models.local.base import layers_of
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import read_json
@@ -66,12 +68,6 @@ class Steering:
             ) from error
 
 
-def layers_of(model: Any) -> Any:
-    """The layers of a transformer, from the first to the last."""
-    stacks = [m for m in model.modules() if isinstance(m, torch.nn.ModuleList)]
-    return max(stacks, key=len, default=())
-
-
 def _hidden(output: Any) -> Any:
     """What a layer passes on: of some models the first of several things."""
     return output[0] if isinstance(output, tuple) else output
@@ -95,30 +91,29 @@ def steer(model: Any, steering: Steering, name: str) -> None:
     layers[steering.layer].register_forward_hook(add)
 
 
-def _mean(scorer: CausalScorer, texts: Sequence[str], layer: int) -> FloatArray:
-    """[width], what the layer passes on at the last token of each text, on average."""
-    seen: list[Any] = []
-
-    def keep(_layer: Any, _given: Any, output: Any) -> None:
-        seen.append(_hidden(output)[0, -1].to("cpu", torch.float64))
-
-    hook = layers_of(scorer.model)[layer].register_forward_hook(keep)
-    try:
-        for tokens in scorer.head_tokens(texts):
-            ids = torch.tensor([tokens], device=scorer.device)
-            scorer.alone(lambda ids=ids: scorer.model(input_ids=ids, use_cache=False))  # type: ignore[misc]
-    finally:
-        hook.remove()
-    return np.asarray(torch.stack(seen).mean(dim=0).numpy())
-
-
 def fitted(
     scorer: CausalScorer, more: Sequence[str], less: Sequence[str], layer: int | None
 ) -> Steering:
     """From the second texts to the first; in the middle layer unless another is given."""
-    n = len(layers_of(scorer.model))
-    chosen = n // 2 if layer is None else layer
-    if not chosen < n:
-        raise ModelError(f"steer: expected a layer below {n}, found {layer}")
-    difference = _mean(scorer, more, chosen) - _mean(scorer, less, chosen)
-    return Steering(chosen, tuple(difference.tolist()))
+    layers = layers_of(scorer.model)
+    chosen = len(layers) // 2 if layer is None else layer
+    if not chosen < len(layers):
+        raise ModelError(f"steer: expected a layer below {len(layers)}, found {layer}")
+
+    def mean(texts: Sequence[str]) -> FloatArray:
+        """[width], what the layer passes on at the last token of each text, on average."""
+        seen: list[Any] = []
+
+        def keep(_layer: Any, _given: Any, output: Any) -> None:
+            seen.append(_hidden(output)[0, -1].to("cpu", torch.float64))
+
+        hook = layers[chosen].register_forward_hook(keep)
+        try:
+            for tokens in scorer.head_tokens(texts):
+                ids = torch.tensor([tokens], device=scorer.device)
+                scorer.alone(partial(scorer.model, input_ids=ids, use_cache=False))
+        finally:
+            hook.remove()
+        return np.asarray(torch.stack(seen).mean(dim=0).numpy())
+
+    return Steering(chosen, tuple((mean(more) - mean(less)).tolist()))

@@ -9,25 +9,112 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
 from clinometer.errors import ContextError
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import Ask, WordQuery, expand
-from clinometer.models.scoring.continuations import (
-    Answers,
-    AskedContinuations,
-    Continuations,
-    Heads,
-)
+from clinometer.models.scoring.chain_rule import Ask, expand
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.tokens import END_OF_WORD, Tokens, Trie, WordList
+from clinometer.models.tokens import END_OF_WORD, Tokens, Trie, WordList, continuations
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
 #: Nodes after the slot that are listed at once; the list takes about 200 bytes per node.
 _LISTED = 1_000_000
+
+
+#: Padding in the table of heads, past the end of a sequence.
+NOTHING = -1
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Distinct token sequences in lexicographic order.
+
+    tokens [H, T]   padded with NOTHING
+    lengths [H]
+    shared [H]      leading tokens in common with the row before (0 for the first)
+    """
+
+    tokens: IntArray
+    lengths: IntArray
+    shared: IntArray
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> tuple[Heads, IntArray]:
+        """Sort and merge; also returns the row of each given sequence.
+
+        >>> heads, row = Heads.of([(1, 5, 7), (1, 5, 6), (1, 5, 7)])
+        >>> heads.tokens.tolist(), heads.shared.tolist(), row.tolist()
+        ([[1, 5, 6], [1, 5, 7]], [0, 2], [1, 0, 1])
+        """
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        table = np.full((len(sequences), int(lengths.max(initial=0))), NOTHING)
+        flat = np.fromiter(chain.from_iterable(sequences), np.int64, int(lengths.sum()))
+        table[np.arange(table.shape[1]) < lengths[:, None]] = flat
+        order = np.lexsort(table.T[::-1])
+        table, lengths = table[order], lengths[order]
+        equal = np.cumprod(table[1:] == table[:-1], axis=1)
+        shared = np.concatenate([[0], equal.sum(axis=1)])[: len(table)]
+        first = np.ones(len(table), dtype=bool)
+        first[1:] = shared[1:] < table.shape[1]
+        row = np.empty(len(table), dtype=np.int64)
+        row[order] = np.cumsum(first) - 1
+        return cls(table[first], lengths[first], shared[first]), row
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def path(self, row: int) -> Tokens:
+        """The tokens of one head."""
+        return tuple(self.tokens[row, : self.lengths[row]].tolist())
+
+    def cut(self, start: int, *, nodes: int, packs: int) -> list[int]:
+        """Where the next packs begin and end: boundaries of at most `packs` packs from row `start`,
+        each of at most `nodes` tree nodes (or of one head that is longer).
+
+        Packs of a batch are as wide as the widest of them, so the last heads are spread evenly.
+        """
+        total = np.cumsum(self.lengths - self.shared)
+        left = int(total[-1] - total[start] + self.lengths[start])
+        if left < nodes * packs:
+            # Each pack repeats what its first head shares with the pack before.
+            left += (left // nodes) * int(self.lengths[start:].max())
+            nodes = min(nodes, -(-left // -(-left // nodes)))
+        bounds = [start]
+        while len(bounds) <= packs and bounds[-1] < len(self):
+            at = bounds[-1]
+            # The first head of a pack brings all of its tokens, the others what they do not share.
+            room = nodes - self.lengths[at] + total[at]
+            bounds.append(max(at + 1, int(np.searchsorted(total, room, side="right"))))
+        return bounds
+
+
+@dataclass(frozen=True)
+class AskedContinuations:
+    """Which nodes of a tree of continuations are queried after which heads.
+
+    heads [H]       rows of the heads
+    nodes [N, H]    true where the tokens after this node are queried
+    """
+
+    tree: Trie
+    heads: IntArray
+    nodes: BoolArray
+
+    def blank(self) -> FloatArray:
+        """An answer without values [N, H]: log p(the node's token | head, the nodes above it)."""
+        return np.full(self.nodes.shape, -np.inf)
+
+
+class Answers(Protocol):
+    """Backend that returns next-token log-probabilities after a set of heads."""
+
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
+        """One answer [N, H] per part; only children of queried nodes have a value."""
 
 
 #: Log-probabilities of the wanted tokens after each path of tokens.
@@ -42,20 +129,20 @@ class Rest:
     steps [V, len]   for each word, the nodes of the text's tokens behind it
     """
 
-    tree: Continuations
+    tree: Trie
     asked: BoolArray
     steps: IntArray
 
     @classmethod
     def of(cls, rest: Tokens, words: Sequence[Tokens]) -> Rest:
-        trie = Trie.of([word + rest for word in words])
-        number = {prefix: n for n, prefix in enumerate(trie.prefix)}
+        tree = Trie.of([word + rest for word in words])
+        number = {prefix: n for n, prefix in enumerate(tree.prefix)}
         steps = np.array(
             [[number[word + rest[: k + 1]] for k in range(len(rest))] for word in words]
         )
-        asked = np.zeros(len(trie.prefix), dtype=bool)
-        asked[np.array(trie.parent)[steps]] = True
-        return cls(Continuations(trie), asked, steps)
+        asked = np.zeros(len(tree.prefix), dtype=bool)
+        asked[tree.parent[steps]] = True
+        return cls(tree, asked, steps)
 
 
 class Job:
@@ -85,41 +172,33 @@ class Job:
         starts = np.searchsorted(self._head[self._order], np.arange(len(self.heads)))
         self._first_prompt = self._order[starts]
         ends = (END_OF_WORD,) if reader.options.end_of_word else ()
-        self.tree = Continuations(Trie.of([s + ends for s in words.sequences]))
+        self.tree = Trie.of([s + ends for s in words.sequences])
         self.reads_on = bool(prompts[0].after)
-        self._rests: list[Rest] = []
-        self._rest = np.zeros(len(prompts), dtype=np.int64)
-        rest_lengths = self._read_rests() if self.reads_on else np.zeros(len(prompts), np.int64)
-        self.looks_below = self.reads_on or self.tree.depth > 1
+        self.looks_below = self.reads_on or len(self.tree.inner) > 1
+        # The texts after the slot, each once, and which one a prompt has.
+        number = {text: i for i, text in enumerate(dict.fromkeys(p.after for p in prompts))}
+        self._rest = np.array([number[p.after] for p in prompts])
+        rests = continuations(reader.tokenizer, list(number)) if self.reads_on else [()]
+        self._rests = [Rest.of(rest, words.sequences) for rest in rests if self.reads_on]
         # The last token of a path is predicted, never read.
         longest_word = max(len(s) for s in words.sequences) + len(ends)
+        rest_lengths = np.array([len(rest) for rest in rests])[self._rest]
         lengths = self.heads.lengths[self._head] + longest_word + rest_lengths - 1
         worst = int(lengths.argmax())
         self.longest = int(lengths[worst])
         reader.check_length(self.longest, prompts[worst])
 
-    def _read_rests(self) -> IntArray:
-        """Number the texts after the slot; returns the tokens of each prompt's text."""
-        first: dict[str, Prompt] = {}
-        for prompt in self.prompts:
-            first.setdefault(prompt.after, prompt)
-        rests = [self.reader.after_tokens(prompt) for prompt in first.values()]
-        self._rests = [Rest.of(rest, self.words.sequences) for rest in rests]
-        number = {text: i for i, text in enumerate(first)}
-        self._rest = np.array([number[prompt.after] for prompt in self.prompts])
-        return np.array([len(rest) for rest in rests])[self._rest]
-
     def score(
         self, answers: Answers, start: int, stop: int, *, upper: Answers | None = None
-    ) -> WordScores:
-        """Score the prompts whose heads are rows start to stop, in the order of their heads.
+    ) -> tuple[IntArray, WordScores]:
+        """The prompts whose heads are rows start to stop, and their scores.
 
         `upper` gives upper bounds where `answers` are lower ones; it is queried afterwards.
         """
         # What follows the slot can favour any word by any factor, so no bound holds there.
         tolerance = 0.0 if self.reads_on else self.reader.options.effective_tolerance
         found = expand(
-            [self.tree.trie],
+            [self.tree],
             stop - start,
             self._asker(answers, start, stop),
             tolerance=tolerance,
@@ -135,25 +214,17 @@ class Job:
             most = found.log_upper
             if upper is not None and most is not None:
                 most = most + self._log_prob_after(upper, members, head)
-            return WordScores(lower, found.log_coverage, found.skipped, most)
-        return found
+            found = WordScores(lower, found.log_coverage, found.skipped, most)
+        return members, found
 
     def _asker(self, answers: Answers, start: int, stop: int) -> Ask:
         everyone = np.arange(stop - start)
-        children = [np.array(kids, dtype=np.int64) for kids in self.tree.trie.children]
 
-        def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
-            if not questions:
-                return []
-            nodes = np.zeros((len(self.tree), len(everyone)), dtype=bool)
-            for q in questions:
-                nodes[q.node, q.prompts] = True
-            (found,) = answers.ask([AskedContinuations(self.tree, everyone, nodes)])
-            tables = [found[np.ix_(children[q.node], q.prompts)].T for q in questions]
-            for q, table in zip(questions, tables, strict=True):
-                numbers = self._first_prompt[start + q.prompts]
-                self.reader.check_values(table, self.prompts, numbers)
-            return tables
+        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
+            (found,) = answers.ask([AskedContinuations(self.tree, everyone, asked[0])])
+            read = np.where(self.tree.below(asked[0]), found, 0.0)
+            self.reader.check_values(read.T, self.prompts, self._first_prompt[start:stop])
+            return [found]
 
         return ask
 
@@ -184,7 +255,7 @@ class Job:
         size = 0
         for number in np.random.default_rng(0).permutation(numbers).tolist():
             here = np.flatnonzero(self._rest[members] == number)
-            size += len(here) * len(self._rests[number].tree)
+            size += len(here) * len(self._rests[number].asked)
             group.append((number, here))
             if size > _LISTED:
                 yield group
@@ -196,13 +267,7 @@ class Job:
         """Score all prompts, one row per head and continuation."""
         bounds = None if upper is None else Rows(upper, self.heads)
         part = self.score(Rows(follow, self.heads), 0, len(self.heads), upper=bounds)
-        return self.joined([part])
-
-    def joined(self, parts: Sequence[WordScores]) -> WordScores:
-        """Scores of all prompts in their own order."""
-        back = np.empty_like(self._order)
-        back[self._order] = np.arange(len(back))
-        return WordScores.joined(parts).take(back)
+        return WordScores.scattered([part], len(self.prompts))
 
 
 class Rows:
@@ -212,22 +277,16 @@ class Rows:
         self.follow, self.heads, self.start = follow, heads, start
 
     def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
-        places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
-        paths: list[Tokens] = []
-        wanted: list[Tokens] = []
-        for part, (nodes, columns) in zip(parts, places, strict=True):
-            trie = part.tree.trie
-            children = [trie.child_tokens(n) for n in range(len(part.tree))]
-            paths += [
-                self.head(h) + trie.prefix[n]
-                for n, h in zip(nodes.tolist(), part.heads[columns].tolist(), strict=True)
-            ]
-            wanted += [children[n] for n in nodes.tolist()]
-        values = iter(self.follow(paths, wanted))
+        asked = [
+            (k, n, column)
+            for k, part in enumerate(parts)
+            for n, column in np.argwhere(part.nodes).tolist()
+        ]
+        paths = [self.head(parts[k].heads[c]) + parts[k].tree.prefix[n] for k, n, c in asked]
+        wanted = [parts[k].tree.child_tokens(n) for k, n, _ in asked]
         answers = [part.blank() for part in parts]
-        for part, (nodes, columns), found in zip(parts, places, answers, strict=True):
-            for n, column in zip(nodes.tolist(), columns.tolist(), strict=True):
-                found[list(part.tree.trie.children[n]), column] = next(values)
+        for (k, n, column), values in zip(asked, self.follow(paths, wanted), strict=True):
+            answers[k][list(parts[k].tree.children[n]), column] = values
         return answers
 
     def head(self, row: int) -> Tokens:

@@ -14,9 +14,7 @@ Together that is at most (A + B) / (M + A) <= U / M. Where the categories are kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -34,9 +32,7 @@ class AnyCategory:
 
     def __init__(self, trees: Sequence[Trie]) -> None:
         #: terminals with no terminal above them: disjoint events whose union is all words
-        self._tops = [
-            [n for n in t.terminal if t.nearest_terminal_above(t.parent[n]) is None] for t in trees
-        ]
+        self._tops = [t.longer[ROOT] for t in trees]
 
     def mass(self, log_p: Sequence[FloatArray]) -> FloatArray:
         """The mass of all finished words [P]."""
@@ -127,15 +123,15 @@ def _signs(trie: Trie, counts: FloatArray) -> FloatArray:
     signs = np.zeros((len(trie.prefix), counts.shape[1]))
     for node, count in zip(trie.terminal, counts, strict=True):
         signs[node] += count
-        signs[list(trie.nearest_terminals_below(node))] -= count
+        signs[trie.longer[node]] -= count
     return signs
 
 
 def _gains(trie: Trie, node: int, counts: FloatArray) -> list[FloatArray]:
     """What a category gains if mass goes to a word under `node`, each kind of word once."""
     word = {n: i for i, n in enumerate(trie.terminal)}
-    above = trie.nearest_terminal_above(node)
-    taken = np.zeros(counts.shape[1]) if above is None else counts[word[above]]
+    above = trie.word_at[node]
+    taken = np.zeros(counts.shape[1]) if above == ROOT else counts[word[above]]
     found = {}
     stack = list(trie.children[node])
     while stack:
@@ -154,31 +150,9 @@ def _unsorted(values: BoolArray, order: IntArray) -> BoolArray:
     return out
 
 
-@dataclass(frozen=True)
-class WordQuery:
-    """Query: what follows `node` of tree `tree`, for each of these prompts?"""
-
-    tree: int
-    node: int
-    prompts: IntArray
-
-
-#: Answers questions: for each, log-probabilities [len(prompts), number of children of the node].
-Ask = Callable[[Sequence[WordQuery]], Sequence[FloatArray]]
-
-
-def scattered(parts: Iterable[tuple[IntArray, WordScores]], n_prompts: int) -> WordScores:
-    """Scatter parts into one array as they arrive; each comes with the indices of its prompts."""
-    whole: dict[str, Any] = {}
-    for members, part in parts:
-        for name, values in vars(part).items():
-            if values is not None:
-                if name not in whole:
-                    whole[name] = np.empty((n_prompts, *values.shape[1:]))
-                whole[name][members] = values
-    if not whole:
-        raise ValueError("there are no parts")
-    return WordScores(**whole)
+#: Answers for each tree which nodes are queried for which prompts [N, P], all of one depth: with
+#: log p(a node's token | the nodes above it) [N, P], of which the children of these nodes are read.
+Ask = Callable[[Sequence[BoolArray]], Sequence[FloatArray]]
 
 
 def expand(
@@ -197,8 +171,6 @@ def expand(
     how much each word counts for each category, tree by tree; without it any word may count for
     any. Where the answers of `ask` are lower bounds, `ask_upper` gives the upper ones of every node
     (0, probability one, where `ask` was not called), at no cost.
-
-    The nodes of one call of `ask` have one depth.
     """
     log_p = [np.full((len(t.prefix), n_prompts), -np.inf) for t in trees]
     for table in log_p:
@@ -208,27 +180,27 @@ def expand(
     rule = AnyCategory(trees)
     if counts is not None and tolerance > 0 and ask_upper is None and inner:
         rule = KnownCategories(trees, inner, counts)
-    pending = np.zeros((len(inner), n_prompts), dtype=bool)
-    number = {node: i for i, node in enumerate(inner)}
-    skipped, everyone = np.zeros(n_prompts), np.arange(n_prompts)
-    questions = [WordQuery(k, ROOT, everyone) for k, t in enumerate(trees) if t.children[ROOT]]
-    while questions:
-        for q, answer in zip(questions, ask(questions), strict=True):
-            table, below = log_p[q.tree], list(trees[q.tree].children[q.node])
-            found = table[q.node, q.prompts] + answer.T
-            if len(q.prompts) == n_prompts:
-                table[below] = found
-            else:
-                table[np.array(below)[:, None], q.prompts] = found
-            for node in {(q.tree, q.node), *((q.tree, n) for n in below)} & number.keys():
-                pending[number[node], q.prompts] = node[1] != q.node
+    skipped = np.zeros(n_prompts)
+    known = [np.zeros(table.shape, dtype=bool) for table in log_p]
+    asked = [np.zeros_like(nodes) for nodes in known]
+    for tree, nodes in zip(trees, asked, strict=True):
+        nodes[ROOT] = bool(tree.children[ROOT])
+    while any(nodes.any() for nodes in asked):
+        for k, found in enumerate(ask(asked)):
+            below = trees[k].below(asked[k])
+            np.add(log_p[k][trees[k].parent], found, out=log_p[k], where=below)
+            known[k] |= asked[k]
+            asked[k] = np.zeros_like(below)
         if not inner:
             break
         bounds = np.exp(np.stack([log_p[k][n] for k, n in inner]))
+        pending = np.stack([known[k][trees[k].parent[n]] & ~known[k][n] for k, n in inner])
         rest, skipped = rule.judge(log_p, np.where(pending, bounds, 0.0), tolerance)
         queried = rest.any(axis=1)
         queried &= depth == depth[queried].min(initial=depth.max())
-        questions = [WordQuery(*inner[i], np.flatnonzero(rest[i])) for i in np.flatnonzero(queried)]
+        for i in np.flatnonzero(queried):
+            k, n = inner[i]
+            asked[k][n] = rest[i]
     with np.errstate(divide="ignore"):
         coverage = np.log(rule.mass(log_p))
     log_u = log_p if ask_upper is None else _upper_tables(trees, n_prompts, ask_upper)
@@ -242,15 +214,14 @@ def expand(
 
 def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[FloatArray]:
     """Upper bounds of every node's log-probability: the most its prefix allows."""
-    everyone = np.arange(n_prompts)
-    tables = []
-    for k, trie in enumerate(trees):
-        table = np.zeros((len(trie.prefix), n_prompts))
-        questions = [WordQuery(k, n, everyone) for n in trie.inner]
-        for q, answer in zip(questions, ask(questions), strict=True):
-            for j, child in enumerate(trie.children[q.node]):
-                table[child] = table[q.node] + answer[:, j]
-        tables.append(table)
+    everything = [np.zeros((len(t.prefix), n_prompts), dtype=bool) for t in trees]
+    for tree, nodes in zip(trees, everything, strict=True):
+        nodes[list(tree.inner)] = True
+    tables = [np.array(found) for found in ask(everything)]
+    for tree, table in zip(trees, tables, strict=True):
+        table[ROOT] = 0.0
+        for node in range(1, len(table)):
+            table[node] += table[tree.parent[node]]
     return tables
 
 
@@ -263,9 +234,8 @@ def _terminal_log_probs(trie: Trie, log_p: FloatArray, log_longer: FloatArray) -
     """
     out = np.empty((len(trie.terminal), log_p.shape[1]))
     for i, node in enumerate(trie.terminal):
-        longer = trie.nearest_terminals_below(node)
-        if longer:
-            rest = np.exp(log_p[node]) - np.exp(log_longer[list(longer)]).sum(axis=0)
+        if longer := trie.longer[node]:
+            rest = np.exp(log_p[node]) - np.exp(log_longer[longer]).sum(axis=0)
             with np.errstate(divide="ignore"):
                 out[i] = np.log(np.maximum(rest, 0.0))
         else:

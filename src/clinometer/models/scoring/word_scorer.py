@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
-from clinometer.models.tokens import (
-    Tokens,
-    WordList,
-    continuation_tokens,
-    head_tokens,
-)
+from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
+from clinometer.models.tokens import WordList, head_tokens
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 
-class WordScorer(ModelBase, ABC):
+class WordScorer(Scorer):
     """Tokenises words, and groups prompts that can be scored together.
 
     chat          what the chat template writes before the assistant's turn; None: no template
@@ -60,37 +54,15 @@ class WordScorer(ModelBase, ABC):
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
         for i, p in enumerate(prompts):
             alike.setdefault((p.space, not p.before, not p.after), []).append(i)
-        if len(alike) == 1:
-            return self._score_kind(prompts, words, counts, *alike.popitem()[0])
-        parts = [
-            self._score_kind([prompts[i] for i in members], words, counts, *key)
-            for key, members in alike.items()
-        ]
-        return WordScores.joined(parts).take(np.argsort(np.concatenate(list(alike.values()))))
 
-    def _score_kind(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None,
-        space: bool,
-        opening: bool,
-        _ending: bool,
-    ) -> WordScores:
-        """Scores of similar prompts, with a column for every word, scored or not."""
-        listed = self.word_list(words, space=space, opening=opening)
-        scores = self.score_batch(prompts, listed.counted(counts))
-        if len(listed.columns) == len(words):
-            return scores
+        def parts() -> Iterator[tuple[IntArray, WordScores]]:
+            for (space, opening, _), members in alike.items():
+                listed = self.word_list(words, space=space, opening=opening)
+                some = [prompts[i] for i in members]
+                scores = self.score_batch(some, listed.counted(counts))
+                yield np.array(members), scores.widened(listed.columns, len(words))
 
-        def widen(values: FloatArray) -> FloatArray:
-            """Insert columns without probability for words that are not scored."""
-            whole = np.full((len(values), len(words)), -np.inf)
-            whole[:, list(listed.columns)] = values
-            return whole
-
-        upper = None if scores.log_upper is None else widen(scores.log_upper)
-        return replace(scores, log_probs=widen(scores.log_probs), log_upper=upper)
+        return WordScores.scattered(parts(), len(prompts))
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
@@ -109,10 +81,6 @@ class WordScorer(ModelBase, ABC):
             if not self._words[key].sequences:
                 raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
         return self._words[key]
-
-    def after_tokens(self, prompt: Prompt) -> Tokens:
-        """Tokens of the text after the slot, as they continue a word."""
-        return continuation_tokens(self.tokenizer, prompt.after) if prompt.after else ()
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens before the slot, with the model's BOS token but no EOS token."""

@@ -6,6 +6,9 @@ Providers take the same request with different parameters: one wants max_complet
 no seed, a third temperature or top_p but not both. Lists of who takes what are out of date when
 they are written, and a refusal names the parameter. So a request is sent with all that matters;
 what is refused is renamed, changed or left out, one refusal at a time, and remembered with the run.
+
+`open_server` finds out whether words can be scored (`routes`), first tokens are listed, or replies
+are sampled.
 """
 
 from __future__ import annotations
@@ -18,17 +21,44 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clinometer.errors import ModelError, SettingsError
-from clinometer.models.background import settled
-from clinometer.models.client import Client, Missing, RequestRefused, WrongReply
-from clinometer.models.protocol import ModelBase, ModelInfo, WordReport, WordScores
-from clinometer.models.sampled import check_continued
-from clinometer.models.server.routes import checked_texts, choices, log_prob
+from clinometer.errors import ModelError, ModelNotFound, SettingsError
+from clinometer.models.background import settled, together
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.client import (
+    NO_ACCESS,
+    Address,
+    Client,
+    Missing,
+    RequestRefused,
+    Unsupported,
+    WrongReply,
+    digest,
+    served_model,
+)
+from clinometer.models.options import QUESTION, LoadOptions, SampleOptions, WordOptions
+from clinometer.models.protocol import ModelInfo, Scorer, Turn, WordReport, WordScores
+from clinometer.models.providers import price_of
+from clinometer.models.sampled import (
+    IN_TEMPLATE,
+    AskingSampler,
+    check_continued,
+    first_line,
+    seed_for,
+)
+from clinometer.models.server.routes import (
+    checked_texts,
+    choices,
+    find_opening,
+    log_prob,
+    open_by_words,
+)
+from clinometer.models.tokens import in_opening, local_tokenizer
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 from clinometer.topics.conversation import is_conversation, messages_of
 
 T = TypeVar("T")
+Messages = Sequence[Mapping[str, str]]
 
 #: The model's own distribution only: vLLM takes any setting missing here from the model's
 #: generation_config.json.
@@ -56,17 +86,40 @@ _MOST = re.compile(
 _SYSTEM = re.compile(r"system.{0,20}role|role.{0,40}system", re.I)
 FILTERED = re.compile(r"content_?filter|content management policy|content_policy", re.I)
 
+#: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
+LISTED = 20
+#: How far the sum of a provider's probabilities may be off.
+_ROUNDING = 1e-3
 
-class Accepted:
-    """The parameters of one server's requests, as far as its refusals show."""
+#: The instruction to a chat model that should continue a text.
+INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
 
-    def __init__(self, client: Client, earlier: Mapping[str, Any] | None = None) -> None:
-        self.client = client
-        known = earlier or {}
+#: Parameters of Anthropic's Messages; it has no others of ours.
+_ANTHROPIC = ("model", "messages", "max_tokens", "temperature")
+#: Room for a reply after hidden tokens have left none: at first, and at most.
+_FIRST_ROOM, _MOST_ROOM = 512, 16_384
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A text, and whether it was cut off before anything was said."""
+
+    text: str
+    without_room: bool = False
+
+
+class ChatEndpoint:
+    """Asks one model, in the form that its server takes as far as its refusals show; `earlier` is
+    the record of a run that is resumed."""
+
+    def __init__(
+        self, client: Client, model: str, earlier: Mapping[str, Any] | None = None
+    ) -> None:
+        self.client, self.model, known = client, model, earlier or {}
         provider = client.address.provider
-        self.renamed: dict[str, str] = dict(known.get("renamed", {}))
-        if provider is not None:
-            self.renamed = {**provider.renamed, **self.renamed}
+        self.wire = "openai" if provider is None else provider.wire
+        renamed = {} if provider is None else provider.renamed
+        self.renamed: dict[str, str] = {**renamed, **known.get("renamed", {})}
         self.left_out: list[str] = list(known.get("left_out", ()))
         self.least: dict[str, int] = dict(known.get("least", {}))
         self.most: dict[str, int] = dict(known.get("most", {}))
@@ -75,11 +128,15 @@ class Accepted:
         self.sent: dict[str, Any] = dict(known.get("sent", {}))
         #: whether anything was accepted: then an unnamed refusal is about the content
         self.any = bool(self.sent)
+        self.filtered = 0
+        self.lists: bool | None = known.get("lists")
+        self.answered_by: set[str] = set(known.get("answered_by", ()))
 
     def record(self) -> dict[str, Any]:
-        """For run.json: what is sent besides the text, and what was refused."""
+        """For run.json: what is sent besides the text, what was refused, and which model says it
+        answered."""
         seed = self.renamed.get("seed", "seed")
-        found = {
+        return {
             "address": self.client.address.base,
             "sent": {**self.sent, **({seed: "one a request"} if seed in self.sent else {})},
             "refusals": self.refusals,
@@ -87,27 +144,103 @@ class Accepted:
             "left_out": self.left_out,
             "least": self.least,
             "most": self.most,
-            "system": self.system,
+            **({} if self.system else {"system": False}),
+            "answered_by": sorted(self.answered_by),
+            **({"filtered": self.filtered} if self.filtered else {}),
+            **({} if self.lists is None else {"lists": self.lists}),
         }
-        return {k: v for k, v in found.items() if k != "system" or not v}
 
-    async def post(self, url: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+    async def ask(self, messages: Messages, length: int, **parameters: Any) -> list[str]:
+        """One text per reply; "" for one that the provider's filter withheld. Replies that hidden
+        tokens left no room for are missing, and the next request has more room."""
+        n = parameters.get("n", 1)
+
+        def read(reply: Any) -> list[Reply]:
+            if self.wire == "anthropic":
+                replies = of_anthropic(reply)
+            else:
+                replies = [_reply(choice) for choice in choices(reply, n)]
+            checked_texts([reply.text for reply in replies], self._room(length))
+            return replies
+
+        try:
+            replies = await self._chat(messages, read, max_tokens=length, **parameters)
+        except RequestRefused as error:
+            if not FILTERED.search(error.said):
+                raise
+            self.filtered += n
+            return [""] * n
+        found = [reply.text for reply in replies if not reply.without_room]
+        if len(found) < len(replies):
+            if (room := self._room(length)) >= _MOST_ROOM:
+                return [reply.text for reply in replies]
+            room = self.least["max_tokens"] = min(max(4 * room, _FIRST_ROOM), _MOST_ROOM)
+            empty = {"parameter": "max_tokens", "reason": "empty reply", "least": room}
+            self.refusals.append(empty)
+        return found
+
+    def _room(self, length: int) -> int:
+        """Tokens that a reply may have."""
+        return max(length, self.least.get("max_tokens", 0))
+
+    async def first_tokens(self, messages: Messages) -> list[tuple[str, float]]:
+        """The most probable first tokens of a reply with their probabilities."""
+        how = {"max_tokens": 1, "temperature": 1.0, **PLAIN}
+        return await self._chat(messages, listed_tokens, **how, logprobs=True, top_logprobs=LISTED)
+
+    def lists_tokens(self) -> bool:
+        """Whether log-probabilities come back: asked once, with a question of a word."""
+        if self.lists is None and self.wire == "anthropic":
+            self.lists = False
+        if self.lists is None:
+            self.client.probing = True
+            try:
+                self.client.run(self.first_tokens(_PROBE))
+                self.lists = True
+            except Missing:
+                self.lists = False
+            except RequestRefused:
+                if "logprobs" not in {one["parameter"] for one in self.refusals[-1:]}:
+                    raise
+                self.lists = False
+            finally:
+                self.client.probing = False
+        return self.lists
+
+    async def _chat(self, messages: Messages, read: Callable[[Any], T], **parameters: Any) -> T:
+        plain = [dict(message) for message in messages]
+        body: dict[str, Any] = {"model": self.model, "messages": plain, **parameters}
+        path = "chat/completions"
+        if self.wire == "anthropic":
+            path, body = "messages", as_anthropic(body)
+
+        def noted(reply: Any) -> T:
+            found = read(reply)
+            # A name may stand for another model tomorrow.
+            if isinstance(named := reply.get("model"), str):
+                self.answered_by.add(named[:80])
+            return found
+
+        return await self.post(path, body, noted)
+
+    async def post(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """Send, in the form that the server takes."""
+        url = f"{self.client.address.base}/{path}"
         while True:
-            sent = self.fit(body)
+            sent = self._fit(body)
             try:
                 found = await self.client.post(url, sent, read)
             except RequestRefused as error:
-                if self.fit(body) != sent:  # another request has learnt it meanwhile
+                if self._fit(body) != sent:  # another request has learnt it meanwhile
                     continue
-                if error.status not in _ADAPTABLE or not self.learn(sent, error):
+                if error.status not in _ADAPTABLE or not self._learn(sent, error):
                     raise
             else:
                 self.sent = {k: v for k, v in sent.items() if k not in _CONTENT}
                 self.any = True
                 return found
 
-    def fit(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _fit(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The request as the server takes it."""
         found: dict[str, Any] = {}
         for name, value in body.items():
@@ -122,7 +255,7 @@ class Accepted:
             found[self.renamed.get(name, name)] = value
         return found
 
-    def learn(self, sent: Mapping[str, Any], error: RequestRefused) -> bool:
+    def _learn(self, sent: Mapping[str, Any], error: RequestRefused) -> bool:
         """Whether there is another form to try; if so it is remembered."""
         said = error.said
         back = {new: old for old, new in self.renamed.items()}
@@ -137,7 +270,7 @@ class Accepted:
             return False
         if error.status == 403:
             return False
-        spare = [name for name in _SPARE if name in named and name in self._wanted(sent)]
+        spare = [name for name in _SPARE if name in named]
         for name in spare if _SEVERAL.search(said) else spare[:1]:
             self._leave_out(error, name)
         if spare:
@@ -166,16 +299,12 @@ class Accepted:
             return True
         if self.any or FILTERED.search(said):
             return False
-        rest = [name for some in _UNNAMED for name in some if name in self._wanted(sent)][:1]
-        together = next((some for some in _UNNAMED if rest and rest[0] in some), ())
-        for name in together:
-            if name in self._wanted(sent):
-                self._leave_out(error, name, named=False)
-        return bool(rest)
-
-    def _wanted(self, sent: Mapping[str, Any]) -> set[str]:
-        back = {new: old for old, new in self.renamed.items()}
-        return {back.get(name, name) for name in sent}
+        wanted = {back.get(name, name) for name in sent}
+        groups = ([name for name in some if name in wanted] for some in _UNNAMED)
+        spare = next(filter(None, groups), [])
+        for name in spare:
+            self._leave_out(error, name, named=False)
+        return bool(spare)
 
     def _learn_length(self, sent: Mapping[str, Any], error: RequestRefused) -> bool:
         name = next(name for name in _LENGTHS if name in sent)
@@ -191,13 +320,8 @@ class Accepted:
             return True
         return False
 
-    def make_room(self, room: int) -> None:
-        """A longer reply from now on: hidden tokens took all of it, and nothing was said."""
-        self.least["max_tokens"] = room
-        self.refusals.append({"parameter": "max_tokens", "reason": "empty reply", "least": room})
-
-    def _leave_out(self, error: RequestRefused, name: str, *, named: bool = True) -> None:
-        self._note(error, name, **({} if named else {"named": False}))
+    def _leave_out(self, error: RequestRefused, name: str, **how: Any) -> None:
+        self._note(error, name, **how)
         self.left_out.append(name)
 
     def _note(self, error: RequestRefused, name: str, **how: Any) -> None:
@@ -235,133 +359,10 @@ def without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{**rest[0], "content": "\n\n".join([*before, rest[0]["content"]])}, *rest[1:]]
 
 
-# --- Messages in, replies or first tokens out -----------------------------------------------------
-
-
-Messages = Sequence[Mapping[str, str]]
-
-#: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
-LISTED = 20
-#: How far the sum of a provider's probabilities may be off.
-_ROUNDING = 1e-3
-
-#: The instruction to a chat model that should continue a text.
-INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
-
-#: Parameters of Anthropic's Messages; it has no others of ours.
-_ANTHROPIC = ("model", "messages", "max_tokens", "temperature")
-#: Room for a reply after hidden tokens have left none: at first, and at most.
-_FIRST_ROOM, _MOST_ROOM = 512, 16_384
-
-
 def asked(text: str, *, question: bool) -> list[dict[str, str]]:
     """The messages for a conversation, a question, or a text to continue."""
     question = question or is_conversation(text)
     return messages_of(text if question else INSTRUCTION.format(text))
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A text, and whether it was cut off before anything was said."""
-
-    text: str
-    without_room: bool = False
-
-
-class ChatEndpoint:
-    """Asks one model, with what its server accepts."""
-
-    def __init__(
-        self, client: Client, model: str, earlier: Mapping[str, Any] | None = None
-    ) -> None:
-        self.client, self.model = client, model
-        self.accepted = Accepted(client, earlier)
-        provider = client.address.provider
-        self.wire = "openai" if provider is None else provider.wire
-        self.filtered = 0
-        self.lists: bool | None = (earlier or {}).get("lists")
-        self.answered_by: set[str] = set((earlier or {}).get("answered_by", ()))
-
-    def record(self) -> dict[str, Any]:
-        """For run.json: what was sent, what was refused, and which model says it answered."""
-        extra: dict[str, Any] = {"filtered": self.filtered} if self.filtered else {}
-        if self.lists is not None:
-            extra["lists"] = self.lists
-        return {**self.accepted.record(), "answered_by": sorted(self.answered_by), **extra}
-
-    async def ask(self, messages: Messages, length: int, **parameters: Any) -> list[str]:
-        """One text per reply; "" for one that the provider's filter withheld. Replies that hidden
-        tokens left no room for are missing, and the next request has more room."""
-        n = parameters.get("n", 1)
-
-        def read(reply: Any) -> list[Reply]:
-            replies = of_anthropic(reply) if self.wire == "anthropic" else of_openai(reply, n)
-            checked_texts([reply.text for reply in replies], self._room(length))
-            return replies
-
-        try:
-            replies = await self._post(messages, read, max_tokens=length, **parameters)
-        except RequestRefused as error:
-            if not FILTERED.search(error.said):
-                raise
-            self.filtered += n
-            return [""] * n
-        found = [reply.text for reply in replies if not reply.without_room]
-        if len(found) < len(replies):
-            if (room := self._room(length)) >= _MOST_ROOM:
-                return [reply.text for reply in replies]
-            self.accepted.make_room(min(max(4 * room, _FIRST_ROOM), _MOST_ROOM))
-        return found
-
-    def _room(self, length: int) -> int:
-        """Tokens that a reply may have."""
-        return max(length, self.accepted.least.get("max_tokens", 0))
-
-    async def first_tokens(self, messages: Messages) -> list[tuple[str, float]]:
-        """The most probable first tokens of a reply with their probabilities."""
-        how = {"max_tokens": 1, "temperature": 1.0, **PLAIN}
-        return await self._post(messages, listed_tokens, **how, logprobs=True, top_logprobs=LISTED)
-
-    async def _post(self, messages: Messages, read: Callable[[Any], T], **parameters: Any) -> T:
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [dict(message) for message in messages],
-            **parameters,
-        }
-        url = f"{self.client.address.base}/chat/completions"
-        if self.wire == "anthropic":
-            url, body = f"{self.client.address.base}/messages", as_anthropic(body)
-
-        def noted(reply: Any) -> T:
-            found = read(reply)
-            self._note_model(reply)
-            return found
-
-        return await self.accepted.post(url, body, noted)
-
-    def _note_model(self, reply: Any) -> None:
-        """Which model says that it answered: a name may stand for another one tomorrow."""
-        if isinstance(named := reply.get("model"), str):
-            self.answered_by.add(named[:80])
-
-    def lists_tokens(self) -> bool:
-        """Whether log-probabilities come back: asked once, with a question of a word."""
-        if self.lists is None and self.wire == "anthropic":
-            self.lists = False
-        if self.lists is None:
-            self.client.probing = True
-            try:
-                self.client.run(self.first_tokens(_PROBE))
-                self.lists = True
-            except Missing:
-                self.lists = False
-            except RequestRefused:
-                if "logprobs" not in {one["parameter"] for one in self.accepted.refusals[-1:]}:
-                    raise
-                self.lists = False
-            finally:
-                self.client.probing = False
-        return self.lists
 
 
 _PROBE = ({"role": "user", "content": "Is water wet? Answer yes or no."},)
@@ -380,15 +381,10 @@ def as_anthropic(body: Mapping[str, Any]) -> dict[str, Any]:
 def of_anthropic(reply: Any) -> list[Reply]:
     """What Anthropic's Messages says."""
     parts = reply["content"]
-    text = "".join(part["text"] for part in parts if part.get("type") == "text")
     if not isinstance(parts, list):
         raise WrongReply("not a message")
+    text = "".join(part["text"] for part in parts if part.get("type") == "text")
     return [Reply(text, not text and reply.get("stop_reason") == "max_tokens")]
-
-
-def of_openai(reply: Any, most: int) -> list[Reply]:
-    """What the choices of a chat completion say."""
-    return [_reply(choice) for choice in choices(reply, most)]
 
 
 def _reply(choice: Any) -> Reply:
@@ -414,7 +410,7 @@ def listed_tokens(reply: Any) -> list[tuple[str, float]]:
 # --- The most probable first tokens of a reply: bounds for every word -----------------------------
 
 
-class ChatTokenScorer(ModelBase):
+class ChatTokenScorer(Scorer):
     """Scores words by the first tokens that a chat endpoint lists, one request a prompt."""
 
     blocks_at_once = 8
@@ -436,7 +432,9 @@ class ChatTokenScorer(ModelBase):
         counts: FloatArray | None = None,
     ) -> WordScores:
         check_continued(self.info.name, prompts)
-        lists = self.listed([prompt.before for prompt in prompts])
+        work = [self._listed(prompt.before) for prompt in prompts]
+        lists = self.endpoint.client.run(settled(work, self.endpoint.client.halt))
+        self.info = replace(self.info, request=self.endpoint.record())
         bounds = np.array([word_bounds(self._checked(one), words) for one in lists])
         lower, upper = np.moveaxis(bounds, 1, 0)
         with np.errstate(divide="ignore"):
@@ -456,13 +454,6 @@ class ChatTokenScorer(ModelBase):
                 "samples N replies per context instead"
             )
         return listed
-
-    def listed(self, texts: Sequence[str]) -> list[list[tuple[str, float]]]:
-        """The most probable first tokens of the reply to each text, with their probabilities."""
-        client = self.endpoint.client
-        lists = client.run(settled([self._listed(text) for text in texts], client.halt))
-        self.info = replace(self.info, request=self.endpoint.record())
-        return lists
 
     async def _listed(self, text: str) -> list[tuple[str, float]]:
         if self.log is not None and (kept := self.log.get(text, 0)) is not None:
@@ -491,3 +482,172 @@ def word_bounds(
         low.append(min(whole, 1.0))
         high.append(min(whole + begun + rest, 1.0))
     return low, high
+
+
+# --- Sampled replies ------------------------------------------------------------------------------
+
+
+#: For fewer samples in a request it is not worth giving up that each has its own seed.
+_FEWEST = 16
+
+
+class ServerSampler(AskingSampler):
+    """Generates with a server. Parameters that it refuses are left out."""
+
+    def __init__(
+        self,
+        endpoint: ChatEndpoint,
+        info: ModelInfo,
+        load: LoadOptions,
+        options: SampleOptions,
+        *,
+        chat: bool,
+    ) -> None:
+        client = endpoint.client
+        self.endpoint, self.chat = endpoint, chat
+        self.question = load.chat_request == QUESTION
+        self.opening = None
+        if options.effort is not None and endpoint.wire == "anthropic":
+            raise SettingsError(
+                f"effort: {client.place} takes none; its models reason only on request, and "
+                "none is made"
+            )
+        # Only the chat endpoint of a server takes an effort.
+        own = client.address.provider is None and options.effort is None
+        if chat and own and not options.automatic:
+            named = load.server.tokenizer
+            tokenizer = None if named is None else local_tokenizer(named, load)
+            self.opening = find_opening(tokenizer, load, client, endpoint.model)
+        if self.opening is not None:
+            note = IN_TEMPLATE
+        elif self.question:
+            note = "queried through the server's own chat endpoint"
+        else:
+            note = "queried with an instruction to continue the text: the server takes no template"
+        super().__init__(client, info, options, *((note,) if chat else ()))
+        self.at_once = 1 if endpoint.wire == "anthropic" else options.replies
+
+    def draw(self, texts: Sequence[str]) -> list[list[str]]:
+        found = super().draw(texts)
+        self.info = replace(self.info, request=self.endpoint.record())
+        return found
+
+    async def ask(self, text: str, number: int, n: int) -> list[str]:
+        before = self.endpoint.least.get("max_tokens")
+        try:
+            found = await self._ask(text, number, n)
+        except RequestRefused as error:
+            if n == 1 or error.status in NO_ACCESS:
+                raise
+            half = n // 2  # OpenAI returns at most 128
+            self.at_once = min(self.at_once, half if half >= _FEWEST else 1)
+            return []
+        if len(found) < n and before == self.endpoint.least.get("max_tokens"):
+            self.at_once = 1  # the server ignores the number
+        return found
+
+    async def _ask(self, text: str, number: int, n: int) -> list[str]:
+        parameters: dict[str, Any] = {
+            "temperature": self.options.temperature,
+            "seed": seed_for(self.options.seed, number, text),
+            **PLAIN,
+            **NO_CUTS,
+            **({"n": n} if n > 1 else {}),
+        }
+        if is_conversation(text) or (self.chat and self.opening is None):
+            messages = asked(text, question=self.question)
+            if self.options.effort is not None:
+                parameters["reasoning_effort"] = self.options.effort
+            return await self.endpoint.ask(messages, self.options.tokens, **parameters)
+        if self.options.effort is not None:
+            raise SettingsError("effort: expected questions or --chat, found texts to continue")
+        length = self.options.tokens
+        body = {
+            "model": self.endpoint.model,
+            "prompt": in_opening(self.opening or "", text),
+            "max_tokens": length,
+            **parameters,
+        }
+
+        def read(reply: Any) -> list[str]:
+            return checked_texts([choice["text"] for choice in choices(reply, n)], length)
+
+        return await self.endpoint.post("completions", body, read)
+
+
+class ServerWriter:
+    """One answer per request, several requests at a time; the name of the answering model is what
+    the server reports."""
+
+    def __init__(self, spec: ModelSpec, load: LoadOptions) -> None:
+        self.client = Client(Address.parse(spec.target), load.server)
+        self.endpoint = ChatEndpoint(self.client, str(served_model(self.client, spec.name)["id"]))
+        self.info = ModelInfo(spec.name, "server", "served", dtype="served", device="server")
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        messages = [{"role": role, "content": text} for role, text in turns]
+
+        async def ask(number: int) -> str:
+            while True:
+                found = await self.endpoint.ask(
+                    messages, length, temperature=temperature, seed=seed + number
+                )
+                if found:
+                    return first_line(found[0])
+
+        return self.client.run(together([ask(i) for i in range(n)]))
+
+    def close(self) -> None:
+        self.client.close()
+
+
+# --- Which way a model is asked -------------------------------------------------------------------
+
+
+def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
+    """Find out what the server serves and which routes work, in about ten requests."""
+    if words.end_of_word:
+        raise SettingsError(
+            f"model {spec.name!r}: --end-of-word needs the probability of every token that can end "
+            "a word, which no server returns; leave it out"
+        )
+    price = price_of(spec.target, load.server.price)
+    client = Client(Address.parse(spec.target), load.server, price)
+    usage = load.begun.get("usage", {})
+    if price is not None:
+        client.paid_before = price.of(usage.get("tokens_read", 0), usage.get("tokens_written", 0))
+    try:
+        return _open(spec, client, load=load, words=words)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOptions) -> Scorer:
+    served = served_model(client, spec.name)
+    info = ModelInfo(spec.name, "server", digest(served), dtype="served", device="server")
+    endpoint = ChatEndpoint(client, str(served["id"]), load.begun.get("request"))
+    hosted, sampled = client.address.provider is not None, load.sampled
+    if sampled is not None and not sampled.automatic:
+        return ServerSampler(endpoint, info, load, sampled, chat=load.chat or hosted)
+    if not hosted and not (sampled is not None and "request" in load.begun):
+        try:
+            return open_by_words(spec, client, served, info, load=load, words=words)
+        except (Unsupported, ModelNotFound):
+            named = load.server.tokenizer is not None or load.server.route is not None
+            if sampled is None or named:
+                raise
+    info = replace(info, revision=f"{info.revision}, chat")
+    if endpoint.lists_tokens():
+        return ChatTokenScorer(endpoint, info, question=load.chat_request == QUESTION)
+    if sampled is None:
+        raise ModelError(f"{info.name}: lists no log-probabilities; --replies N samples instead")
+    return ServerSampler(endpoint, info, load, sampled, chat=True)

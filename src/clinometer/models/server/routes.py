@@ -1,4 +1,5 @@
-"""Routes: ways to ask a server for the probabilities of chosen tokens after a path of tokens.
+"""Words at the slot of a model behind a server, as of any other causal model, by one of the routes:
+ways to ask for the probabilities of chosen tokens after a path of tokens.
 
 Servers differ in what they return, so there is a route for each way, tried in this order:
 
@@ -24,11 +25,24 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from clinometer.errors import ModelNotFound
+from clinometer.errors import ModelError, ModelNotFound
 from clinometer.models.background import together
-from clinometer.models.client import Client, Missing, RequestRefused, Unsupported, WrongReply
-from clinometer.models.tokens import Tokens
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.client import (
+    NO_ACCESS,
+    Client,
+    Missing,
+    RequestRefused,
+    Unsupported,
+    WrongReply,
+)
+from clinometer.models.options import LoadOptions, WordOptions
+from clinometer.models.protocol import ModelInfo, Scorer, WordScores
+from clinometer.models.scoring.causal_job import Job
+from clinometer.models.scoring.word_scorer import WordScorer
+from clinometer.models.tokens import Tokens, WordList, in_template, local_tokenizer
 from clinometer.statistics.arrays import FloatArray
+from clinometer.topics import Prompt
 
 #: Characters of a token: the longest in common vocabularies are lines of 128 signs or spaces.
 LONGEST_TOKEN = 256
@@ -43,9 +57,6 @@ class Listed:
 
     by_id: dict[int, float]
     by_text: dict[str, float]
-
-    def get(self, token: int, text: str | None) -> float | None:
-        return self.by_id.get(token) if text is None else self.by_text.get(text)
 
     def values(self) -> list[float]:
         """All of them, the most probable first."""
@@ -214,15 +225,12 @@ class Names:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.needed = False
-        self._texts: dict[int, str] = {}
+        self.texts: dict[int, str] = {}
         self._numbers: dict[str, int | None] = {}
 
     async def load(self, tokens: Sequence[int]) -> None:
-        new = [t for t in tokens if t not in self._texts] if self.needed else []
-        self._texts.update(zip(new, await together([self._text(t) for t in new]), strict=True))
-
-    def text(self, token: int) -> str | None:
-        return self._texts.get(token)
+        new = [t for t in tokens if t not in self.texts] if self.needed else []
+        self.texts.update(zip(new, await together([self._text(t) for t in new]), strict=True))
 
     async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
         """The ids of those texts that are single tokens."""
@@ -280,14 +288,14 @@ class Endpoint:
     """
 
     client: Client
-    url: str
     model: str
     names: Names
     top_k: int
 
     async def ask(self, path: Tokens, read: Callable[[Any], T], **body: Any) -> T:
         whole = {"model": self.model, "prompt": list(path), "max_tokens": 1, "stream": False}
-        return await self.client.post(self.url, {**whole, **PLAIN, **body}, read)
+        url = f"{self.client.address.base}/completions"
+        return await self.client.post(url, {**whole, **PLAIN, **body}, read)
 
     async def values(self, path: Tokens, wanted: Sequence[int], **body: Any) -> list[float]:
         """Log-probabilities of these tokens, all of which the reply has to list."""
@@ -299,15 +307,16 @@ class Endpoint:
         return await self.ask(path, read, **body)
 
     def look_up(self, listed: Listed, token: int) -> float | None:
-        return listed.get(token, self.names.text(token) if listed.by_text else None)
+        if not listed.by_text:
+            return listed.by_id.get(token)
+        return listed.by_text.get(self.names.texts.get(token, ""))
 
     async def top(self, path: Tokens, k: int) -> Listed:
-        """The k most probable tokens. Decoding is greedy, so that no rare token joins the list."""
+        """The k most probable tokens, with ids where the text of one is a single token. Decoding is
+        greedy, so that no rare token joins the list."""
         listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
-        return await self.with_ids(listed) if listed.by_text else listed
-
-    async def with_ids(self, listed: Listed) -> Listed:
-        """A list by text with the ids of those texts that are single tokens."""
+        if not listed.by_text:
+            return listed
         self.names.needed = True
         numbers = await self.names.numbers(list(listed.by_text))
         return replace(listed, by_id={n: listed.by_text[t] for t, n in numbers.items()})
@@ -461,5 +470,222 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     return min(*listed, math.log(rest))
 
 
-_TRIED = (TokenIds, Echo, Boost, TopK)
-ROUTES: dict[str, type[Route]] = {route.name: route for route in _TRIED}
+ROUTES: dict[str, type[Route]] = {route.name: route for route in (TokenIds, Echo, Boost, TopK)}
+
+
+# --- Words at the slot ----------------------------------------------------------------------------
+
+
+#: This many equal numbers are not a coincidence.
+_ENOUGH = 4
+
+
+class ServerScorer(WordScorer):
+    """A model behind a server. With an exact route its numbers mean the same as those of a local
+    model; with top-k they are lower bounds, returned together with upper ones."""
+
+    def __init__(self, route: Route, tokenizer: Any, info: ModelInfo, **options: Any) -> None:
+        super().__init__(tokenizer, info, **options)
+        self.route = route
+        self.client: Client = route.endpoint.client
+
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+        answers: dict[Question, Bounds] = {}
+
+        def lower(paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+            """Lower bounds from the server, which gives both."""
+            questions = list(zip(paths, wanted, strict=True))
+            new = [q for q in dict.fromkeys(questions) if q not in answers]
+            bounds = self.client.run(self.route.answer(new))
+            answers.update(zip(new, bounds, strict=True))
+            return [answers[q].lower for q in questions]
+
+        def upper(paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+            """Upper bounds: those of the answers, and 1 for words that were not queried."""
+            return [
+                answers[q].upper if q in answers else np.zeros(len(q[1]))
+                for q in zip(paths, wanted, strict=True)
+            ]
+
+        job = Job(self, prompts, words)
+        scores = job.score_in_rows(lower, None if self.route.exact else upper)
+        self._check_possible(scores.log_probs)
+        return scores
+
+    def _check_possible(self, log_probs: FloatArray) -> None:
+        """Refuse numbers that are not a distribution: words exclude each other, so their total
+        probability is at most 1; and no model finds all words equally likely everywhere."""
+        most = float(np.exp(log_probs).sum(axis=1).max(initial=0.0))
+        if most > 1 + _SLACK:
+            raise ModelError(
+                f"{self.info.name}: expected words with a probability of at most 1 together, found "
+                f"{most:.3g}: the server's numbers are not log-probabilities"
+            )
+        known = log_probs[np.isfinite(log_probs)]
+        if self.route.exact and known.size >= _ENOUGH and np.ptp(known) == 0:
+            raise ModelError(
+                f"{self.info.name}: expected log-probabilities that differ, found {known[0]:.3g} "
+                f"{known.size} times: the server's numbers are not log-probabilities"
+            )
+
+
+#: How far two answers to one request may differ: caches and batches change the rounding.
+_AGREEMENT = 0.05
+#: How far the sum of a server's probabilities may exceed 1: half precision.
+_SLACK = 1e-2
+#: List lengths to try, as far as a server allows; llama.cpp has no limit, OpenAI's is 5.
+_WIDTHS = (20, 5, 1)
+
+
+async def choose_route(
+    endpoint: Endpoint, path: Tokens, candidates: Sequence[int], *, wanted: str | None
+) -> Route:
+    """The route requested, or the first that works; its numbers are checked in both cases.
+
+    `candidates` are tokens that are probably rare after the path: the first unlisted one shows
+    whether a server returns more than its list.
+    """
+    endpoint, top = await _widest(endpoint, path)
+    rare = next((t for t in candidates if t not in top.by_id), candidates[0])
+    for name in (wanted,) if wanted else ROUTES:
+        route = ROUTES[name](endpoint)
+        if await _works(route, path, top, rare):
+            return route
+    raise ModelError(
+        f"{endpoint.client.place}: cannot be queried by the route {wanted!r}; leave "
+        "out route= to use one that works"
+    )
+
+
+async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
+    """The endpoint with lists as long as it returns, at most the length requested."""
+    reason = ""
+    for k in sorted({endpoint.top_k, *_WIDTHS}, reverse=True):
+        if k > endpoint.top_k:
+            continue
+        endpoint.client.probing = True
+        try:
+            top = await endpoint.top(path, k)
+        except Missing as missing:
+            reason = str(missing)
+            continue
+        except RequestRefused as error:
+            if error.status in NO_ACCESS:
+                raise
+            reason = str(error)
+            continue
+        finally:
+            endpoint.client.probing = False
+        values = top.values()
+        total = sum(map(math.exp, values))
+        if total > 1 + _SLACK or (len(values) > 2 and len(set(values)) == 1):
+            raise ModelError(
+                f"{endpoint.client.place}: expected log-probabilities, found "
+                f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
+                f"{values[0]:.3g}: --replies N samples answers instead"
+            )
+        return replace(endpoint, top_k=min(k, len(values))), top
+    raise Unsupported(
+        f"{endpoint.client.place}: returns no log-probabilities for a prompt of "
+        f"token ids; --replies N samples answers instead ({reason})"
+    )
+
+
+async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
+    """Whether a route is right on listed tokens and answers for the rare one."""
+    known = {t: v for t, v in top.by_id.items() if t != rare and math.isfinite(v)}
+    tokens = sorted(known, key=lambda t: -known[t])
+    tokens = [*tokens[:1], *tokens[1:][-1:]]
+    client = route.endpoint.client
+    for _ in range(2):  # an invalid reply may look like a missing feature
+        client.probing = True
+        try:
+            (found,) = await route.answer([(path, (*tokens, rare))])
+        except Missing:
+            continue
+        except RequestRefused:
+            return False
+        finally:
+            client.probing = False
+        agree = [abs(v - known[t]) < _AGREEMENT for t, v in zip(tokens, found.upper, strict=False)]
+        return all(agree) and bool(np.isfinite(found.upper[-1]))
+    return False
+
+
+#: What the probe sends: a prefix with many continuations, and words that are unlikely ones.
+_PROBE = "The weather in the town was"
+_RARE = (" eleventh", "}", "@", " Zanzibar", "Q", "7")
+
+
+def open_by_words(
+    spec: ModelSpec,
+    client: Client,
+    served: dict[str, Any],
+    info: ModelInfo,
+    *,
+    load: LoadOptions,
+    words: WordOptions,
+) -> Scorer:
+    """By the probability of every token of a word, as of a local model."""
+    model = str(served["id"])
+    tokenizer: Any
+    if (name := load.server.tokenizer) is not None:
+        tokenizer = local_tokenizer(name, load)
+    else:
+        tokenizer = server_tokenizer(client, model, spec.name)
+    chat = find_opening(tokenizer, load, client, model) if load.chat else None
+    if load.chat and chat is None:
+        raise ModelError(
+            f"model {spec.name!r}: has no chat template; score it without --chat, or name a "
+            "tokenizer that has one with --load tokenizer=NAME"
+        )
+    endpoint = Endpoint(client, model, Names(tokenizer), load.server.top_k)
+    path = tuple(tokenizer.encode(_PROBE, add_special_tokens=True))
+    rare = [t for w in _RARE for t in tokenizer.encode(w, add_special_tokens=False)[:1]]
+    if not path or not rare:
+        raise ModelError(
+            f"model {spec.name!r}: its tokenizer gives no tokens for plain words; name the right "
+            "one with --load tokenizer=NAME"
+        )
+    route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
+    exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
+    how = f"queried by the route {route.name}: {exact}"
+    meta = served.get("meta") or {}
+    revision, parameters = f"{info.revision}, {route.name}", meta.get("n_params")
+    info = replace(info, revision=revision, parameters=parameters, notes=(how,))
+    limit = meta.get("n_ctx") or served.get("max_model_len")
+    most = limit - 1 if limit else None
+    return ServerScorer(route, tokenizer, info, options=words, chat=chat, length_limit=most)
+
+
+# --- The server's chat template -------------------------------------------------------------------
+
+
+def find_opening(tokenizer: Any, load: LoadOptions, client: Client, model: str) -> str | None:
+    """The text before the assistant's turn, in the template of the tokenizer or of the server; None
+    if neither has one.
+
+    llama.cpp returns the text on request; vLLM returns its tokens, and the text of tokens.
+    """
+    messages = [{"role": "user", "content": load.chat_request}]
+    if (written := in_template(tokenizer, messages)) is not None:
+        return written
+    body = {
+        "model": model,
+        "messages": messages,
+        "add_generation_prompt": True,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    root = client.address.root
+    told = _asked(client, f"{root}/apply-template", body, "prompt")
+    if told is None and (tokens := _asked(client, f"{root}/tokenize", body, "tokens")) is not None:
+        told = _asked(client, f"{root}/detokenize", {"model": model, "tokens": tokens}, "prompt")
+    # A server without chat support may ignore the messages.
+    return told if isinstance(told, str) and load.chat_request in told else None
+
+
+def _asked(client: Client, url: str, body: dict[str, Any], name: str) -> Any:
+    try:
+        return client.run(client.post(url, body, lambda reply: reply.get(name)))
+    except (RequestRefused, ModelNotFound):
+        return None

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks import need_columns, need_unique_ids
-from clinometer.storage.rows import Row, read_rows
-from clinometer.storage.spreadsheet import is_number
+from clinometer.storage.rows import Row, is_number, read_rows
 
 #: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})

@@ -22,8 +22,7 @@ from clinometer.reliability.benchmarks import need_columns
 from clinometer.reliability.statement import Blanks, Refused, Statement
 from clinometer.reliability.variants.phrases import PhraseFiller
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
-from clinometer.storage.jsonl import Lines
-from clinometer.storage.resumable import Progress
+from clinometer.storage.resumable import Lines, Progress
 from clinometer.storage.rows import read_rows
 
 #: The built-in phrases, and the model that chooses among them.

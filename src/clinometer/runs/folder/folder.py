@@ -24,8 +24,7 @@ from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
 from clinometer.measure.inference import METHOD
 from clinometer.measure.population import Sampling
-from clinometer.measure.preferences import as_reference
-from clinometer.measure.results import GroupIntervals, RiskReport
+from clinometer.measure.risk import GroupIntervals, RiskReport
 from clinometer.models import WordScores
 from clinometer.readouts import UNREAD
 from clinometer.runs.folder.record import RunRecord
@@ -179,7 +178,6 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
     groups = tables["groups"].to_pandas()
     categories = tuple(record.topic.attributes)
     shape = (len(groups), len(contexts), len(categories))
-    reference = record.topic.reference
     coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
     known = record.model.kind == "reference"
     return Preferences(
@@ -189,7 +187,7 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
         categories=categories,
         context_weights=contexts["weight"].to_numpy(dtype=float),
         group_weights=groups["weight"].to_numpy(dtype=float),
-        reference=as_reference(reference),
+        reference=record.topic.reference,
         criterion=record.chosen_criterion,
         coverage=None if np.isnan(coverage).all() else coverage,
         coverage_threshold=record.settings.coverage_threshold,

@@ -22,19 +22,18 @@ from pydantic import Field, PlainSerializer
 from clinometer.contexts import ContextSet
 from clinometer.contexts.context_set import DrawRecord
 from clinometer.display.numbers import money
+from clinometer.display.text import to_plain
 from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.population import Sampling
-from clinometer.measure.results import RiskReport
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
-from clinometer.runs.cost import Cost
 from clinometer.runs.placebo import Placebo
-from clinometer.runs.settings import AuditSettings, ResolvedAudit
+from clinometer.runs.settings import AuditSettings, Cost
 from clinometer.statistics.estimate import Estimate
-from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
+from clinometer.storage.resumable import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
 from clinometer.topics import Topic, builtin_topics, load_topic
 
 UNMEASURABLE = "unmeasurable"
@@ -200,13 +199,6 @@ class PlugInRecord(RecordPart):
     R_bias: float
     R_volatility: float
 
-    @classmethod
-    def of(cls, report: RiskReport) -> PlugInRecord:
-        """Those of `decompose`."""
-        return cls(
-            R=report.R.value, R_bias=report.R_bias.value, R_volatility=report.R_volatility.value
-        )
-
 
 class CalibrationRecord(RecordPart):
     """A judge's categories against people's labels, and the risks that follow from people's.
@@ -296,6 +288,19 @@ class RunRecord(FolderRecord):
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
 
+    @classmethod
+    def begun(cls, model: ModelInfo | ModelRecord, **content: Any) -> RunRecord:
+        """The record of a run that is begun now, by this program."""
+        return cls(
+            schema_version=SCHEMA_VERSION,
+            status="running",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            model=model if isinstance(model, ModelRecord) else ModelRecord(**model.to_dict()),
+            versions=versions(),
+            git_revision=git_revision(),
+            **content,
+        )
+
     @property
     def chosen_criterion(self) -> Criterion:
         """What R measures: as set, or what fits the topic."""
@@ -306,7 +311,7 @@ class RunRecord(FolderRecord):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes an audit a different one, see `audit_identity`."""
+        """What makes an audit a different one, see `ResolvedAudit.identity`."""
         return {
             "model": self.model.id,
             "topic": self.topic.sha256,
@@ -336,14 +341,10 @@ _PACKAGES = (
 )
 
 
-def versions() -> dict[str, str]:
-    """Versions of packages that can affect a number; missing packages are left out."""
-    return dict(_versions())
-
-
 @lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
-    """Once in a process: reading them takes longer than measuring a small run."""
+def versions() -> dict[str, str]:
+    """Versions of packages that can affect a number; missing packages are left out. Read once in a
+    process: it takes longer than measuring a small run."""
     installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -374,19 +375,16 @@ def git_revision() -> str | None:
 
 
 def new_record(
-    info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
+    model: ModelInfo | ModelRecord, topic: Topic, contexts: ContextSet, settings: AuditSettings
 ) -> RunRecord:
     """Everything known before the first answer."""
     # A topic of words has no readout: the key is left out.
     readout: dict[str, Any] = (
         {} if topic.readout is None else {"readout": topic.readout.model_dump()}
     )
-    reference = list(topic.reference) if isinstance(topic.reference, tuple) else topic.reference
-    return RunRecord(
-        schema_version=SCHEMA_VERSION,
-        status="running",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        model=ModelRecord(**info.to_dict()),
+    people = dict.fromkeys(name for group in topic.groups for name in group.parts)
+    return RunRecord.begun(
+        model,
         topic=TopicRecord(
             **readout,
             name=topic.name,
@@ -395,34 +393,24 @@ def new_record(
             sha256=topic.sha256,
             groups=len(topic),
             attributes={c: list(w) for c, w in topic.attributes.items()},
-            reference=reference,
+            reference=list(topic.reference)
+            if isinstance(topic.reference, tuple)
+            else topic.reference,
             shared=topic.shared,
             left_out=list(topic.left_out),
-            people=_people(topic),
+            people={name: [group.parts.get(name, "") for group in topic.groups] for name in people},
         ),
-        contexts=context_record(contexts),
+        contexts=ContextsRecord(
+            name=contexts.name,
+            sha256=contexts.sha256,
+            n=len(contexts),
+            n_eff=contexts.n_eff,
+            drawn=contexts.metadata.drawn,  # for a sample also the set it was taken from
+            corpus_noise=contexts.sampling.corpus_noise,
+            labels=list(contexts.extra),
+        ),
         scoring=settings.scoring(),
         settings=settings,
-        versions=versions(),
-        git_revision=git_revision(),
-    )
-
-
-def _people(topic: Topic) -> dict[str, list[str]]:
-    columns = dict.fromkeys(name for group in topic.groups for name in group.parts)
-    return {name: [group.parts.get(name, "") for group in topic.groups] for name in columns}
-
-
-def context_record(contexts: ContextSet) -> ContextsRecord:
-    """The contexts; for a sample also the set it was taken from."""
-    return ContextsRecord(
-        name=contexts.name,
-        sha256=contexts.sha256,
-        n=len(contexts),
-        n_eff=contexts.n_eff,
-        drawn=contexts.metadata.drawn,
-        corpus_noise=contexts.sampling.corpus_noise,
-        labels=list(contexts.extra),
     )
 
 
@@ -430,38 +418,9 @@ def word_record(report: WordReport, topic: Topic) -> WordsRecord:
     """How the model tokenises the words, and what happened to those it cannot score."""
     return WordsRecord(
         words=list(topic.words),
-        tokens={w: list(t) for w, t in report.tokens.items()},
-        unwritable=list(report.unwritable),
-        same_tokens=dict(report.same_tokens),
-        restricted=list(report.restricted),
-        prefixes={w: list(p) for w, p in report.prefixes.items()},
+        **to_plain(report),
         shared={w: list(c) for w, c in topic.shared_words.items()},
         counts={**report.counts(), "words_shared": len(topic.shared_words)},
-    )
-
-
-def audit_identity(model: str, audit: ResolvedAudit) -> dict[str, Any]:
-    """What makes an audit a different one."""
-    return {
-        "model": model,
-        "topic": audit.topic.sha256,
-        "contexts": audit.contexts.sha256,
-        **audit.settings.scoring(),
-    }
-
-
-def model_info(record: RunRecord) -> ModelInfo:
-    """The model that a record names."""
-    model = record.model
-    return ModelInfo(
-        name=model.id,
-        kind=model.kind,
-        revision=model.revision,
-        dtype=model.dtype,
-        device=model.device,
-        parameters=model.parameters,
-        notes=tuple(model.notes),
-        request=model.request,
     )
 
 

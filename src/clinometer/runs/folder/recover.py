@@ -1,4 +1,4 @@
-"""Read run folders in any state: finished, half-finished, unmeasurable, unreadable.
+"""Find run folders, and read them in any state: finished, half-finished, unmeasurable, unreadable.
 
 `open_run` says which it is, and reads it as it was measured, a half-finished one as far as it is
 scored; where neither can be done a line says why, and what to do. Nothing here takes the lock,
@@ -22,17 +22,20 @@ from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
-from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
+from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.run import Run
-from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
+from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
 from clinometer.topics.prompt import Prompt, english_article, render
 
 State = Literal["finished", "half-finished", "unmeasurable", "unreadable", "missing"]
 
 #: The way on where run.json does not say whose scores these are.
 _OVER = "; the same audit command with --fresh starts over, and the cache has its scores"
+
+#: Folders below a root that are looked through.
+_DEPTH = 6
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
@@ -62,6 +65,35 @@ class LoadedRun:
     @property
     def topic(self) -> str:
         return "" if self.record is None else self.record.topic.title or self.record.topic.name
+
+
+def run_folders(root: Path) -> list[Path]:
+    """Folders with a run.json, the root itself among them, by name.
+
+    Links are not followed and runs are not looked into; a folder that may not be read, or whose
+    name is not text, is passed over.
+    """
+    runs = []
+    for place, inside, files in os.walk(root):
+        folder = Path(place)
+        record = folder / "run.json"
+        found = record.name in files and record.is_file() and not record.is_symlink()
+        if found:
+            runs.append(folder)
+        if (found and folder != root) or len(folder.relative_to(root).parts) == _DEPTH:
+            inside.clear()
+        closed = {PLACEBO} if found else set()
+        inside[:] = [n for n in inside if n not in closed and n[:1] != "." and _is_text(n)]
+    return sorted(runs)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file name can stand in an address: one that is not UTF-8 cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:

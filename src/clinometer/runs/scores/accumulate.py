@@ -1,30 +1,67 @@
-"""From scores of words to preferences: as an audit fills its grid, and again from stored scores."""
+"""From scores of words to preferences: as an audit fills its grid, every group in every context in
+an order that never changes, and again from stored scores."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, RunError
 from clinometer.measure import Preferences, membership, preference
 from clinometer.measure.bounds import preference_bounds
-from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.models.sampled import outcomes
-from clinometer.readouts.protocol import UNREAD
-from clinometer.runs.cells import CellGrid
+from clinometer.readouts.readers import UNREAD
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.arrays import FloatArray
+from clinometer.topics import Prompt, Topic
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """Cells are numbered group by group, in a group context by context:
+    cell = group index * number of contexts + context index.
+
+    Chunks of cells are always scored whole and are the same after an interruption, so that a
+    resumed run ends with exactly the numbers of an uninterrupted one.
+    """
+
+    topic: Topic
+    contexts: ContextSet
+    chunk_size: int
+
+    def __len__(self) -> int:
+        return len(self.topic) * len(self.contexts)
+
+    def chunks(self) -> Iterator[range]:
+        for first in range(0, len(self), self.chunk_size):
+            yield range(first, min(first + self.chunk_size, len(self)))
+
+    def places(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Group index and context index of each cell."""
+        groups, contexts = np.divmod(cells, len(self.contexts))
+        return groups, contexts
+
+    def prompts(self, cells: range | NDArray[np.int64]) -> list[Prompt]:
+        groups, contexts = self.places(np.asarray(cells, dtype=np.int64))
+        templates, prompts = self.contexts.templates, list[Prompt]()
+        ends = [*(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(groups)]
+        for start, stop in itertools.pairwise([0, *ends]):  # cells of one group
+            some = [templates[c] for c in contexts[start:stop].tolist()]
+            prompts += self.topic.render_all(some, self.topic.groups[groups[start]]) if some else []
+        return prompts
 
 
 class PreferenceTable:
@@ -110,7 +147,7 @@ class PreferenceTable:
             categories=topic.categories,
             context_weights=contexts.weights,
             group_weights=topic.group_weights,
-            reference=as_reference(topic.reference),
+            reference=topic.reference,
             criterion=settings.criterion_for(
                 topic.reference, topic.categories, scale=getattr(topic.readout, "scale", None)
             ),

@@ -11,7 +11,7 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from clinometer.errors import ModelError
 from clinometer.models import (
@@ -36,13 +37,17 @@ from clinometer.models.background import prefetch, write_behind
 from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.options import KINDS
 from clinometer.models.replies import ReadoutQuery, ReplyScorer, open_reader
-from clinometer.runs.folder.folder import RunFolder, Scored
-from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.record import CacheRecord, RunRecord, added, versions
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.storage.cache import Cache
-from clinometer.storage.record import ModelRecord
-from clinometer.storage.reply_log import ReplyLog
-from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
+from clinometer.storage.resumable import (
+    FLUSH_S,
+    ModelRecord,
+    Progress,
+    ReplyLog,
+    store_as_they_come,
+)
 from clinometer.topics import Prompt
 
 #: Cells that are looked up in the cache at a time.
@@ -54,14 +59,13 @@ class Scoring:
 
     def __init__(
         self,
-        model: AuditedModel,
         cache: ScoreCache,
         folder: RunFolder | None = None,
         progress: Progress | None = None,
         *,
         last: bool = True,
     ) -> None:
-        self.model, self.cache, self.folder = model, cache, folder
+        self.model, self.cache, self.folder = cache.model, cache, folder
         self._progress = progress
         #: what keeps replies until the scores hold them; `last`: no other scoring follows
         self._log = folder.replies if folder and last else None
@@ -72,7 +76,7 @@ class Scoring:
         """The scoring of more prompts by the same model, after this one, into another folder."""
         stage = getattr(self._progress, "stage", None)  # of a command, which shows what it asks
         progress = self._progress if stage is None else partial(stage, "irrelevant edits", "cells")
-        other = Scoring(self.model, self.cache, folder, progress)
+        other = Scoring(self.cache, folder, progress)
         other._log = self.folder.replies if self.folder else None
         other._counted = self.model.usage()
         return other
@@ -101,13 +105,12 @@ class Scoring:
             )
 
     def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
-        info = model_info(record)
         n_cached = 0
-        if not self.cache.holds(info, table.counts):
+        if not self.cache.holds(record.model, table.counts):
             return n_cached
         for start in range(first, len(table.grid), _SLAB):
             cells = table.missing(range(start, min(start + _SLAB, len(table.grid))))
-            cached = self.cache.get(info, table.grid.prompts(cells), table.counts)
+            cached = self.cache.get(record.model, table.grid.prompts(cells), table.counts)
             if cached is None:
                 continue
             places, scores = cached
@@ -119,30 +122,26 @@ class Scoring:
 
     def _fill_from_model(self, table: PreferenceTable, record: RunRecord) -> None:
         before, counted = record.usage, self._counted
-        #: prompts of the blocks that are not stored yet, by their first cell
-        pending: dict[int, list[Prompt]] = {}
 
-        def blocks() -> Iterator[CellBlock]:
-            for block in _blocks(table, shuffle=record.model.device == APPLICATION):
-                pending[int(block.cells[0])] = block.prompts
-                yield block
-
-        def scored() -> Iterator[Scored]:
-            self.model.expect(len(table.grid))
-            for cells, scores in self.model.score(blocks()):
+        def scored() -> Iterator[tuple[CellBlock, WordScores]]:
+            # All cells, also those that are scored: what is prepared for many must not depend on
+            # where an audit was interrupted.
+            self.model.scorer.expect(len(table.grid))
+            shuffle = record.model.device == APPLICATION
+            for block, scores in self.model.score(_blocks(table, shuffle=shuffle)):
                 model = ModelRecord(**self.model.scorer.info.to_dict())
                 record.model.check_same(model)
                 record.model = model
-                table.add(cells, scores)
-                yield cells, scores
+                table.add(block.cells, scores)
+                yield block, scores
 
-        def store(batch: list[Scored]) -> None:
+        def store(batch: list[tuple[CellBlock, WordScores]]) -> None:
             count_usage()
             if self.folder:
-                self.folder.write_scores(batch)
-            prompts = [prompt for cells, _ in batch for prompt in pending.pop(int(cells[0]))]
+                self.folder.write_scores([(block.cells, scores) for block, scores in batch])
+            prompts = [prompt for block, _ in batch for prompt in block.prompts]
             scores = WordScores.joined([scores for _, scores in batch])
-            self.cache.put(model_info(record), prompts, scores, table.counts)
+            self.cache.put(record.model, prompts, scores, table.counts)
 
         def count_usage() -> None:
             """Record what was used before what it gave: it was paid for, and a kill may come."""
@@ -154,7 +153,7 @@ class Scoring:
                     record.cost = record.cost.after(now)
                 self._write(record)
 
-        sampled = self.model.question.load.sampled
+        sampled = self.model.load.sampled
         moving = Moving(self._progress, table.done(), sampled.replies if sampled else 1)
         self.model.heard = moving.heard
         # Beside a GPU another thread stores; a CPU's cores are busy as they are.
@@ -167,7 +166,7 @@ class Scoring:
                     done=table.done(),
                     total=len(table.grid),
                     progress=moving,
-                    size=lambda cells_scores: len(cells_scores[0]),
+                    size=lambda block_scores: len(block_scores[0].cells),
                     every_s=FLUSH_S,
                 )
         finally:  # also after a failure
@@ -213,37 +212,6 @@ def _blocks(table: PreferenceTable, *, shuffle: bool) -> Iterator[CellBlock]:
 # --- The model ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ModelQuery:
-    """The model to score, how to open it, the words, how replies are read, and the file that keeps
-    them as they arrive."""
-
-    spec: ModelSpec
-    load: LoadOptions
-    options: WordOptions
-    words: tuple[str, ...]
-    readout: ReadoutQuery | None = None
-    replies: Path | None = None
-
-    def open(self, heard: Callable[[], None] = lambda: None) -> Scorer:
-        """The scorer; `heard` is called for each reply that comes."""
-        readout, options, load = self.readout, self.options, self.load
-        if readout is not None and readout.table.normalisation == "per-token":
-            options = replace(options, tolerance=0.0)  # no bound survives the root
-        if readout is not None and not readout.table.exact and load.sampled is not None:
-            load = replace(load, sampled=replace(load.sampled, automatic=False))
-        scorer = open_model(self.spec, load=load, words=options)
-        if self.replies is not None:
-            paid = load.begun.get("usage", {})
-            scorer.keep(ReplyLog(self.replies, lambda: added(paid, scorer.usage()), heard))
-        if readout is None:
-            return scorer
-        reader = None
-        if self.load.sampled:
-            reader = open_reader(readout.table, readout.attributes, self.load.allowed)
-        return ReplyScorer(scorer, readout, chat=self.load.chat, reader=reader)
-
-
 @dataclass(frozen=True, eq=False)
 class CellBlock:
     """Cell indices with their prompts, and how much each word counts for each category [V, Y]."""
@@ -253,39 +221,58 @@ class CellBlock:
     counts: NDArray[np.float64] | None = None
 
 
+@dataclass(eq=False)
 class AuditedModel:
-    """The model of an audit, opened when it is first needed."""
+    """The model of an audit, opened when it is first needed.
 
-    def __init__(self, question: ModelQuery) -> None:
-        self.question = question
-        #: called for each reply that comes
-        self.heard: Callable[[], None] = lambda: None
-        self._scorer: Scorer | None = None
+    options  what counts as the probability of a word
+    readout  how replies are read; None for a topic of words
+    replies  the file that keeps them as they arrive
+    heard    is called for each of them
+    """
+
+    spec: ModelSpec
+    load: LoadOptions
+    options: WordOptions
+    words: tuple[str, ...]
+    readout: ReadoutQuery | None = None
+    replies: Path | None = None
+    heard: Callable[[], None] = lambda: None
+    _scorer: Scorer | None = field(default=None, init=False)
 
     @property
     def scorer(self) -> Scorer:
         if self._scorer is None:
-            self._scorer = self.question.open(self._hear)
+            self._scorer = self.open()
         return self._scorer
 
-    def _hear(self) -> None:
-        self.heard()
+    def open(self) -> Scorer:
+        readout, options, load = self.readout, self.options, self.load
+        if readout is not None and readout.table.normalisation == "per-token":
+            options = replace(options, tolerance=0.0)  # no bound survives the root
+        if readout is not None and not readout.table.exact and load.sampled is not None:
+            load = replace(load, sampled=replace(load.sampled, automatic=False))
+        scorer = open_model(self.spec, load=load, words=options)
+        if self.replies is not None:
+            paid = load.begun.get("usage", {})
 
-    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
-        """The model's description, and how it tokenises the words."""
-        return self.scorer.info, self.scorer.word_report(self.question.words, space=space)
+            def hear() -> None:  # what is called is set after the model is opened
+                self.heard()
 
-    def expect(self, cells: int) -> None:
-        """Say how many cells the whole audit has, also those that are scored: what is prepared for
-        many must not depend on where an audit was interrupted."""
-        self.scorer.expect(cells)
+            scorer.keep(ReplyLog(self.replies, lambda: added(paid, scorer.usage()), hear))
+        if readout is None:
+            return scorer
+        reader = None
+        if self.load.sampled:
+            reader = open_reader(readout.table, readout.attributes, self.load.allowed)
+        return ReplyScorer(scorer, readout, chat=self.load.chat, reader=reader)
 
-    def score(self, blocks: Iterable[CellBlock]) -> Iterator[Scored]:
-        """The scores of every block."""
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[tuple[CellBlock, WordScores]]:
+        """Every block with its scores."""
         scorer = self.scorer
 
-        def work(block: CellBlock) -> Scored:
-            return block.cells, scorer.score(block.prompts, self.question.words, block.counts)
+        def work(block: CellBlock) -> tuple[CellBlock, WordScores]:
+            return block, scorer.score(block.prompts, self.words, block.counts)
 
         if scorer.blocks_at_once > 1:
             yield from prefetch(work, blocks, by=scorer.blocks_at_once, stop=scorer.halt)
@@ -309,6 +296,7 @@ class AuditedModel:
 SCORING = 1
 
 _TOLERANCE = "words.tolerance"
+_DESCRIPTION = TypeAdapter(tuple[ModelInfo, WordReport])
 
 
 class ScoreCache:
@@ -319,41 +307,32 @@ class ScoreCache:
     a run with cached and fresh cells equals an uncached run up to rounding.
     """
 
-    def __init__(self, question: ModelQuery, scoring: dict[str, Any], *, use: bool = True) -> None:
-        self.question = question
+    def __init__(self, model: AuditedModel, scoring: dict[str, Any], *, use: bool = True) -> None:
+        self.model = model
         self.scoring = scoring
         self.cache = Cache(limit=None if use else 0)
         self._revision: str | None = None
 
     def _pinned(self) -> str | None:
         if self._revision is None and self.cache.on:
-            self._revision = revision_of(self.question.spec, self.question.load)
+            self._revision = revision_of(self.model.spec, self.model.load)
         return self._revision
 
     # --- the description of the model -------------------------------------------------------------
 
-    def described(self, *, space: bool) -> tuple[ModelInfo, WordReport] | None:
-        """The model's description from the last time it was opened here with these settings."""
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        """What the model is, and how it tokenises the words: from the last time that it was opened
+        here with these settings, or from opening it."""
         about = self._about(space=space)
         note = None if about is None else self.cache.note(about)
-        if note is None:
-            return None
-        info, report = note
-        return (
-            ModelInfo(**{**info, "notes": tuple(info["notes"])}),
-            WordReport(
-                tokens={w: tuple(t) for w, t in report["tokens"].items()},
-                unwritable=tuple(report["unwritable"]),
-                same_tokens=report["same_tokens"],
-                restricted=tuple(report["restricted"]),
-                prefixes={w: tuple(p) for w, p in report["prefixes"].items()},
-            ),
-        )
-
-    def keep_description(self, info: ModelInfo, report: WordReport, *, space: bool) -> None:
-        about = self._about(space=space)
-        if about is not None and self._scope(info) is not None:
+        if note is not None:
+            found: tuple[ModelInfo, WordReport] = _DESCRIPTION.validate_python(note)
+            return found
+        scorer = self.model.scorer
+        info, report = scorer.info, scorer.word_report(self.model.words, space=space)
+        if about is not None and self._scope(ModelRecord(**info.to_dict())) is not None:
             self.cache.keep_note(about, [asdict(info), asdict(report)])
+        return info, report
 
     def _about(self, *, space: bool) -> dict[str, Any] | None:
         """Everything the description may depend on; "auto" settings depend on the machine."""
@@ -361,11 +340,11 @@ class ScoreCache:
         if pinned is None:
             return None
         return {
-            "model": self.question.spec.name,
+            "model": self.model.spec.name,
             "revision": pinned,
-            "load": asdict(self.question.load),
+            "load": asdict(self.model.load),
             "scoring": self.scoring,
-            "words": self.question.words,
+            "words": self.model.words,
             **self._readout(),
             "space": space,
             "versions": versions(),
@@ -374,22 +353,22 @@ class ScoreCache:
 
     # --- cells ------------------------------------------------------------------------------------
 
-    def holds(self, info: ModelInfo, counts: NDArray[np.float64]) -> bool:
+    def holds(self, model: ModelRecord, counts: NDArray[np.float64]) -> bool:
         """Whether any prompt of this model and these words is cached."""
-        scope = self._scope(info)
+        scope = self._scope(model)
         return scope is not None and any(
             self.cache.holds(sufficient) for sufficient in self._as_fine(scope, counts)
         )
 
     def get(
-        self, info: ModelInfo, prompts: Sequence[Prompt], counts: NDArray[np.float64]
+        self, model: ModelRecord, prompts: Sequence[Prompt], counts: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], WordScores] | None:
         """The positions of cached prompts, and their scores; `counts` [V, Y] is how much each word
         counts for each category."""
-        scope = self._scope(info)
+        scope = self._scope(model)
         if scope is None:
             return None
-        width = len(self.question.words) + 2
+        width = len(self.model.words) + 2
         items = [_item(p) for p in prompts]
         rows = np.empty((len(items), width))
         cached = np.zeros(len(items), dtype=bool)
@@ -404,12 +383,12 @@ class ScoreCache:
 
     def put(
         self,
-        info: ModelInfo,
+        model: ModelRecord,
         prompts: Sequence[Prompt],
         scores: WordScores,
         counts: NDArray[np.float64],
     ) -> None:
-        scope = self._scope(info)
+        scope = self._scope(model)
         if scope is None or scores.log_upper is not None or scores.draws is not None:
             return  # bounds and samples are not reproducible
         rows = np.column_stack([scores.log_probs, scores.log_coverage, scores.skipped])
@@ -418,7 +397,7 @@ class ScoreCache:
     def _counted(self, scope: dict[str, Any], counts: NDArray[np.float64]) -> dict[str, Any]:
         """With the categories, if these decide which words are expanded."""
         plain = self.scoring[_TOLERANCE] == 0 or self.scoring["words.single_token"]
-        if plain or self.question.readout is not None:
+        if plain or self.model.readout is not None:
             return scope
         digest = hashlib.sha256(repr(counts.tolist()).encode()).hexdigest()
         return {**scope, "counts": digest}
@@ -431,27 +410,27 @@ class ScoreCache:
         if self.scoring[_TOLERANCE] > 0:
             yield {**scope, "options": {**scope["options"], _TOLERANCE: 0.0}}
 
-    def _scope(self, info: ModelInfo) -> dict[str, Any] | None:
+    def _scope(self, model: ModelRecord) -> dict[str, Any] | None:
         """Everything but the prompt that a score depends on; None for a model that is not pinned,
         or differs from the one described."""
         pinned = self._pinned()
-        if pinned is None or pinned != info.revision or info.kind not in KINDS:
+        if pinned is None or pinned != model.revision or model.kind not in KINDS:
             return None
         resolved = {"load.kind", "load.dtype", "load.revision"}
         return {
             "scoring": SCORING,
-            "model": info.name,
-            "kind": info.kind,
-            "dtype": info.dtype,
+            "model": model.id,
+            "kind": model.kind,
+            "dtype": model.dtype,
             "revision": pinned,
             "options": {k: v for k, v in self.scoring.items() if k not in resolved},
-            "words": self.question.words,
+            "words": self.model.words,
             **self._readout(),
         }
 
     def _readout(self) -> dict[str, Any]:
         """The readout, whose labels and normalisation change a score."""
-        readout = self.question.readout
+        readout = self.model.readout
         return {} if readout is None else {"readout": readout.table.model_dump()}
 
 

@@ -6,14 +6,15 @@ others. Risks are informative only compared with those of shuffled words.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.measure import preference, read_preferences
+from clinometer.measure import preference
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.group_split import group_split
+from clinometer.measure.inference import group_split
 from clinometer.measure.risk import decompose_grid
 from clinometer.runs.folder.record import FloorRecord
 from clinometer.runs.scores.accumulate import stored_scores, word_counts
@@ -82,17 +83,8 @@ def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], FloatArray, Preferen
         weights = np.random.default_rng(0).multinomial(most, weights).astype(float)
     kept = np.flatnonzero(weights)
     scores, mean = _read(run, kept)
-    grid = read_preferences(
-        p.values[:, kept],
-        context_weights=weights[kept],
-        group_weights=p.group_weights,
-        reference=p.reference,
-        mask=p.observed[:, kept],
-        groups=p.groups,
-        categories=p.categories,
-        criterion=p.criterion,
-    )
-    return scores, mean, grid
+    some = replace(p.only(contexts=kept.tolist()), context_weights=weights[kept])
+    return scores, mean, some.grid
 
 
 def mean_probabilities(run: Run) -> FloatArray:

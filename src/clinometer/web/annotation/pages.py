@@ -70,25 +70,23 @@ def annotation(
     pages.add_errors(app)
     add_static(app, "clinometer.web.annotation", ("annotate.js", "annotate.css"))
 
-    def whom(request: Request) -> Annotator:
-        """The annotator of a request; 403 for an unknown one."""
-        annotator = store.annotator(request.cookies.get(COOKIE, ""))
+    def known(token: str, problem: str = "This link is not, or no longer, valid.") -> Annotator:
+        """The annotator of a token; 403 for an unknown one."""
+        annotator = store.annotator(token)
         if annotator is None:
-            raise HTTPException(403, "This page needs the personal link that you were given.")
+            raise HTTPException(403, problem)
         return annotator
+
+    def whom(request: Request) -> Annotator:
+        """The annotator of a request."""
+        needed = "This page needs the personal link that you were given."
+        return known(request.cookies.get(COOKIE, ""), needed)
 
     def at_work(request: Request) -> Annotator:
         """The same for a page that requires the warning to be read; 403 for those who stopped."""
         annotator = whom(request)
         if annotator.state != ACTIVE:
             raise HTTPException(403, "Begin on the first page of your personal link.")
-        return annotator
-
-    def known(token: str) -> Annotator:
-        """The annotator of a personal link; 403 for an unknown one."""
-        annotator = store.annotator(token)
-        if annotator is None:
-            raise HTTPException(403, "This link is not, or no longer, valid.")
         return annotator
 
     def entered(token: str) -> Response:
@@ -136,8 +134,8 @@ def annotation(
             "judge.html",
             standing=standing,
             place=place,
-            item=store.item(place),
-            parts=Blanks.parse(store.item(place).text).parts,
+            item=task.items[place],
+            parts=Blanks.parse(task.items[place].text).parts,
             given=store.answer(annotator, place),
         )
 
@@ -165,7 +163,7 @@ def annotation(
     @app.get("/answers")
     def answers(request: Request) -> HTMLResponse:
         latest_first = reversed(store.answers(whom(request)))
-        return pages("answers.html", rows=[(store.item(j.place), j) for j in latest_first])
+        return pages("answers.html", rows=[(task.items[j.place], j) for j in latest_first])
 
     @app.get("/stop")
     def stop(request: Request) -> HTMLResponse:

@@ -1,29 +1,179 @@
-"""Who judged what: one row per judgement, in a SQLite file.
+"""The items of a dataset, the question that a mode asks of each, and who judged what.
 
-A judgement is stored before its request is answered, under the key (annotator, item): the same
-answer sent twice is one row, and annotators can reach only their own rows. There are no names: an
-annotator is a number and a token, in the exported tables too.
+There is one row per judgement, in a SQLite file. A judgement is stored before its request is
+answered, under the key (annotator, item): the same answer sent twice is one row, and annotators can
+reach only their own rows. There are no names: an annotator is a number and a token, in the exported
+tables too.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import os
 import re
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.reliability.benchmarks import need_columns, need_unique_ids
 from clinometer.reliability.people.ratings import HIGH
 from clinometer.storage.atomic import output_file
-from clinometer.storage.spreadsheet import no_formula
-from clinometer.web.annotation.task import SKIP, Item, Task
+from clinometer.storage.rows import Row, no_formula, read_rows
 from clinometer.web.app import new_token
+
+Mode = Literal["blanks", "rating", "category"]
+SKIP = "skip"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A button: the value it stores, its label, and its key."""
+
+    value: str
+    label: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """The question of a mode, the column that it shows, the answers, and what a high one says of
+    the context of a statement, where it says something."""
+
+    text: str
+    column: str
+    answers: tuple[Answer, ...]
+    high: str = ""
+
+    @property
+    def values(self) -> frozenset[str]:
+        return frozenset(a.value for a in self.answers)
+
+
+_SKIP = Answer(SKIP, "Skip", "s")
+_RATINGS = ("1 far too little", "2 too little", "3 in between", "4 nearly enough", "5 enough")
+OTHER = "other"
+#: Categories have the keys 1 to 9.
+MOST_CATEGORIES = 8
+QUESTIONS: dict[str, Question] = {
+    "blanks": Question(
+        text="Does every blank stand where information could be added?",
+        column="context_points",
+        answers=(Answer("yes", "Yes", "y"), Answer("no", "No", "n"), _SKIP),
+    ),
+    "rating": Question(
+        text="Is there enough context to judge this statement as it stands?",
+        column="sentence",
+        high="enough",
+        answers=(*(Answer(label[0], label, label[0]) for label in _RATINGS), _SKIP),
+    ),
+    "category": Question(
+        text="Which of these does the reply say?", column="reply", answers=(_SKIP,)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A statement to judge and its source: one or two sentences, or a merged pair."""
+
+    id: str
+    text: str
+    pair: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """Items and a mode; `digest` shows whether judgements belong to these items."""
+
+    name: str
+    mode: Mode
+    items: tuple[Item, ...]
+    categories: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> Question:
+        """What is asked, with the categories of a task that has them, and `other`."""
+        asked = QUESTIONS[self.mode]
+        names = (*self.categories, OTHER) if self.categories else ()
+        answers = tuple(Answer(name, name, str(i)) for i, name in enumerate(names, start=1))
+        return replace(asked, answers=(*answers, *asked.answers))
+
+    @property
+    def digest(self) -> str:
+        content: list[object] = [self.mode, [[i.id, i.text, list(i.pair)] for i in self.items]]
+        if self.categories:
+            content.append(list(self.categories))
+        return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+
+
+def read_task(
+    dataset: Path,
+    *,
+    mode: str | None = None,
+    name: str | None = None,
+    column: str | None = None,
+    categories: Sequence[str] = (),
+) -> Task:
+    """Items of a table (csv, tsv, jsonl, parquet), one per row.
+
+    Without a mode it is blanks, or rating for a table that has sentences and no blanks. The column
+    shown is `context_points`, `sentence` or `reply`, by the mode, or `column`. The pair an item
+    came from is shown from `sentence_merged`, from `sentence_1` and `sentence_2`, or from
+    `sentence` and `other`; beside a reply its `question`. Mode category needs `categories`. Items
+    are known by `id`, otherwise by the number of their row from 0.
+    """
+    rows: list[Row] | None = None
+    if mode is None:
+        rows = list(read_rows(dataset))
+        blank = any(_text(row, "context_points") for row in rows)
+        unmarked = any(_text(row, "sentence") for row in rows) and not blank and column is None
+        mode = "rating" if unmarked and not categories else "blanks"
+    if mode not in QUESTIONS:
+        raise SettingsError(f"--mode: expected {', '.join(QUESTIONS)}; found {mode!r}")
+    if (mode == "category") != bool(categories):
+        raise SettingsError("--categories: expected with --mode category, and only there")
+    if len(set(categories) - {OTHER, SKIP}) < len(categories) or len(categories) > MOST_CATEGORIES:
+        raise SettingsError(
+            f"--categories: expected up to {MOST_CATEGORIES} different names, none of them {OTHER} "
+            f"or {SKIP}, found {', '.join(categories)}"
+        )
+    rows = list(read_rows(dataset)) if rows is None else rows
+    shown = column or QUESTIONS[mode].column
+    need_columns(dataset, rows, (shown,))
+    items: list[Item] = []
+    for number, row in enumerate(rows):
+        text = _text(row, shown)
+        if not text:
+            raise TableError(f"{dataset}: row {number + 2}: expected text in {shown!r}, found none")
+        source = (_text(row, "question"),) if mode == "category" else _pair(row, text)
+        items.append(Item(_text(row, "id") or str(number), text, tuple(filter(None, source))))
+    need_unique_ids(dataset, [item.id for item in items])
+    stem = dataset.name.split(".")[0]
+    return Task(name or f"{stem}-{mode}", mode, tuple(items), tuple(categories))  # type: ignore[arg-type]
+
+
+def _pair(row: Row, text: str) -> tuple[str, ...]:
+    for columns in (("sentence_merged",), ("sentence_1", "sentence_2"), ("sentence", "other")):
+        found = tuple(t for c in columns if (t := _text(row, c)) and t != text)
+        if found:
+            return found
+    return ()
+
+
+def _text(row: Row, column: str) -> str:
+    value = row.get(column)
+    return "" if value is None else str(value).strip()
+
+
+# --- Who judged what ------------------------------------------------------------------------------
 
 _SCHEMA = (
     """
@@ -280,9 +430,6 @@ class Store:
         other."""
         return self._reading("BEGIN IMMEDIATE")
 
-    def item(self, place: int) -> Item:
-        return self.task.items[place]
-
 
 def _set_state(connection: sqlite3.Connection, annotator: Annotator, state: str) -> None:
     change = "UPDATE clinometer_annotator SET state = ? WHERE id = ?"
@@ -295,14 +442,13 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     Long: id, annotator, value, comment; what was skipped has the value "skip". A
     separate column says what a high rating means.
     """
-    column = store.task.question.column
-    high = {HIGH: store.task.question.high} if store.task.question.high else {}
-    judgements = store.judgements()
+    question, judgements = store.task.question, store.judgements()
+    high = {HIGH: question.high} if question.high else {}
+    shown = [{"id": item.id, question.column: item.text} for item in store.task.items]
     if long:
         return [
             {
-                "id": store.item(j.place).id,
-                column: store.item(j.place).text,
+                **shown[j.place],
                 "annotator": f"annotator_{j.annotator}",
                 "value": j.value,
                 "comment": j.comment,
@@ -313,13 +459,8 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     numbers = [a.number for a in store.annotators()]
     values = {(j.place, j.annotator): j.value for j in judgements if j.value != SKIP}
     return [
-        {
-            "id": item.id,
-            column: item.text,
-            **{f"annotator_{n}": values.get((place, n), "") for n in numbers},
-            **high,
-        }
-        for place, item in enumerate(store.task.items)
+        {**item, **{f"annotator_{n}": values.get((place, n), "") for n in numbers}, **high}
+        for place, item in enumerate(shown)
     ]
 
 

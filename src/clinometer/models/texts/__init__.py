@@ -1,1 +1,0 @@
-"""Likelihoods and embeddings of whole texts."""

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.statistics.arrays import effective_size, normalize_shared, normalize_weights
+
+
+@pytest.mark.parametrize(
+    ("weights", "shares"),
+    [
+        ([2, 0, 6], [0.25, 0.0, 0.75]),
+        (None, [0.25] * 4),
+        *(([size, size], [0.5, 0.5]) for size in (1e-320, 1e-200, 1e308)),
+    ],
+)
+def test_weights_on_any_scale_become_shares(weights: ArrayLike | None, shares: list[float]) -> None:
+    assert normalize_weights(weights, len(shares), name="w").tolist() == shares
+
+
+def test_input_is_not_changed() -> None:
+    given_weights = np.array([1.0, 3.0])
+    normalize_weights(given_weights, 2, name="w")
+    assert given_weights.tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, np.nan], "^w: .*nan at index 1"),
+        ([np.inf, 1], "inf at index 0"),
+        ([1, -0.5], "at least 0, found -0.5 at index 1"),
+        ([0, 0], "only zeros"),
+        ([1, 1, 1], r"shape \(3,\)"),
+        ([[1, 1]], r"found shape \(1, 2\)"),
+        (["a", "b"], "array of real numbers"),
+        ([[1], [1, 2]], "array of real numbers"),
+        (np.ma.masked_array([1.0, 2.0], mask=[True, False]), "masked array"),
+    ],
+)
+def test_wrong_weights_are_named(weights: ArrayLike, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        normalize_weights(weights, 2, name="w")
+
+
+def test_weighting_nothing_is_an_error() -> None:
+    with pytest.raises(SettingsError, match="found none"):
+        normalize_weights(None, 0, name="w")
+
+
+def test_a_row_without_weight_stays_zero() -> None:
+    rows = normalize_shared([[1.0, 3.0], [0.0, 0.0]], (2, 2), name="w")
+    assert rows.tolist() == [[0.25, 0.75], [0.0, 0.0]]
+
+
+def test_effective_size_by_hand() -> None:
+    # w = 1/2, 1/4, 1/4: sum of squares 1/4 + 1/16 + 1/16 = 3/8.
+    assert effective_size([2, 1, 1]) == pytest.approx(8 / 3, rel=1e-15)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30))
+def test_effective_size_lies_between_one_and_n(weights: list[float]) -> None:
+    n = effective_size(weights)
+    assert 1 - 1e-12 <= n <= len(weights) + 1e-9
+    assert effective_size([7 * w for w in weights]) == pytest.approx(n, rel=1e-12)
+
+
+def test_effective_size_of_nothing_is_an_error() -> None:
+    with pytest.raises(SettingsError):
+        effective_size([])
+    with pytest.raises(SettingsError, match="only zeros"):
+        effective_size([0.0, 0.0])

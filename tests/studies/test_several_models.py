@@ -1,0 +1,121 @@
+"""Replicates over shared contexts, rankings, and another language beside its printed table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+from tests.preferences import pair
+from tests.present import present
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, estimate_risks, read_preferences
+from clinometer.runs import AuditSettings
+from clinometer.studies.framework import Plan, audit_all, planned_runs
+from clinometer.studies.several_models import (
+    joint_replicates,
+    kendall,
+    kendall_interval,
+    table_findings,
+)
+from clinometer.topics import load_topic
+
+
+def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:
+    return pair(rng.beta(a, b, shape))
+
+
+def test_values_are_those_of_the_reports() -> None:
+    rng = np.random.default_rng(0)
+    w = rng.uniform(1, 5, 40)
+    models = [binary(rng, 5, 5, (6, 40)), binary(rng, 8, 3, (6, 40))]
+    grids = [read_preferences(p, context_weights=w) for p in models]
+    found = joint_replicates(grids, replicates=100)
+    for p, values in zip(models, found.values, strict=True):
+        report = estimate_risks(p, context_weights=w)
+        shown = [report.R.value, report.R_bias.value, report.R_volatility.value]
+        assert values == pytest.approx(np.array(shown))
+    assert found.n_eff == pytest.approx(w.sum() ** 2 / (w**2).sum())
+
+
+def test_replicates_spread_like_fresh_samples() -> None:
+    """The standard deviation of R over new samples, against the bootstrap's of one of them."""
+    truth = np.random.default_rng(1)
+    fresh = [decompose(binary(truth, 6, 3, (5, 50))).R.value for _ in range(400)]
+    one = joint_replicates([read_preferences(binary(truth, 6, 3, (5, 50)))], replicates=800)
+    assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
+
+
+def test_twins_have_zero_in_their_difference_interval() -> None:
+    p = binary(np.random.default_rng(2), 6, 4, (4, 30))
+    found = joint_replicates([read_preferences(p)] * 2, replicates=100)
+    gap = found.draws[:, 0, 0] - found.draws[:, 1, 0]
+    assert found.interval(0.0, gap) == (0.0, 0.0)
+
+
+def test_kendall_matches_scipy_without_ties_and_is_bounded_with_them() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        a, b = rng.normal(size=(2, 7))
+        assert kendall(a, b) == pytest.approx(kendalltau(a, b).statistic)
+    assert kendall([1, 1, 1], [1, 2, 3]) == 0
+    assert kendall([1, 2, 3], [6, 5, 4]) == -1
+    with pytest.raises(SettingsError, match="two or more"):
+        kendall([1], [1])
+
+
+def test_interval_of_tau_widens_with_noise() -> None:
+    rng = np.random.default_rng(4)
+    base = np.arange(5.0)
+    still = base + 0.01 * rng.normal(size=(300, 5))
+    noisy = base + 3.0 * rng.normal(size=(300, 5))
+    assert kendall_interval(still, still[::-1]) == (1.0, 1.0)
+    low, high = kendall_interval(noisy, noisy[::-1])
+    assert low < 0.3 < high
+
+
+@pytest.fixture
+def chinese(tmp_path: Path) -> Path:
+    """A BERT with random weights and the characters that the questions need."""
+    import torch
+    import transformers
+
+    topic = load_topic("gender-zh")
+    text = "".join([*topic.words, *topic.group_names, "说认为很累，但"])
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(set(text))]
+    folder = tmp_path / "bert-zh"
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    transformers.BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_path: Path) -> None:
+    topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
+    contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
+    settings = AuditSettings()
+    plan = Plan("table5", planned_runs([str(chinese)], topic, contexts, settings, role="table5"))
+    results, failed = audit_all(plan, tmp_path / "study")
+    assert not failed
+    run = results[0][1]
+    assert present(run.record.words).unwritable == []
+    assert run.record.counts["cells"] == 9
+    assert "words_of_several_tokens" in run.record.counts
+    found = table_findings(results, study="table5")
+    table = found.tables[0].frame.set_index("name")
+    assert table.index.tolist()[3:6] == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]
+    assert table["printed_R"].tolist()[3:6] == [0.3976, 0.3486, 0.6885]
+    assert table.loc[chinese.name, "R"] == pytest.approx(run.R.value)
