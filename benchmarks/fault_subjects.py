@@ -220,12 +220,12 @@ def _open_models_once() -> None:
     from clinometer.contexts.mining.languages.english.grammar import open_parser
     from clinometer.models import open_model
     from clinometer.reliability import scoring as taus
-    from clinometer.reliability.variants import make
+    from clinometer.reliability import variants
 
     open_parser()  # cached: the forks share it
-    opened = {name: open_model(name) for name in ("pocket:bert", "pocket:gpt2-s", make.CHOOSER)}
+    opened = {name: open_model(name) for name in ("pocket:bert", "pocket:gpt2-s", variants.CHOOSER)}
     module: Any
-    for module in (taus, make):
+    for module in (taus, variants):
         module.open_model = lambda name, **_: opened[name]
     module = taus
     module._POOL = {"cpu": 4}

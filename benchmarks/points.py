@@ -20,8 +20,7 @@ from itertools import accumulate
 import numpy as np
 
 from clinometer.reliability import load_statements
-from clinometer.reliability.blanks import places, with_blanks
-from clinometer.reliability.parsing import parse
+from clinometer.reliability.blanks import parse, places, with_blanks
 from clinometer.reliability.statement import Blanks
 
 

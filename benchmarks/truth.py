@@ -25,9 +25,9 @@ from clinometer.reliability import (
     load_statements,
     read_variants,
 )
+from clinometer.reliability.agreement import read_ratings
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
-from clinometer.reliability.people import StatementScores, read_ratings, validate
-from clinometer.reliability.people.validation import random_control
+from clinometer.reliability.validation import StatementScores, random_control, validate
 from clinometer.reliability.variants import VariantSettings
 
 

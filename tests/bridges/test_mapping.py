@@ -94,13 +94,24 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, message: str) -> No
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_name_is_answered_with_those_there_are() -> None:
-    with pytest.raises(SettingsError, match="did you mean crows_pairs"):
-        load_mapping("crows_pair")
+def test_an_unknown_task_is_answered_with_what_there_is() -> None:
     with pytest.raises(SettingsError, match="--mapping"):
         mapping_for("hellaswag")
-    with pytest.raises(SettingsError, match="no such file"):
-        load_mapping("nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "word"),
+    [
+        ("crows_pair", {}, "did you mean crows_pairs"),
+        ("nowhere.toml", {}, "no such file"),
+        ("replies", {"category": "{a}", "score": "{b}"}, "both"),
+        ("replies", {"colour": "{red}"}, "colour"),
+        ("bbq", {"favourable": "x"}, "favourable"),
+    ],
+)
+def test_what_cannot_be_a_mapping_is_refused(name: str, changes: dict[str, str], word: str) -> None:
+    with pytest.raises(SettingsError, match=word):
+        load_mapping(name, changes)
 
 
 def test_a_pattern_that_explodes_is_ended_and_a_broken_one_is_one_line(

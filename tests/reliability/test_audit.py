@@ -115,17 +115,17 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
     other.write_text("id,sentence,target_term\n1,Nurses sing in the ward.,nurses\n")
     out = tmp_path / "audit"
     command = ["reliability", "audit", benchmark, other, "--out", out, "-n", 3]
-    done = clinometer(*command, "--set", "filler=phrases:pocket:gpt2-s")
+    command += ["--set", "filler=phrases:pocket:gpt2-s"]
+    done = clinometer(*command)
     assert done.status == 0, done.err
     assert "Lowest COBIAS" in done.out
     assert "Nurses sing" in (out / "report.html").read_text(encoding="utf-8")
     with (out / "scores.csv").open() as stream:
         sources = [row["source"] for row in csv.DictReader(stream)]
     assert sources == ["crows-pairs"] * 3 + ["own"]
-    done = clinometer(*command, "--set", "filler=phrases:pocket:gpt2-s", "--json")
-    assert json.loads(done.out)["changes"] == []
+    assert json.loads(clinometer(*command, "--json").out)["changes"] == []
     other.write_text("id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n")
-    done = clinometer(*command, "--set", "filler=phrases:pocket:gpt2-s")
+    done = clinometer(*command)
     assert done.status == 0, done.err
     assert "1 statement changed since the last audit" in done.out
     with (out / "changes.csv").open() as stream:

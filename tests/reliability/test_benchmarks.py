@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -91,13 +90,17 @@ def test_the_cobias_dataset_is_read(shared_data: Path) -> None:
     assert not any(v != v.strip() for v in versions[found[0].id])
 
 
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def test_custom_tables_are_read(tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text(
+    table = written(
+        tmp_path / "mine.csv",
         "sentence,target_term,context_points\n"
         '"(Men | Women) are bad.",,"(Men | Women) are ___ bad ___."\n'
         "Nurses talk.,nurse; nurses,\n",
-        encoding="utf-8",
     )
     first, second = load_statements(table)
     assert (first.id, first.text, first.other) == ("0", "Men are bad.", "Women are bad.")
@@ -105,19 +108,32 @@ def test_custom_tables_are_read(tmp_path: Path) -> None:
     assert first.points == "Men are ___ bad ___."
     assert second.targets == ("nurse", "nurses")
     assert second.blanks is None
-    lines = tmp_path / "mine.jsonl"
-    lines.write_text(
-        json.dumps({"id": 7, "text": "Hi 😀."}) + "\n\n" + json.dumps({"id": "b", "text": "שלום"})
+    (only,) = load_statements(written(table, "context_points\nThe ___ nurse is tired ___.\n"))
+    assert (only.text, only.points) == ("The nurse is tired.", "The ___ nurse is tired ___.")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ids"),
+    [
+        ("mine.jsonl", '{"id": 7, "text": "Hi 😀."}\n\n{"id": "b", "text": "שלום"}', ["7", "b"]),
+        ("mine.csv", "Item_ID,sentence\n007,Women sing.\nx9,Men sing.\n", ["007", "x9"]),
+        # which one is not clear
+        ("mine.csv", "pair_id,set_id,sentence\n1,a,Women sing.\n1,b,Men sing.\n", ["0", "1"]),
+    ],
+)
+def test_ids_are_those_of_the_table(tmp_path: Path, name: str, text: str, ids: list[str]) -> None:
+    assert [s.id for s in load_statements(written(tmp_path / name, text))] == ids
+
+
+def test_ids_of_several_files_stay_apart(tmp_path: Path) -> None:
+    women, men = (
+        written(tmp_path / f"{name}.csv", f"id,sentence\n1,{name.title()} sing.\n")
+        for name in ("women", "men")
     )
-    assert [s.id for s in load_statements(lines)] == ["7", "b"]
-
-
-def test_a_merged_blank_is_not_mangled(tmp_path: Path) -> None:
-    table = tmp_path / "points.csv"
-    table.write_text("context_points\nThe ___ nurse is tired ___.\n", encoding="utf-8")
-    (only,) = load_statements(table)
-    assert only.text == "The nurse is tired."
-    assert only.points == "The ___ nurse is tired ___."
+    found = load_statements(women, men)
+    assert [(s.id, s.source) for s in found] == [("women:1", "women"), ("men:1", "men")]
+    found = load_statements(women, written(men, "id,sentence\n2,Men sing.\n"))
+    assert [s.id for s in found] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -126,58 +142,35 @@ def test_a_merged_blank_is_not_mangled(tmp_path: Path) -> None:
         ("a.csv", "words\nx\n", "expected a column 'sentence'"),
         ("a.csv", "sentence\n", "at least one row"),
         ("a.csv", "id,sentence\n1,a\n1,b\n", "every id once"),
+        ("a.csv", 'id,sentence\n1,Women sing.\n2,"  "\n', "row 3: expected a sentence with words"),
         ("a.jsonl", "{not json}\n", "line 1"),
         ("a.jsonl", "[1]\n", "JSON object"),
         ("a.json", "{}", "StereoSet"),
+        ("a.json", '{"data": {"intrasentence": [{"id": 1}]}}', "item 0 of intrasentence"),
         ("a.xyz", "", "cannot tell"),
+        (".", None, "cannot tell"),
+        ("none.csv", None, "no such file"),
     ],
 )
 def test_wrong_files_are_refused_in_one_line(
-    tmp_path: Path, name: str, content: str, message: str
+    tmp_path: Path, name: str, content: str | None, message: str
 ) -> None:
-    file = tmp_path / name
-    file.write_text(content, encoding="utf-8")
+    if content is not None:
+        written(tmp_path / name, content)
     with pytest.raises(TableError, match=message) as caught:
-        load_statements(file)
+        load_statements(tmp_path / name)
     assert "\n" not in str(caught.value)
 
 
-def test_other_invalid_input_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="no such file"):
-        load_statements(tmp_path / "none.csv")
-    with pytest.raises(TableError, match="cannot tell"):
-        load_statements(tmp_path)
+def test_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="format"):
         load_statements(tmp_path, format="bible")
     with pytest.raises(TableError, match="found none"):
         load_statements(tmp_path, format="winobias")
-    versions = tmp_path / "v.csv"
-    versions.write_text("id,number\n1,2\n")
+
+
+def test_versions_are_read(tmp_path: Path) -> None:
+    table = written(tmp_path / "v.csv", "id,version\n1, a b \n1,\n")
+    assert read_variants(table) == {"1": ("a b", "")}
     with pytest.raises(TableError, match="'version' or 'variants'"):
-        read_variants(versions)
-    versions.write_text("id,version\n1, a b \n1,\n")
-    assert read_variants(versions) == {"1": ("a b", "")}
-
-
-def test_a_column_of_ids_keeps_its_values_under_any_name(tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text("Item_ID,sentence\n007,Women sing.\nx9,Men sing.\n")
-    assert [s.id for s in load_statements(table)] == ["007", "x9"]
-    table.write_text("pair_id,set_id,sentence\n1,a,Women sing.\n1,b,Men sing.\n")
-    assert [s.id for s in load_statements(table)] == ["0", "1"]  # which one is not clear
-
-
-def test_ids_of_several_files_stay_apart(tmp_path: Path) -> None:
-    for name in ("women", "men"):
-        (tmp_path / f"{name}.csv").write_text(f"id,sentence\n1,{name.title()} sing.\n")
-    found = load_statements(tmp_path / "women.csv", tmp_path / "men.csv")
-    assert [(s.id, s.source) for s in found] == [("women:1", "women"), ("men:1", "men")]
-    (tmp_path / "men.csv").write_text("id,sentence\n2,Men sing.\n")
-    found = load_statements(tmp_path / "women.csv", tmp_path / "men.csv")
-    assert [s.id for s in found] == ["1", "2"]
-
-
-def test_a_row_without_words_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('id,sentence\n1,Women sing.\n2,"  "\n')
-    with pytest.raises(TableError, match="row 3: expected a sentence with words"):
-        load_statements(tmp_path / "a.csv")
+        read_variants(written(table, "id,number\n1,2\n"))

@@ -1,4 +1,5 @@
-"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down."""
+"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down;
+and a question for every blank, which a system can ask instead of refusing."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from clinometer.reliability import Statement, load_statements
 from clinometer.reliability.blanks import (
     PointSettings,
     accept,
+    parse,
     propose_points,
     with_blanks,
 )
-from clinometer.reliability.parsing import parse
 from clinometer.reliability.statement import Blanks, Refused, find_term
 
 TEXT = "The well-known poor don't save money, they say."
@@ -75,33 +76,39 @@ def test_written_blanks_are_accepted_and_leave_the_text_unchanged(data: st.DataO
     assert accept(points, text) == points
 
 
-def points(text: str, *targets: str) -> str:
-    row = propose_points([Statement(id="x", text=text, targets=targets)]).rows[0]
-    return str(row["context_points"])
-
-
-def test_blanks_go_before_nouns_and_after_the_predicate() -> None:
-    assert points("The women at the office are arrogant.") == (
-        "The ___ women at the ___ office are arrogant ___."
-    )
-    assert points("Women buy drugs. All men lie") == "Women ___ buy ___ drugs ___. All men lie ___"
-
-
-def test_names_and_fixed_phrases_stay_whole() -> None:
-    assert points("They fooled Jamal at work.") == "They fooled Jamal at work ___."
-    assert points("He stood in front of the house.") == "He stood in front of the ___ house ___."
-    assert points("Nurses are tired.") == "Nurses ___ are tired ___."
-    assert points("She took pride in most of Spain.") == "She took pride in most of ___ Spain ___."
-
-
-def test_a_target_term_is_not_split() -> None:
-    assert "the ___ office" in points("The women at the office are arrogant.")
-    assert "the office" in points("The women at the office are arrogant.", "at the office")
-
-
-@pytest.mark.parametrize("text", ["", "…", "?!"])
-def test_a_text_that_says_nothing_gets_no_blank(text: str) -> None:
-    assert points(text) == text
+@pytest.mark.parametrize(
+    ("text", "target", "points"),
+    [
+        (
+            "The women at the office are arrogant.",
+            "",
+            "The ___ women at the ___ office are arrogant ___.",
+        ),
+        (
+            "The women at the office are arrogant.",
+            "at the office",  # a target term is not split
+            "The ___ women at the office are arrogant ___.",
+        ),
+        ("Women buy drugs. All men lie", "", "Women ___ buy ___ drugs ___. All men lie ___"),
+        ("They fooled Jamal at work.", "", "They fooled Jamal at work ___."),
+        (
+            "He stood in front of the house.",
+            "",
+            "He stood in front of the ___ house ___.",
+        ),
+        ("Nurses are tired.", "", "Nurses ___ are tired ___."),
+        ("She took pride in most of Spain.", "", "She took pride in most of ___ Spain ___."),
+        *((text, "", text) for text in ("", "…", "?!")),
+    ],
+)
+def test_rules_put_blanks_before_nouns_and_after_clauses(
+    text: str, target: str, points: str
+) -> None:
+    """Names and fixed phrases stay whole; a text that says nothing gets no blank."""
+    targets = (target,) if target else ()
+    found = propose_points([Statement(id="x", text=text, targets=targets)])
+    assert [(r["context_points"], r["proposer"]) for r in found.rows] == [(points, "rules")]
+    assert found.counts["acceptance"] is None
 
 
 def test_rules_beat_a_blank_everywhere_on_verified_statements(shared_data: Path) -> None:
@@ -139,14 +146,14 @@ STATEMENTS = [
 
 
 class Scripted:
-    """A writer that says what it was told to, and remembers how it was asked."""
+    """A writer that says what it was told to, and remembers how it was asked: the first and last
+    turn, the temperature and the seed."""
 
     info = ModelInfo("scripted", "causal", "0")
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
-        self.asked: list[tuple[Turn, float, int]] = []
-        self.opened: set[Turn] = set()
+        self.asked: list[tuple[Turn, Turn, float, int]] = []
 
     def write(
         self,
@@ -157,19 +164,8 @@ class Scripted:
         seed: int = 0,
         length: int = 128,
     ) -> list[str]:
-        self.asked.append((turns[-1], temperature, seed))
-        self.opened.add(turns[0])
+        self.asked.append((turns[0], turns[-1], temperature, seed))
         return [self.answers.pop(0) for _ in range(n)]
-
-
-def test_rules_propose_blanks_without_a_model() -> None:
-    found = propose_points(STATEMENTS)
-    assert [r["context_points"] for r in found.rows] == [
-        "The ___ nurse is tired ___.",
-        "The ___ women at the ___ office are arrogant ___.",
-    ]
-    assert {r["proposer"] for r in found.rows} == {"rules"}
-    assert found.counts["acceptance"] is None
 
 
 def test_model_answers_are_checked_retried_and_replaced() -> None:
@@ -180,9 +176,9 @@ def test_model_answers_are_checked_retried_and_replaced() -> None:
     assert (first["proposer"], first["answers"]) == ("model", ["text_changed", "accepted"])
     assert (second["proposer"], len(second["answers"])) == ("rules", 3)
     assert found.counts["acceptance"] == 1 / 5
-    temperatures = [t for _, t, _ in writer.asked]
+    temperatures = [asked[2] for asked in writer.asked]
     assert temperatures == [0.0, 0.7, 0.0, 0.7, 0.7]  # the most probable answer comes first
-    assert len({seed for _, _, seed in writer.asked}) == 5
+    assert len({asked[3] for asked in writer.asked}) == 5
 
 
 def test_a_writer_can_be_asked_as_in_the_paper() -> None:
@@ -193,16 +189,14 @@ def test_a_writer_can_be_asked_as_in_the_paper() -> None:
     found = propose_points([pair], settings=settings, writer=writer)
     assert found.rows[0]["context_points"] == "The poor are ___ tired."
     assert found.rows[0]["answers"] == ["text_changed", "accepted"]
-    assert [(turn, t) for turn, t, _ in writer.asked] == [
-        (("user", "The (poor | rich) are tired."), 1.0)
-    ] * 2
-    (opening,) = writer.opened
-    assert opening[0] == "system"
-    assert opening[1].startswith("You are an obedient chatbot")
+    for opening, *asked, _ in writer.asked:
+        assert opening[0] == "system"
+        assert opening[1].startswith("You are an obedient chatbot")
+        assert asked == [("user", "The (poor | rich) are tired."), 1.0]
     writer = Scripted("The poor are ____ tired.")
     propose_points([pair], settings=PointSettings(model="scripted"), writer=writer)
-    assert writer.asked[0][:2] == (("user", "The poor are tired."), 0.0)
-    assert [role for role, _ in writer.opened] == ["user"]
+    assert writer.asked[0][0][0] == "user"
+    assert writer.asked[0][1:3] == (("user", "The poor are tired."), 0.0)
 
 
 def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path) -> None:
@@ -217,14 +211,8 @@ def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path)
     read = load_statements(out)
     assert [s.points for s in read] == [r["context_points"] for r in again.rows]
     assert read[0].targets == ("nurse",)
-
-
-def test_other_settings_and_foreign_files_are_refused(tmp_path: Path) -> None:
-    out = tmp_path / "points.jsonl"
-    propose_points(STATEMENTS, out=out)
     with pytest.raises(RunError, match="other settings: seed"):
         propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1))
-    propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1), fresh=True)
     other = tmp_path / "mine.jsonl"
     other.write_text("{}\n")
     with pytest.raises(RunError, match="not from this command"):
@@ -239,3 +227,28 @@ def test_the_embedded_model_proposes_blanks() -> None:
     row = propose_points(STATEMENTS[:1], settings=settings).rows[0]
     assert 1 <= len(row["answers"]) <= 3
     assert row["proposer"] == ("model" if row["answers"][-1] == "accepted" else "rules")
+
+
+@pytest.mark.parametrize(
+    ("points", "asked"),
+    [
+        (
+            "The ___ women at the ___ office are arrogant ___.",
+            ["Which women?", "At which office?", "Arrogant on what occasion?"],
+        ),
+        ("Women ___ lie ___.", ["Which women?", "On what occasion?"]),
+        ("They buy ___ drugs.", ["What kind of drugs?"]),
+        ("He saw a ___ doctor ___ .", ["What kind of doctor?", "On what occasion?"]),
+        ("Women lie ___. Men lie ___.", ["On what occasion?", "Where, and why?"]),
+        ("She is from ___ Iraq.", ["Which Iraq is meant?"]),
+        ("Nobody asks.", []),
+    ],
+)
+@pytest.mark.parametrize("spaced", [False, True])
+def test_questions_follow_the_position_of_a_blank(
+    points: str, asked: list[str], spaced: bool
+) -> None:
+    """The points that a statement brings may be spaced otherwise."""
+    text = Blanks.parse(points).plain
+    statement = Statement("x", text.replace(" ", "  ", 1) if spaced else text, points=points)
+    assert propose_points([statement]).rows[0]["questions"] == asked

@@ -1,10 +1,11 @@
-"""Context variance, COBIAS, intervals and ranks: by hand, as published, by another way, and in
-simulations with a known truth."""
+"""The paper's equations, intervals and ranks: by hand, as published, by another way, and in
+simulations with a known truth; and Table 2."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,23 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.present import present
 
-from clinometer.errors import SettingsError
+from clinometer.errors import ModelNotFound, SettingsError, TableError
+from clinometer.models.embeddings import SentenceEncoder
+from clinometer.reliability import Statement
 from clinometer.reliability.score import (
     SamplingDistribution,
+    average_pairwise,
+    benchmark_tables,
     cobias,
     context_variance,
+    dissimilarity,
     length_adjusted,
     mean_estimate,
     model_spread,
+    nearby,
     rank_agreement,
     stability,
+    version_dissimilarity,
 )
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.cobias import TEMPERATURES, cronbach_alpha
@@ -112,23 +120,13 @@ def test_invariants(tau: float, versions: list[float], times: int) -> None:
 def test_length_adjusted_removes_what_length_explains() -> None:
     words = np.array([4, 8, 16, 32, 5, 9])
     scores = 0.9 - 0.1 * np.log2(words)
-    found = length_adjusted(scores, words)
-    assert found.slope == pytest.approx(-0.1)
-    assert found.r_squared == pytest.approx(1.0)
-    assert found.values == pytest.approx(np.full(6, scores.mean()))
-    same = length_adjusted([0.1, 0.2, 0.9], [7, 7, 7])
-    assert same.slope == 0
-    assert same.values.tolist() == [0.1, 0.2, 0.9]
-
-
-def test_length_adjusted_against_numpy() -> None:
+    assert length_adjusted(scores, words) == pytest.approx(np.full(6, scores.mean()))
+    assert length_adjusted([0.1, 0.2, 0.9], [7, 7, 7]).tolist() == [0.1, 0.2, 0.9]
     rng = np.random.default_rng(3)
     words, scores = rng.integers(3, 60, 100), rng.random(100)
-    found = length_adjusted(scores, words)
     slope = np.polyfit(np.log2(words), scores, 1)[0]
-    assert found.slope == pytest.approx(slope)
-    assert found.r_squared == pytest.approx(np.corrcoef(np.log2(words), scores)[0, 1] ** 2)
-    assert np.corrcoef(found.values, np.log2(words))[0, 1] == pytest.approx(0, abs=1e-9)
+    expected = scores - slope * (np.log2(words) - np.log2(words).mean())
+    assert length_adjusted(scores, words) == pytest.approx(expected)
 
 
 def test_mean_estimate_by_hand() -> None:
@@ -155,13 +153,13 @@ def test_rank_agreement_against_scipy() -> None:
 
 
 def test_published_models_do_not_rank_alike(shared_data: Path) -> None:
-    bert = {r["id"]: r["cobias"] for r in published(shared_data, "bert-base-uncased")}
-    albert = {r["id"]: r["cobias"] for r in published(shared_data, "albert-base-v2")}
-    ids = sorted(set(bert) & set(albert))
-    (found,) = rank_agreement(
-        {"bert": np.array([bert[i] for i in ids]), "albert": np.array([albert[i] for i in ids])},
-        replicates=0,
-    )
+    by_id = [
+        {r["id"]: r["cobias"] for r in published(shared_data, model)}
+        for model in ("bert-base-uncased", "albert-base-v2")
+    ]
+    ids = sorted(set.intersection(*map(set, by_id)))
+    bert, albert = (np.array([some[i] for i in ids]) for some in by_id)
+    (found,) = rank_agreement({"bert": bert, "albert": albert}, replicates=0)
     assert present(found.rho).value == pytest.approx(0.729, abs=0.001)
 
 
@@ -195,28 +193,27 @@ def test_versions_that_change_nothing_have_no_width() -> None:
 
 
 @pytest.mark.parametrize("n", [4, 12, 20, 40])
-@pytest.mark.parametrize("shift", [0.0, 1.0])
-def test_intervals_cover_the_truth(n: int, shift: float) -> None:
-    """E cv = 100 / 2 * 0.25 * (1 + shift²); statements of a run vary in their scale."""
-    rng = np.random.default_rng(1)
-    scale = np.exp(rng.normal(0, 0.3, (3000, 1)))
-    tau = np.full(3000, 20.0)
-    versions = tau[:, None] + scale * (shift + rng.normal(size=(3000, n)))
-    truth = 100 / 20 * scale[:, 0] ** 2 * (1 + shift**2)
-    low, high = distribution(tau, versions).intervals(level=0.95)
+@pytest.mark.parametrize("law", ["normal", "shifted", "exponential", "student"])
+def test_intervals_cover_the_truth(n: int, law: str) -> None:
+    """Statements of a run vary in their scale; E cv = 100 / tau * scale² * E change²."""
+    rng, shape = np.random.default_rng(1), (3000, n)
+    square, tau, spread = {
+        "normal": (1.0, 20.0, 0.3),
+        "shifted": (2.0, 20.0, 0.3),
+        "exponential": (2.0, 100.0, 0.5),
+        "student": (5 / 3, 100.0, 0.5),
+    }[law]
+    scale = np.exp(rng.normal(0, spread, (3000, 1)))
+    changes = {
+        "normal": lambda: rng.normal(size=shape),
+        "shifted": lambda: 1 + rng.normal(size=shape),
+        "exponential": lambda: rng.exponential(size=shape),
+        "student": lambda: rng.standard_t(5, size=shape),
+    }[law]()
+    law_of = distribution(np.full(3000, tau), tau + scale * changes)
+    low, high = law_of.intervals(level=0.95)
+    truth = 100 / tau * scale[:, 0] ** 2 * square
     assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
-
-
-@pytest.mark.parametrize("n", [4, 12, 20, 40])
-def test_intervals_cover_the_truth_of_skewed_and_heavy_changes(n: int) -> None:
-    rng = np.random.default_rng(6)
-    tau = np.full(3000, 100.0)
-    scale = np.exp(rng.normal(0, 0.5, (3000, 1)))
-    laws = ((rng.exponential(size=(3000, n)), 2.0), (rng.standard_t(5, size=(3000, n)), 5 / 3))
-    for changes, square in laws:
-        low, high = distribution(tau, tau[:, None] + scale * changes).intervals(level=0.95)
-        truth = scale[:, 0] ** 2 * square
-        assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
 
 
 def test_halves_of_the_versions_tell_the_law_of_the_run() -> None:
@@ -272,3 +269,104 @@ def test_ranks_cover_the_true_ranks() -> None:
     assert rank[np.argmax(context_variance(tau, versions))] == 1
     truth = stats.rankdata(-size)
     assert 0.9 < np.mean((low <= truth) & (truth <= high)) <= 1
+
+
+@pytest.fixture(scope="module")
+def encoder() -> SentenceEncoder:
+    return SentenceEncoder(device="cpu")
+
+
+def test_embeddings_match_the_model_card(encoder: SentenceEncoder) -> None:
+    """Padded batch, attention mask, mean over the mask: the card's own recipe, another way."""
+    import torch
+
+    texts = ["That is a happy person", "That is a very happy person", "Today is a sunny day", "Hi"]
+    rows = encoder.tokenizer(texts, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        states = encoder.model(**rows).last_hidden_state
+    mask = rows["attention_mask"][..., None].float()
+    pooled = (states * mask).sum(1) / mask.sum(1)
+    expected = torch.nn.functional.normalize(pooled).numpy()
+    found = encoder.embed([*texts, texts[0]])
+    assert np.abs(found[:4] - expected).max() < 1e-5
+    assert (found[4] == found[0]).all()
+    # Two values that its page prints for these sentences: 0.942 and 0.257 (paraphrase scale).
+    assert float(found[0] @ found[1]) > 0.9
+    assert float(found[0] @ found[2]) < 0.4
+    assert encoder.embed(["nurse " * 400, "short"]).shape == (2, 384)
+    assert encoder.cut == 1  # too long a text is truncated, and counted
+
+
+def test_pairwise_by_hand(encoder: SentenceEncoder) -> None:
+    vectors = encoder.embed(["The nurse is tired.", "The doctor is late.", "Bread is cheap.", "Hi"])
+    slow = np.mean([1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors, 2)])
+    assert average_pairwise(vectors) == pytest.approx(slow)
+    assert np.isnan(average_pairwise(vectors[:1]))
+    assert float(dissimilarity(vectors[0], vectors[0])) == pytest.approx(0, abs=1e-12)
+    assert average_pairwise([[1.0, 0.0], [-1.0, 0.0]]) == 1.0  # cut, not 2
+
+
+def embed(texts: Any) -> Any:
+    places = {"a": [1.0, 0.0], "far": [0.0, 1.0], "near": [0.6, 0.8]}  # 1 and 0.4 away from a
+    return np.array([places[t] for t in texts])
+
+
+def test_versions_of_statements() -> None:
+    versions = [["far", "near"], [], ["near"]]
+    pairwise, to_statement = version_dissimilarity(["a", "far", "near"], versions, embed)
+    assert pairwise[0] == pytest.approx(0.2)
+    assert to_statement[0] == pytest.approx((1.0 + 0.4) / 2)
+    assert np.isnan(pairwise[1:]).all()
+    assert np.isnan(to_statement[1])
+    assert to_statement[2] == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(1.0, ("far", "near")), (0.4, ("near",)), (0.3, ())])
+def test_versions_beyond_a_limit_are_left_out_and_counted(
+    limit: float, kept: tuple[str, ...]
+) -> None:
+    some = nearby([Statement("a", "a")], {"a": ("far", "near")}, embed, limit=limit + 1e-9)
+    assert some == ({"a": kept}, 2 - len(kept))
+
+
+def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clinometer.models.embeddings.hub_reachable", lambda: False)
+    with pytest.raises(ModelNotFound, match="nobody/nothing"):
+        SentenceEncoder("nobody/nothing")
+
+
+def test_table_2_is_reproduced() -> None:
+    rng = np.random.default_rng(0)
+    cv, readings = rng.gamma(2.0, 3.0, 60), ["dissimilarity_pairwise", "dissimilarity_to_statement"]
+    frame = pd.DataFrame(rng.random((60, 2)), columns=readings).assign(
+        source=["a"] * 20 + ["b"] * 40,
+        category=["x", "y"] * 10 + [None] * 40,
+        cv=cv,
+        cobias=np.where(np.arange(60) == 5, np.nan, cobias(cv)),
+    )
+    benchmarks, kinds = benchmark_tables(frame)
+    table = benchmarks.set_index("source")
+    a = frame[(frame["source"] == "a") & frame["cobias"].notna()]
+    assert table["cobias"]["a"] == pytest.approx(a["cobias"].mean())
+    for reading in readings:
+        assert table[reading]["a"] == pytest.approx(a[reading].mean())
+    assert table["cobias_q50"]["a"] == pytest.approx(a["cobias"].median())
+    assert (table["statements"]["a"], table["scored"]["a"]) == (20, 19)
+    assert table["cobias_low"]["b"] < table["cobias"]["b"] < table["cobias_high"]["b"]
+    assert benchmarks["cobias"].is_monotonic_decreasing
+    assert len(kinds) == 3
+    assert kinds["scored"].sum() == 59
+    assert kinds[kinds["category"].isna()]["statements"].tolist() == [40]
+    with pytest.raises(TableError, match="found none"):
+        benchmark_tables(frame.assign(cobias=np.nan))
+
+
+def test_benchmarks_that_cannot_be_told_apart_share_their_ranks() -> None:
+    rng = np.random.default_rng(1)
+    score = np.concatenate([rng.normal(m, 0.1, 60) for m in (0.3, 0.31, 0.6)]).clip(0, 0.9)
+    source = np.repeat(["a", "b", "c"], 60)
+    frame = pd.DataFrame({"source": source, "category": None, "cv": score, "cobias": score})
+    table = benchmark_tables(frame)[0].set_index("source")
+    assert table["rank"].rank().to_dict() == (-table["cobias"]).rank().to_dict()
+    ends = table[["rank_low", "rank_high"]].apply(tuple, axis=1).to_dict()
+    assert ends == {"a": (2, 3), "b": (2, 3), "c": (1, 1)}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.present import present
 
 import clinometer as cm
 from clinometer.errors import RunError, SettingsError, TableError
@@ -19,16 +20,14 @@ from clinometer.models.likelihood import score_texts
 from clinometer.models.protocol import MarkedText, TextOptions
 from clinometer.reliability import (
     ReliabilityRun,
-    ReliabilitySettings,
     Statement,
     cobias,
     context_variance,
+    scoring,
 )
-from clinometer.reliability import scoring as taus
 from clinometer.reliability.statement import count_words, find_term
 from clinometer.runs import RunFolder
 
-FEW = ReliabilitySettings()
 LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
 
 STATEMENTS = [
@@ -56,15 +55,24 @@ VERSIONS = {
     "not there": ["Women talk loudly."],
     "all target": ["Old Women"],
     "long": ["The nurse talks."],
-    "signs": ["😀 היא רופאה טובה מאוד."],
+    # the second is no text of "plain", where its target is gone: what is known of it is not used
+    "signs": ["😀 היא רופאה טובה מאוד.", "Girls talk a lot."],
     "empty": ["Something."],
 }
 
 
+def scored(out: Path | None, statements: Any = STATEMENTS, **options: Any) -> ReliabilityRun:
+    return cm.score_reliability(statements, VERSIONS, out=out, **options)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
-    out = tmp_path_factory.mktemp("runs") / "edges"
-    return cm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=FEW)
+    return scored(tmp_path_factory.mktemp("runs") / "edges")
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "open_model", lambda *_, **__: pytest.fail("a model was opened"))
 
 
 def row(run: ReliabilityRun, id: str) -> dict[str, Any]:
@@ -74,16 +82,10 @@ def row(run: ReliabilityRun, id: str) -> dict[str, Any]:
 
 def test_tau_and_score_by_hand(run: ReliabilityRun) -> None:
     """From the texts' own log-likelihoods, words counted by hand."""
-    bert = open_model("pocket:bert")
-    texts = [
-        "Women talk a lot.",
-        "Women talk a lot.",
-        "Women here talk a lot.",
-        "Women here talk a lot.",
-        "Women talk a lot at work.",
-    ]
+    same, more = "Women talk a lot.", "Women here talk a lot."
+    texts = [same, same, more, more, "Women talk a lot at work."]
     marked = [MarkedText(t, find_term(t, "women")) for t in texts]
-    found = score_texts(bert, marked, TextOptions())
+    found = score_texts(open_model("pocket:bert"), marked, TextOptions())
     words = [3, 3, 4, 4, 5]
     assert [count_words(m.text, m.targets) for m in marked] == words
     tau = np.abs(found.log_prob) / words
@@ -117,92 +119,83 @@ def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
     scored = set(run.statements["id"][run.statements["cobias"].notna()])
     assert scored == set(flags) - without
     assert row(run, "not there")["words"] == 2  # every word is context
-    counts = run.counts
-    assert counts["statements"] == 9
-    assert counts["statements_without_versions"] == 1
-    assert counts["statements_target_not_in_sentence"] == 1
-    assert counts["statements_empty"] == 1
-    assert counts["statements_without_blanks"] == 1
-    assert counts["versions"] == 14
-    assert counts["versions_empty"] == 1
-    assert counts["versions_target_changed"] == 1
-    assert counts["versions_identical_to_statement"] == 1
-    assert counts["versions_repeated"] == 1
-    by_model: Any = run.record.counts.by_model
-    assert by_model["pocket:bert"]["texts_too_long"] == 2
-    assert by_model["pocket:bert"]["texts_nothing_to_score"] == 1
-    assert by_model["pocket:bert"]["texts_with_unknown_tokens"] == 2
+    expected = {
+        "statements": 9,
+        "statements_without_versions": 1,
+        "statements_target_not_in_sentence": 1,
+        "statements_empty": 1,
+        "statements_without_blanks": 1,
+        "versions": 15,
+        "versions_empty": 1,
+        "versions_target_changed": 1,
+        "versions_identical_to_statement": 1,
+        "versions_repeated": 1,
+    }
+    assert {name: run.counts[name] for name in expected} == expected
+    assert run.record.counts.by_model["pocket:bert"] == {
+        "texts_too_long": 2,
+        "texts_nothing_to_score": 1,
+        "texts_with_unknown_tokens": 2,
+    }
     assert json.dumps(run.record.to_dict(), allow_nan=False)
 
 
-def test_a_finished_run_loads_no_model(
-    run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(taus, "open_model", lambda *a, **k: pytest.fail("a model was opened"))
-    again = cm.score_reliability(STATEMENTS, VERSIONS, out=run.path, settings=FEW)
-    assert again.statements.equals(run.statements)
-    loaded = ReliabilityRun.load(run.path or "")
-    assert loaded.statements.equals(run.statements)
-    assert loaded.versions.equals(run.versions)
+@pytest.mark.usefixtures("no_model")
+def test_a_finished_run_loads_no_model(run: ReliabilityRun) -> None:
+    for again in scored(run.path), ReliabilityRun.load(present(run.path)):
+        assert again.statements.equals(run.statements)
+        assert again.versions.equals(run.versions)
     with pytest.raises(RunError, match="other settings: "):
-        cm.score_reliability(STATEMENTS, VERSIONS, out=run.path, reading="released")
+        scored(run.path, reading="released")
     with pytest.raises(RunError, match="scores of another set of statements"):
-        cm.score_reliability(["Cats purr."], {"Cats purr.": ["Old cats purr."]}, out=run.path)
+        scored(run.path, ["Cats purr."])
+    # Both have a run.json: each says what it expected.
+    with pytest.raises(RunError, match="expected a run of 'clinometer audit', found another kind"):
+        RunFolder(present(run.path)).read_finished()
 
 
 def test_only_what_has_changed_is_scored_again(
-    tmp_path: Path, run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: ReliabilityRun, request: pytest.FixtureRequest
 ) -> None:
-    shutil.copytree(run.path or "", tmp_path / "run")
+    shutil.copytree(present(run.path), tmp_path / "run")
     edited = [replace(s, text="Women sing a lot.") if s.id == "plain" else s for s in STATEMENTS]
     seen: list[tuple[int, int]] = []
-    again = cm.score_reliability(
-        edited,
-        VERSIONS,
-        out=tmp_path / "run",
-        settings=FEW,
-        progress=lambda done, total: seen.append((done, total)),
-    )
+    again = scored(tmp_path / "run", edited, progress=lambda *done: seen.append(done))
     assert seen[0][1] - seen[0][0] == 1  # the statement; its versions are the same
     others = again.statements["id"] != "plain"
     assert again.statements[others]["tau"].equals(run.statements[others]["tau"])
     assert row(again, "plain")["tau"] != row(run, "plain")["tau"]
-    monkeypatch.setattr(taus, "open_model", lambda *a, **k: pytest.fail("a model was opened"))
-    back = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run", settings=FEW)
-    assert back.statements.equals(run.statements)
+    request.getfixturevalue("no_model")
+    assert scored(tmp_path / "run").statements.equals(run.statements)
 
 
 def test_an_interrupted_run_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: ReliabilityRun
 ) -> None:
     """Stopped in the middle: what was answered is kept, only the rest is asked."""
-    monkeypatch.setattr(taus, "_POOL", {"cpu": 4})
+    monkeypatch.setattr(scoring, "_POOL", {"cpu": 4})
 
     def stop(done: int, total: int) -> None:
         if done >= 8:
             raise KeyboardInterrupt
 
+    def like(some: ReliabilityRun) -> bool:
+        own, theirs = some.statements["tau"], run.statements["tau"]
+        return np.allclose(own, theirs, atol=1e-5, equal_nan=True)
+
     with pytest.raises(KeyboardInterrupt):
-        cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW, progress=stop)
+        scored(tmp_path, progress=stop)
     assert json.loads((tmp_path / "run.json").read_text())["status"] == "running"
     with pytest.raises(RunError, match="the run is not finished"):
         ReliabilityRun.load(tmp_path)
     seen: list[tuple[int, int]] = []
-    again = cm.score_reliability(
-        STATEMENTS,
-        VERSIONS,
-        out=tmp_path,
-        settings=FEW,
-        progress=lambda done, total: seen.append((done, total)),
-    )
+    assert like(scored(tmp_path, progress=lambda *done: seen.append(done)))
     # Eight were there when the model was open, the first pool adds four.
     assert [done for done, _ in seen[:2]] == [8, 12]
-    assert np.allclose(again.statements["tau"], run.statements["tau"], atol=1e-5, equal_nan=True)
     # A damaged part is asked again.
     part = next((tmp_path / "scores").rglob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-40])
-    third = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
-    assert np.allclose(third.statements["tau"], again.statements["tau"], atol=1e-5, equal_nan=True)
+    assert like(scored(tmp_path))
     table = tmp_path / "statements.parquet"
     table.write_bytes(table.read_bytes()[:-4])
     with pytest.raises(RunError, match="damaged"):
@@ -213,8 +206,8 @@ def test_several_models_are_averaged_and_compared() -> None:
     names = ["pocket:bert", "pocket:gpt2-s"]
     statements = ["Women talk a lot.", "Men are tall.", "Nurses sing.", "Old men sleep."]
     versions = {s: [s.replace(".", f" {w}.") for w in ("here", "today")] for s in statements}
-    both = cm.score_reliability(statements, versions, models=names, settings=FEW)
-    parts = [cm.score_reliability(statements, versions, models=[n], settings=FEW) for n in names]
+    both = cm.score_reliability(statements, versions, models=names)
+    parts = [cm.score_reliability(statements, versions, models=[n]) for n in names]
     mean = np.mean([p.statements["tau"] for p in parts], axis=0)
     assert np.allclose(both.statements["tau"], mean)
     own = np.mean([p.versions["tau"].to_numpy().reshape(4, 2) for p in parts], axis=0)
@@ -229,25 +222,17 @@ def test_several_models_are_averaged_and_compared() -> None:
 def test_choices_that_change_a_score() -> None:
     statement = Statement("1", "Women talk unfathomably a lot.", ("women",))
     versions = {"1": ("Women talk.", "Women talk.", "Women here talk unfathomably.")}
-    found = {}
-    choices: dict[str, dict[str, Any]] = {
-        "equation": {},
-        "token": {"normalise": "token"},
-        "figure": {"reading": "figure"},
-        "paper": {"reading": "paper"},
-        "released": {"reading": "released"},
-        "one": {"versions": 1},
-    }
-    for name, settings in choices.items():
-        made = ReliabilitySettings(**settings)
-        table = cm.score_reliability([statement], versions, settings=made).statements
-        found[name] = dict(table.iloc[0])
-    tau = {name: row["tau"] for name, row in found.items()}
+
+    def first(**settings: Any) -> dict[str, Any]:
+        return row(cm.score_reliability([statement], versions, **settings), "1")
+
+    plain, one = first(), first(versions=1)
+    others = [first(normalise="token")["tau"]]
+    others += [first(reading=name)["tau"] for name in ("equation", "figure", "paper", "released")]
     # Which versions are asked leaves tau alone, up to the rounding of another batch.
-    assert tau["one"] == pytest.approx(tau["equation"], rel=5e-6)
-    others = [tau[n] for n in ("equation", "token", "figure", "paper", "released")]
+    assert one["tau"] == pytest.approx(plain["tau"], rel=5e-6)
     assert np.diff(sorted(others)).min() > 1e-3
-    assert [found[n]["scored"] for n in ("equation", "one")] == [3, 1]
+    assert (plain["scored"], one["scored"]) == (3, 1)
 
 
 @pytest.mark.parametrize("reading", ["figure", "paper"])
@@ -278,21 +263,6 @@ def test_a_reading_is_the_loop_that_the_authors_describe(reading: str) -> None:
     assert run.statements["tau"][0] == pytest.approx(tau, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"reading": "theirs"},
-        {"normalise": "letter"},
-        {"versions": 0},
-        {"level": 1.0},
-        {"seed": -1},
-    ],
-)
-def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        ReliabilitySettings(**wrong)
-
-
 def test_versions_that_say_something_else_are_left_out() -> None:
     def embed(texts: Sequence[str]) -> Any:
         return np.array([[0.0, 1.0] if "moon" in text else [1.0, 0.0] for text in texts])
@@ -307,16 +277,21 @@ def test_versions_that_say_something_else_are_left_out() -> None:
         cm.score_reliability(list(versions), versions, max_dissimilarity=0.5)
 
 
-def test_wrong_sets_are_refused() -> None:
-    with pytest.raises(TableError, match="found none"):
-        cm.score_reliability([], {})
-    with pytest.raises(TableError, match="every id once"):
-        cm.score_reliability(["a", "a"], {})
-    with pytest.raises(SettingsError, match="models"):
-        cm.score_reliability(["a"], {}, models=["pocket:bert", "pocket:bert"])
-
-
-def test_a_run_of_another_kind_is_refused(run: ReliabilityRun) -> None:
-    """Both have a run.json: each says what it expected."""
-    with pytest.raises(RunError, match="expected a run of 'clinometer audit', found another kind"):
-        RunFolder(Path(run.path or "")).read_finished()
+@pytest.mark.parametrize(
+    ("statements", "options", "word"),
+    [
+        ([], {}, "found none"),
+        (["a", "a"], {}, "every id once"),
+        (["a"], {"models": ["pocket:bert", "pocket:bert"]}, "models"),
+        (["a"], {"reading": "theirs"}, "reading"),
+        (["a"], {"normalise": "letter"}, "normalise"),
+        (["a"], {"versions": 0}, "versions"),
+        (["a"], {"level": 1.0}, "level"),
+        (["a"], {"seed": -1}, "seed"),
+    ],
+)
+def test_wrong_sets_and_settings_are_refused(
+    statements: list[str], options: dict[str, Any], word: str
+) -> None:
+    with pytest.raises((SettingsError, TableError), match=word):
+        cm.score_reliability(statements, {}, **options)

@@ -15,7 +15,7 @@ from tests.processes import python
 
 from clinometer.contexts.mining.run import WorkFolder
 from clinometer.errors import ContextError, InputError, RunError
-from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.reliability.run import ReliabilityFolder
 from clinometer.runs import RunFolder
 from clinometer.storage import resumable
 from clinometer.storage.resumable import (

@@ -13,7 +13,7 @@ from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.reliability import Statement
-from clinometer.reliability.dissimilarity import average_pairwise
+from clinometer.reliability.score import average_pairwise
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.cobias import (
     cronbach_alpha,

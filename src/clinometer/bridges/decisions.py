@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -24,11 +24,11 @@ from clinometer.bridges.replies import MOST_BYTES, Row
 from clinometer.display.numbers import between, p_relation, show
 from clinometer.display.table import Table
 from clinometer.display.text import Plain, visible
-from clinometer.errors import SettingsError, TableError, closest
+from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.proportion import difference, ratio, share
-from clinometer.storage.rows import read_rows
+from clinometer.storage.rows import need_columns, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,8 @@ class Breakdown(Plain):
     @property
     def highest(self) -> GroupRate | None:
         """The group that the others are compared with."""
-        return _highest(self.groups)
+        rated = [g for g in self.groups if g.rate is not None and not g.small]
+        return max(rated, key=lambda g: g.rate.value if g.rate else 0.0, default=None)
 
     def table(self, note: str) -> Table:
         """One row a group."""
@@ -183,9 +184,7 @@ def import_decisions(
         raise SettingsError("--by: expected the columns of groups, each once, such as sex,race")
     file = Path(path)
     rows = list(read_rows(file, most=MOST_BYTES, loose=True))
-    if not rows:
-        raise TableError(f"{file}: expected one row per person, found none")
-    _check_columns(file, rows[0], [*by, *([score] if score else [])])
+    need_columns(file, rows, [*by, *([score] if score else [])])
     outcome, values = (
         _scores(file, rows, score) if score else _selections(file, rows, selected or "", by)
     )
@@ -206,15 +205,6 @@ def import_decisions(
         level=level,
         test_data=test_data,
     )
-
-
-def _check_columns(file: Path, row: Row, names: Iterable[str]) -> None:
-    for name in names:
-        if name not in row:
-            raise TableError(
-                f"{file}: expected a column {name!r}, found {', '.join(map(str, row))}"
-                f"{closest(name, [str(key) for key in row])}"
-            )
 
 
 def _selections(
@@ -279,31 +269,32 @@ def _breakdown(
                 "more; is a column full of ids?"
             )
     people = sum(map(len, held.values()))
-    groups = [_group(name, np.array(held[name]), people, median, level) for name in sorted(held)]
-    top = _highest(groups)
-    compared = tuple(_compared(group, top) for group in groups)
-    p = _p_value([np.array(held[g.group]) for g in groups if not g.small], median is not None)
-    return Breakdown(by, compared, unknown, None if p is None else min(1.0, p * several))
-
-
-def _group(
-    name: str,
-    values: FloatArray,
-    people: int,
-    median: float | None,
-    level: float,
-) -> GroupRate:
-    known = values[~np.isnan(values)]
-    n, missing = len(known), len(values) - len(known)
-    small = len(values) < SMALL * people
-    if not n:
-        return GroupRate(name, n, missing, None, small=True)
-    k = int((known > median).sum() if median is not None else known.sum())
-    mean = None if median is None else _mean(known, level)
-    return GroupRate(name, n, missing, share(k, n, level=level), mean, small=small)
+    known = {name: np.array([v for v in held[name] if not math.isnan(v)]) for name in sorted(held)}
+    rates = {
+        name: share(int((v > median).sum() if median is not None else v.sum()), len(v), level=level)
+        for name, v in known.items()
+        if len(v)
+    }
+    large = [name for name in rates if len(held[name]) >= SMALL * people]
+    top = max(large, key=lambda name: rates[name].value, default="")
+    groups = []
+    for name, v in known.items():
+        rate, mean, rated, far = rates.get(name), None, None, None
+        if rate is not None and median is not None:
+            mean = _mean(v, level)
+        if name == top and rate is not None:
+            rated, far = Estimate(1.0) if rate.value > 0 else None, Estimate(0.0)
+        elif rate is not None and name in large:
+            rated = ratio(rate, rates[top])
+            far = difference(rate, rates[top]) if median is None else _welch(v, known[top], level)
+        missing, small = len(held[name]) - len(v), name not in large
+        groups.append(GroupRate(name, len(v), missing, rate, mean, rated, far, small))
+    p = _p_value([known[name] for name in large], median is not None)
+    return Breakdown(by, tuple(groups), unknown, None if p is None else min(1.0, p * several))
 
 
 def _mean(values: FloatArray, level: float) -> Estimate:
+    """With Student's interval; of one value, none."""
     mean, n = float(values.mean()), len(values)
     if n < 2:
         return Estimate(mean)
@@ -311,34 +302,16 @@ def _mean(values: FloatArray, level: float) -> Estimate:
     return Estimate(mean, mean - reach, mean + reach, level)
 
 
-def _far(a: Estimate, n: int, b: Estimate, m: int) -> Estimate | None:
+def _welch(a: FloatArray, b: FloatArray, level: float) -> Estimate | None:
     """The difference of two means, with Welch's interval; None of groups of one."""
-    if a.low is None or b.low is None or a.level is None:
+    n, m = len(a), len(b)
+    if min(n, m) < 2:
         return None
-    tail = 0.5 + a.level / 2
-    sides = ((a.value - a.low, n), (b.value - b.low, m))
-    v, w = ((reach / float(stdtrit(k - 1, tail))) ** 2 for reach, k in sides)
+    v, w = a.var(ddof=1) / n, b.var(ddof=1) / m
     degrees = (v + w) ** 2 / (v**2 / (n - 1) + w**2 / (m - 1)) if v + w else 1.0
-    d, reach = a.value - b.value, float(stdtrit(degrees, tail)) * math.sqrt(v + w)
-    return Estimate(d, d - reach, d + reach, a.level)
-
-
-def _highest(groups: Iterable[GroupRate]) -> GroupRate | None:
-    rated = [g for g in groups if g.rate is not None and not g.small]
-    return max(rated, key=lambda g: g.rate.value if g.rate else 0.0) if rated else None
-
-
-def _compared(group: GroupRate, top: GroupRate | None) -> GroupRate:
-    if top is None or top.rate is None or group.rate is None or group.small:
-        return group
-    if group.group == top.group:
-        one = Estimate(1.0) if top.rate.value > 0 else None
-        found: Mapping[str, Any] = {"ratio": one, "difference": Estimate(0.0)}
-    else:
-        welch = group.mean and top.mean and _far(group.mean, group.n, top.mean, top.n)
-        far = difference(group.rate, top.rate) if group.mean is None else welch
-        found = {"ratio": ratio(group.rate, top.rate), "difference": far}
-    return GroupRate(**{**vars(group), **found})
+    d = float(a.mean() - b.mean())
+    reach = float(stdtrit(degrees, 0.5 + level / 2)) * math.sqrt(v + w)
+    return Estimate(d, d - reach, d + reach, level)
 
 
 def _p_value(groups: Sequence[FloatArray], scores: bool) -> float | None:
@@ -346,8 +319,7 @@ def _p_value(groups: Sequence[FloatArray], scores: bool) -> float | None:
     allows for variances that differ. None where it cannot be computed."""
     from scipy.stats import alexandergovern, chi2_contingency  # loads slowly
 
-    known = [g[~np.isnan(g)] for g in groups]
-    known = [g for g in known if len(g) > 1]
+    known = [g for g in groups if len(g) > 1]
     if scores:
         varied = len(known) > 1 and all(np.ptp(g) > 0 for g in known)
         return float(alexandergovern(*known).pvalue) if varied else None

@@ -265,8 +265,11 @@ class SampleCells:
         for (group, context), cell in self._cells.items():
             at = row[group], column[context]
             if cell.replies:
-                answers[at], coverage[at], values[at] = self._counted(cell.replies, categories)
-                weights[at] = 1
+                counts = np.array([cell.replies[category] for category in categories], dtype=float)
+                answers[at] = counts.sum()
+                coverage[at], weights[at] = answers[at] / cell.replies.total(), 1
+                if answers[at] >= self.fewest:  # else it is a missing cell
+                    values[at] = counts / answers[at]
             else:
                 weights[at] = len(cell.log_probs)
                 coverage[at], values[at] = self._shares(cell.log_probs, categories)
@@ -311,15 +314,6 @@ class SampleCells:
             return np.nan, np.full(len(categories), np.nan)
         mean = np.mean(shares, axis=0)
         return float(np.mean(total)), np.asarray(mean / mean.sum())
-
-    def _counted(
-        self, replies: Counter[str | None], categories: Sequence[str]
-    ) -> tuple[float, float, FloatArray]:
-        """Recognised replies, their share of all, and preferences; too few make a missing cell."""
-        counts = np.array([replies[category] for category in categories], dtype=float)
-        used = float(counts.sum())
-        shares = np.full(len(categories), np.nan) if used < self.fewest else counts / used
-        return used, used / replies.total(), shares
 
     def _weights(self, counts: FloatArray, contexts: Sequence[str]) -> FloatArray:
         """w_c: how often a context was sampled, which its groups must agree in."""

@@ -7,7 +7,7 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -366,7 +366,9 @@ class CellReplies:
 
 
 def _asked(sample: EvalSample) -> str:
-    return sample.input if isinstance(sample.input, str) else _last_text(sample.input)
+    """The text, or that of the last message."""
+    asked = sample.input
+    return asked if isinstance(asked, str) else str(asked[-1].text) if asked else ""
 
 
 def _says(sample: EvalSample, where: str) -> str:
@@ -422,10 +424,6 @@ def _fields(sample: EvalSample, where: str) -> dict[str, Any]:
         "says": _says(sample, where),
         **sample.metadata,
     }
-
-
-def _last_text(messages: Sequence[Any]) -> str:
-    return str(messages[-1].text) if messages else ""
 
 
 def _header(path: Path) -> EvalLog:

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +49,7 @@ def import_lm_eval(
     """
     settings = with_settings(settings or AuditSettings(), options)
     path, folder = Path(samples), None if out is None else Path(out)
-    with reading(path, TableError):
-        digest = file_digest(path)
+    digest = file_digest(path)
     results = read_results(path, model=model)
     if not isinstance(mapping, SampleMapping):
         mapping = mapping_for(results.task) if mapping is None else load_mapping(mapping)
@@ -78,12 +79,10 @@ def _add(sample: HarnessSample, cells: SampleCells) -> None:
         cells.add_answer(place, said, sample.log_probs[0])
         return
     log_probs: dict[str, list[float]] = {}
-    for position, (answer, log_prob) in enumerate(
-        zip(sample.answers, sample.log_probs, strict=True)
-    ):
+    for position, answer in enumerate(sample.answers):
         category = mapping.category_of(answer, position, fields, where=where)
         if category is not None:
-            log_probs.setdefault(category, []).append(log_prob)
+            log_probs.setdefault(category, []).append(sample.log_probs[position])
     cells.add(place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()})
 
 
@@ -187,7 +186,9 @@ def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
             f"{where}: expected a sample of lm_eval --log_samples (doc, arguments, resps), found "
             f"{', '.join(list(plain)[:8]) or 'an empty object'}"
         )
-    requests = [_request(request, where) for request in _listed(plain["arguments"])]
+    requests = [_listed(request)[:2] for request in _listed(plain["arguments"])]
+    if any(len(request) < 2 or not isinstance(request[1], str) for request in requests):
+        raise _not_likelihoods(where)
     answers = tuple(answer for _, answer in requests)
     replies = _listed(plain.get("filtered_resps") or plain.get("resps"))
     if len(replies) != len(answers) or not answers:
@@ -197,7 +198,7 @@ def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
     found = HarnessSample(
         where=where,
         fields={"doc_id": plain.get("doc_id"), **document},
-        prompts=tuple(prompt for prompt, _ in requests),
+        prompts=tuple(str(prompt) for prompt, _ in requests),
         answers=answers,
         log_probs=tuple(_log_prob(reply, where) for reply in replies),
     )
@@ -208,16 +209,12 @@ def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
 def _check_possible(sample: HarnessSample) -> None:
     """Refuse a distribution that cannot be: after one prompt, answers of which none begins another
     exclude each other, so their probabilities add up to at most 1."""
-    together: dict[str, dict[str, float]] = {}
-    for prompt, answer, log_prob in zip(
-        sample.prompts, sample.answers, sample.log_probs, strict=True
-    ):
-        together.setdefault(prompt, {})[answer] = log_prob
-    for log_probs in together.values():
+    together = sorted(zip(sample.prompts, sample.answers, sample.log_probs, strict=True))
+    for _, some in groupby(together, itemgetter(0)):
         total, last = 0.0, None
-        for answer in sorted(log_probs):  # what begins with another follows it
+        for _, answer, log_prob in some:  # what begins with another follows it
             if last is None or not answer.startswith(last):
-                total, last = total + math.exp(log_probs[answer]), answer
+                total, last = total + math.exp(log_prob), answer
         if total > 1 + _ROUNDING:
             raise TableError(
                 f"{sample.where}: expected answers with a probability of at most 1 together, found "
@@ -230,14 +227,6 @@ def _listed(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
-
-
-def _request(request: Any, where: str) -> tuple[str, str]:
-    """A prompt and its continuation: the first two arguments."""
-    arguments = _listed(request)
-    if len(arguments) < 2 or not isinstance(arguments[1], str):
-        raise _not_likelihoods(where)
-    return str(arguments[0]), arguments[1]
 
 
 def _log_prob(reply: Any, where: str) -> float:

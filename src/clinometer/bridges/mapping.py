@@ -172,10 +172,6 @@ class SampleMapping(BaseModel):
             for name, text in conditions.items()
         )
 
-    def fits(self, task: str) -> bool:
-        """Whether it is meant for a task of this name."""
-        return any(fnmatchcase(task, pattern) for pattern in self.tasks)
-
     def wants(self, fields: Mapping[str, Any], *, where: str) -> bool:
         """Whether a sample is one of those that it reads."""
         return all(
@@ -262,28 +258,15 @@ def ready_mappings() -> tuple[str, ...]:
 
 def load_mapping(name_or_path: str, changes: Mapping[str, str] | None = None) -> SampleMapping:
     """A ready mapping by name, or your own by the path of its .toml file; with `changes`."""
+    path, shown = Path(name_or_path), name_or_path
     if name_or_path in ready_mappings():
-        return _read(READY / f"{name_or_path}.toml", changes, shown=f"{name_or_path}.toml")
-    if not name_or_path.endswith(".toml"):
+        shown = f"{name_or_path}.toml"
+        path = READY / shown
+    elif path.suffix != ".toml":
         raise SettingsError(
             f"mapping: expected one of {', '.join(ready_mappings())}, or the path of a .toml file; "
             f"found {name_or_path!r}{closest(name_or_path, ready_mappings())}"
         )
-    return _read(Path(name_or_path), changes, shown=name_or_path)
-
-
-def mapping_for(task: str) -> SampleMapping:
-    """The ready mapping that is meant for a task."""
-    for mapping in map(load_mapping, ready_mappings()):
-        if mapping.fits(task):
-            return mapping
-    raise SettingsError(
-        f"mapping: none of {', '.join(ready_mappings())} is meant for the task {task!r}; give one "
-        "of them, or your own file, with --mapping (docs/bridges.md)"
-    )
-
-
-def _read(path: Path, changes: Mapping[str, str] | None, *, shown: str) -> SampleMapping:
     text = read_text(path, shown=shown, kind=".toml", error=SettingsError, most=MOST_RECORD)
     try:
         content = parse_toml(text)
@@ -297,6 +280,17 @@ def _read(path: Path, changes: Mapping[str, str] | None, *, shown: str) -> Sampl
         raise SettingsError(f"{shown}: {problem}") from exc
     except ValueError as exc:
         raise SettingsError(f"{shown}: not valid TOML: {exc}") from exc
+
+
+def mapping_for(task: str) -> SampleMapping:
+    """The ready mapping that is meant for a task."""
+    for mapping in map(load_mapping, ready_mappings()):
+        if any(fnmatchcase(task, pattern) for pattern in mapping.tasks):
+            return mapping
+    raise SettingsError(
+        f"mapping: none of {', '.join(ready_mappings())} is meant for the task {task!r}; give one "
+        "of them, or your own file, with --mapping (docs/bridges.md)"
+    )
 
 
 def _values(name: str, fields: Mapping[str, Any], *, where: str) -> list[str]:

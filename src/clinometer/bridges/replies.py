@@ -10,7 +10,7 @@ import hashlib
 import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -74,16 +74,21 @@ def reply_rows(path: Path) -> Iterator[Row]:
 
 def _json_rows(content: Any, path: Path) -> Iterator[Row]:
     """The replies in a JSON file, by its shape: promptfoo, DeepEval, a list, or one reply."""
-    for fits, rows in _SHAPES:
-        if isinstance(content, Mapping) and fits(content):
-            try:
-                yield from rows(content)
-            except (AttributeError, LookupError, TypeError) as error:
-                raise TableError(
-                    f"{path}: expected the file as the tool wrote it, found a reply of another "
-                    f"shape: {shorten(str(error))}"
-                ) from error
-            return
+    known = content if isinstance(content, Mapping) else {}
+    results, rows = known.get("results"), None
+    if isinstance(results, Mapping) and isinstance(results.get("results"), list):
+        rows = _of_promptfoo(known)
+    elif isinstance(known.get("testCases"), list):
+        rows = _of_deepeval(known)
+    if rows is not None:
+        try:
+            yield from rows
+        except (AttributeError, LookupError, TypeError) as error:
+            raise TableError(
+                f"{path}: expected the file as the tool wrote it, found a reply of another "
+                f"shape: {shorten(str(error))}"
+            ) from error
+        return
     for number, value in enumerate(content if isinstance(content, list) else [content]):
         if not isinstance(value, Mapping):
             raise TableError(
@@ -116,18 +121,6 @@ def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
         held = row.get("additionalMetadata") or row.get("metadata") or {}
         named = held.get("model") or model or "model"
         yield {**row, "metadata": held, "score": metrics[0].get("score"), "model": named}
-
-
-def _results(content: Mapping[str, Any]) -> bool:
-    results = content.get("results")
-    return isinstance(results, Mapping) and isinstance(results.get("results"), list)
-
-
-Shape = tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any]], Iterator[Row]]]
-_SHAPES: tuple[Shape, ...] = (
-    (_results, _of_promptfoo),
-    (lambda content: isinstance(content.get("testCases"), list), _of_deepeval),
-)
 
 
 # --- Replies --------------------------------------------------------------------------------------
@@ -165,35 +158,30 @@ class ReplyTable:
         table = cls(mapping)
         names = [name for name in mapping.fields if f"{{{name}}}" != mapping.score]
         flat = all("." not in name for name in names)
-        # By the fields of a row: its place, and the repetitions seen there.
-        known: dict[Any, tuple[_Place, set[str]] | None] = {}
-        seen: dict[_Place, set[str]] = defaultdict(set)
+        known: dict[Any, _Place | None] = {}  # by the fields of a row
+        seen: dict[_Place, set[str]] = defaultdict(set)  # repetitions
         for number, row in enumerate(rows, start=1):
-            table.rows = number
-            at = f"{where}: row {number}"
-            key: Any = tuple(map(row.get, names)) if flat else None
-            if key is None or not _hashable(key) or key not in known:
+            table.rows, at = number, f"{where}: row {number}"
+            key = tuple(map(row.get, names))
+            if not flat or any(isinstance(value, list | dict) for value in key):
                 place = table._place(row, at)
-                found = None if place is None else (place, seen[place])
-                if key is not None and _hashable(key):
-                    known[key] = found
+            elif key in known:
+                place = known[key]
             else:
-                found = known[key]
-            if found is None:
+                place = known[key] = table._place(row, at)
+            if place is None:
                 table.left_out["rows that the mapping does not want"] += 1
                 continue
-            place, repetitions = found
             if mapping.repetition:
                 repetition = sys.intern(mapping.written(mapping.repetition, row, where=at))
-                if repetition in repetitions:
+                if repetition in seen[place]:
                     raise TableError(
                         f"{at}: expected each repetition once, found {repetition!r} again for "
                         f"group {place.place.group!r} in context {place.place.context!r}; name "
                         "what tells them apart in `repetition`, or leave it out of the mapping"
                     )
-                repetitions.add(repetition)
-            reply = table._reply(row, at)
-            table.counts.setdefault(place, Counter())[reply] += 1
+                seen[place].add(repetition)
+            table.counts.setdefault(place, Counter())[table._reply(row, at)] += 1
         if not table.rows:
             raise TableError(f"{where}: expected replies, found no row")
         if not table.counts:
@@ -249,14 +237,11 @@ class ReplyTable:
         included; empty where replies are categories."""
         if not self.mapping.score:
             return []
-        n = Counter[bool]()
-        for counts in self.counts.values():
-            for reply, times in counts.items():
-                n[reply is None] += times
-        if n[True] > n[False]:
+        unread = sum(counts[None] for counts in self.counts.values())
+        if 2 * unread > sum(counts.total() for counts in self.counts.values()):
             text, at = self.unread or ("", where)
             raise TableError(
-                f"{at}: expected a number as score, found {shorten(text)!r} (and in {n[True]:,} of "
+                f"{at}: expected a number as score, found {shorten(text)!r} (and in {unread:,} of "
                 f"{self.rows:,} rows); name the field with the number in `score`"
             )
         seen = {float(r) for counts in self.counts.values() for r in counts if r is not None}
@@ -273,9 +258,29 @@ class ReplyTable:
             seen |= {max(seen) + 1}
         return [f"{value:.10g}" for value in sorted(seen)]
 
-
-def _hashable(key: tuple[Any, ...]) -> bool:
-    return not any(isinstance(value, list | dict) for value in key)
+    def cells(
+        self, model: str, axis: str, mapping: SampleMapping, categories: Sequence[str]
+    ) -> tuple[SampleCells, SampleCells, int]:
+        """The replies of a model about an axis, its irrelevant edits beside the text that they
+        edit (edits are the groups, texts, a group in a context, the contexts), and how many
+        replies the first are."""
+        cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
+        replies = 0
+        for place, counts in self.counts.items():
+            if place.model != model:
+                continue
+            own = place.axis == axis and not place.edit
+            if axis in mapping.baseline_in if place.baseline else own:
+                replies += counts.total()
+                for reply, n in counts.items():
+                    cells.add_reply(place.place, reply, n)
+            edited = place.baseline or (own and not mapping.baseline)
+            if mapping.placebo and (place.edit or edited):
+                text = f"{place.place.group} · {place.place.context}"
+                at = SamplePlace(place.edit or UNEDITED, text, place.place.context)
+                for reply, n in counts.items():
+                    edits.add_reply(at, reply, n)
+        return cells, edits, replies
 
 
 def import_replies(
@@ -300,7 +305,7 @@ def import_replies(
         model: the name of the model where the table has none.
     """
     settings = with_settings(settings or AuditSettings(), options)
-    path, out, where = Path(path), None if out is None else Path(out), str(path)
+    path, where = Path(path), str(path)
     mapping = load_mapping(mapping) if isinstance(mapping, str) else mapping
     digest = file_digest(path) if path.is_file() else _folder_digest(path)
     table = ReplyTable.read(reply_rows(path), mapping, where=where)
@@ -311,47 +316,34 @@ def import_replies(
     mapping = mapping.model_copy(update=told)
     if categories:
         settings = with_settings(settings, {"criterion": "points"})
-    runs = []
     keys = dict.fromkeys((p.model, p.axis) for p in table.counts if not p.edit and not p.baseline)
-    models = {name for name, _ in keys}
-    axes = [a for a in dict.fromkeys(a for _, a in keys) if _chosen(a, only)]
-    if not axes:
-        known = ", ".join(sorted({a for _, a in keys})) or "no axis, since the mapping has none"
-        if not keys:
-            raise TableError(
-                f"{where}: expected groups beside irrelevant edits and the text that was edited, "
-                "found none; see `placebo` and `baseline` of the mapping"
-            )
-        raise TableError(f"{where}: --only: expected some of {known}; found {', '.join(only)}")
+    if not keys:
+        raise TableError(
+            f"{where}: expected groups beside irrelevant edits and the text that was edited, "
+            "found none; see `placebo` and `baseline` of the mapping"
+        )
     if len(keys) > MOST_RUNS:
         raise TableError(
             f"{where}: expected at most {MOST_RUNS:,} models and axes, each a run, found "
             f"{len(keys):,}; are `model` and `axis` of the mapping columns of names?"
         )
-    several = len([k for k in keys if k[1] in axes]) > 1
-    folders = folder_names([*axes, *models])
-    for name, axis in keys:
-        if axis not in axes:
-            continue
-        shown = visible(name or model or path.name.partition(".")[0])
-        folder = out
-        if out is not None and several:
-            below = [*([axis] if len(axes) > 1 else []), *([name] if len(models) > 1 else [])]
-            folder = out.joinpath(*(folders[part] for part in below))
-        cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
-        replies = 0
-        for place, counts in table.counts.items():
-            if place.model != name:
-                continue
-            mine = place.axis == axis and not place.edit
-            if (mine and not place.baseline) or (place.baseline and axis in mapping.baseline_in):
-                for reply, n in counts.items():
-                    cells.add_reply(place.place, reply, n)
-                    replies += n
-        for place, counts in table.counts.items():
-            if place.model == name and _edits(place, axis, mapping):
-                for reply, n in counts.items():
-                    edits.add_reply(_edited(place), reply, n)
+    chosen = [key for key in keys if not only or any(fnmatchcase(key[1], p) for p in only)]
+    if not chosen:
+        known = ", ".join(sorted({axis for _, axis in keys}))
+        raise TableError(
+            f"{where}: --only: expected some of {known or 'no axis, since the mapping has none'}; "
+            f"found {', '.join(only)}"
+        )
+    axes, models = {axis for _, axis in chosen}, {name for name, _ in keys}
+    names = folder_names([*axes, *models])
+    runs = []
+    for name, axis in chosen:
+        folder = None if out is None else Path(out)
+        if folder and len(axes) > 1:
+            folder /= names[axis]
+        if folder and len(models) > 1 and len(chosen) > 1:
+            folder /= names[name]
+        cells, edits, replies = table.cells(name, axis, mapping, categories)
         if len(cells.groups) > 1 and not cells.shared:
             raise TableError(
                 f"{where}: expected replies about several groups in one context, found every "
@@ -360,17 +352,18 @@ def import_replies(
                 "'clinometer import decisions TABLE --by COLUMNS --selected VALUE'"
             )
         cells.left_out.update(table.left_out)
+        record = ImportRecord(
+            tool="replies", task=axis, file=visible(path.name), sha256=digest, samples=replies
+        )
         runs.append(
             measured_import(
                 cells,
-                ModelInfo(name=shown, kind=KIND, revision="as published"),
-                ImportRecord(
-                    tool="replies",
-                    task=axis,
-                    file=visible(path.name),
-                    sha256=digest,
-                    samples=replies,
+                ModelInfo(
+                    name=visible(name or model or path.name.partition(".")[0]),
+                    kind=KIND,
+                    revision="as published",
                 ),
+                record,
                 settings,
                 out=folder,
                 fresh=fresh,
@@ -379,23 +372,6 @@ def import_replies(
             )
         )
     return runs
-
-
-def _chosen(axis: str, only: Sequence[str]) -> bool:
-    return not only or any(fnmatchcase(axis, pattern) for pattern in only)
-
-
-def _edits(place: _Place, axis: str, mapping: SampleMapping) -> bool:
-    """Whether replies are of an irrelevant edit, or of the text that it edits."""
-    if not mapping.placebo:
-        return False
-    return bool(place.edit) or place.baseline or (not mapping.baseline and place.axis == axis)
-
-
-def _edited(place: _Place) -> SamplePlace:
-    """Edits are the groups, texts (a group in a context) the contexts."""
-    text = f"{place.place.group} · {place.place.context}"
-    return SamplePlace(place.edit or UNEDITED, text, place.place.context)
 
 
 def _placebo(edits: SampleCells) -> Preferences | None:

@@ -241,11 +241,10 @@ def labels_command(
     intervals are written to run.json, and the report shows them. `clinometer export labels` writes
     the replies for people to label.
     """
-    from clinometer.reliability.benchmarks import need_columns
-    from clinometer.reliability.people.ratings import read_ratings
+    from clinometer.reliability.agreement import read_ratings
     from clinometer.runs.calibration import calibrate, errors_by_group, labelled
     from clinometer.runs.findings import judged
-    from clinometer.storage.rows import read_rows
+    from clinometer.storage.rows import need_columns, read_rows
 
     opened = Run.load(run)
     shown = list(read_rows(replies))

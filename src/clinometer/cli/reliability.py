@@ -21,8 +21,7 @@ from clinometer.reliability import load_statements, read_variants
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
-from clinometer.reliability.variants import VariantSettings
-from clinometer.reliability.variants.make import NO_FILLER
+from clinometer.reliability.variants import NO_FILLER, VariantSettings
 from clinometer.settings import option
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
 
     from clinometer.measure import Estimate
     from clinometer.reliability import ReliabilityRun, Statement
+    from clinometer.reliability.agreement import Agreement, Ratings
     from clinometer.reliability.audit import BenchmarkAudit
-    from clinometer.reliability.people import Agreement, Ratings, StatementScores, Validation
+    from clinometer.reliability.validation import StatementScores, Validation
     from clinometer.web.annotation import Store
 
 
@@ -377,15 +377,9 @@ def validate_command(
     words), and the paper's regression. Read the first sentence. One column of consensus labels
     will do. Empty cells, "skip" and "na" are not judgements.
     """
-    from clinometer.reliability.people import (
-        Rule,
-        StatementScores,
-        agreement,
-        read_ratings,
-        validate,
-    )
-    from clinometer.reliability.people import accepted as accepted_items
-    from clinometer.reliability.people.agreement import parse_share
+    from clinometer.reliability.agreement import accepted as accepted_items
+    from clinometer.reliability.agreement import agreement, parse_share, read_ratings
+    from clinometer.reliability.validation import StatementScores, validate
 
     judged = read_ratings(ratings, columns=annotators)
     settings = set_settings(ValidateSettings(), values, VALIDATE_KEYS)
@@ -408,12 +402,12 @@ def validate_command(
         return
     result = agreement(judged.stratified(seed=settings.seed) if stratified else judged, **how)
     categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
-    rule = Rule(categories, parse_share(settings.share), settings.judgements)
+    share = parse_share(settings.share)
     ids = None
     # Counted where it was asked for, or where a judgement can accept an item.
     asked = settings.accept is not None or accepted is not None
-    if asked or set(rule.categories) & set(judged.categories):
-        ids = accepted_items(judged, rule)
+    if asked or set(categories) & set(judged.categories):
+        ids = accepted_items(judged, categories, share=share, judgements=settings.judgements)
     if accepted is not None and ids is not None:
         _write_accepted(judged, ids, out=accepted, dataset=dataset)
     elif dataset is not None:
@@ -427,8 +421,8 @@ def validate_command(
         if ids is not None:
             where = "" if accepted is None else f", written to {accepted}"
             sentence(
-                f"{len(ids)} of {len(judged.items)} items accepted ({', '.join(rule.categories)} "
-                f"by at least {rule.share}){where}"
+                f"{len(ids)} of {len(judged.items)} items accepted ({', '.join(categories)} "
+                f"by at least {share}){where}"
             )
     if out is not None:
         _draw_disagreements(result, out)
@@ -468,8 +462,7 @@ def _write_accepted(
 ) -> None:
     import pandas as pd
 
-    from clinometer.reliability.benchmarks import need_columns
-    from clinometer.storage.rows import read_rows
+    from clinometer.storage.rows import need_columns, read_rows
 
     rows = ratings.rows
     if dataset is not None:
@@ -531,7 +524,7 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
 def _scores_of_runs(folders: Sequence[Path], *, random: bool, seed: int) -> StatementScores:
     """The scores of runs; with `random` those of random words for context, too."""
     from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.people.validation import StatementScores, random_control
+    from clinometer.reliability.validation import StatementScores, random_control
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
     controls = {}
@@ -600,8 +593,7 @@ def _read_scores(
     path: Path, column: str, dataset: Path | None
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Scores by id, and sentences by id: those of the table itself, or of the dataset."""
-    from clinometer.reliability.benchmarks import need_columns, need_unique_ids
-    from clinometer.storage.rows import read_rows
+    from clinometer.storage.rows import need_columns, need_unique_ids, read_rows
 
     rows = list(read_rows(path))
     need_columns(path, rows, ("id", column))

@@ -4,12 +4,11 @@ Importing this package loads no model library; scoring does.
 """
 
 from clinometer.reliability.benchmarks import load_statements
-from clinometer.reliability.pair_merge import Merged, merge, target_term
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import cobias, context_variance, stability
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
-from clinometer.reliability.statement import Blanks, Statement
-from clinometer.reliability.variants.make import read_variants
+from clinometer.reliability.statement import Blanks, Merged, Statement, merge, target_term
+from clinometer.reliability.variants import read_variants
 
 __all__ = [
     "Blanks",

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 from clinometer.errors import ClinometerError, RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
 from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
-from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.findings import edit_finding, score_with_interval
 from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.score import Embed
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, Versions
-from clinometer.reliability.variants.make import MadeVariants, VariantSettings, make_variants
+from clinometer.reliability.variants import MadeVariants, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
 from clinometer.storage.rows import csv_text
@@ -111,36 +111,27 @@ class BenchmarkFolder(Resumable):
         for stale in self.path.glob(".*.tmp"):  # of an audit that was killed
             stale.unlink(missing_ok=True)
         file = self.statements_file
-        frame = pd.DataFrame([statement_row(s) for s in sources])
-        content = csv_text(frame).encode()
-        digest = _digest(content)
-        if not file.exists():
-            self._write_statements(content)
-        elif (before := self._written()) not in (digest, None):
-            edited = _digest(file.read_bytes())
-            if edited not in (before, digest):
-                raise RunError(
-                    f"{file}: was edited, and so were the statements it was made from; remove it "
-                    "to take these"
-                )
-            known = read_table_of_statements(file)
-            if {s.id for s in known}.isdisjoint(s.id for s in sources):
-                raise RunError(
-                    f"{self.path}: has an audit of other statements; choose another --out, or "
-                    "--fresh to start over"
-                )
-            self._write_statements(content)
-        return read_table_of_statements(file)
-
-    def _write_statements(self, content: bytes) -> None:
-        with replacing(self.statements_file, error=RunError) as beside:
+        content = csv_text(pd.DataFrame([statement_row(s) for s in sources])).encode()
+        made, digest = read_json(self.record_file).get("statements"), _digest(content)
+        before = made.get("sha256") if isinstance(made, dict) else None  # of it as it was written
+        if file.exists() and before in (digest, None):
+            return read_table_of_statements(file)
+        if file.exists() and _digest(file.read_bytes()) not in (before, digest):
+            raise RunError(
+                f"{file}: was edited, and so were the statements it was made from; remove it "
+                "to take these"
+            )
+        if file.exists() and {s.id for s in read_table_of_statements(file)}.isdisjoint(
+            s.id for s in sources
+        ):
+            raise RunError(
+                f"{self.path}: has an audit of other statements; choose another --out, or "
+                "--fresh to start over"
+            )
+        with replacing(file, error=RunError) as beside:
             beside.write_bytes(content)
-        self._write_record(self.earlier() or {}, {"sha256": _digest(content)})
-
-    def _written(self) -> str | None:
-        """The digest of statements.csv as it was made from its sources."""
-        found = read_json(self.record_file).get("statements")
-        return found.get("sha256") if isinstance(found, dict) else None
+        self._write_record(self.earlier() or {}, {"sha256": digest})
+        return read_table_of_statements(file)
 
 
 def audit_benchmark(
@@ -193,7 +184,10 @@ def audit_benchmark(
             variants = versions.variants
         if until == VERSIONS:
             return BenchmarkAudit(read, points, versions)
-        earlier = _earlier_scores(folder.path / "run")
+        try:
+            earlier = ReliabilityRun.load(folder.path / "run").statements
+        except ClinometerError:  # before the first audit, or after one that was killed
+            earlier = None
         run = score_reliability(
             read,
             variants,
@@ -211,14 +205,6 @@ def audit_benchmark(
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _earlier_scores(run: Path) -> pd.DataFrame | None:
-    """The statements of the last audit; None before the first, or after one that was killed."""
-    try:
-        return ReliabilityRun.load(run).statements
-    except ClinometerError:
-        return None
 
 
 def _changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> list[dict[str, Any]]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.pair_merge import Merged, merge, target_term
-from clinometer.reliability.statement import Blanks, Statement
-from clinometer.storage.rows import Row, read_rows
+from clinometer.reliability.statement import Blanks, Merged, Statement, merge, target_term
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows, reading
 from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json, read_parquet
 
 
@@ -45,10 +44,8 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
     path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
-    try:
+    with reading(path, TableError):
         chosen = format or recognise(path)
-    except (OSError, ValueError) as error:
-        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
     if chosen is None:
         raise TableError(
             f"{path}: cannot tell which benchmark this is; use --format {'|'.join(FORMATS)}"
@@ -76,29 +73,6 @@ def recognise(path: Path) -> str | None:
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
-
-
-def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    """Raise if a column is missing, and name it."""
-    if not rows:
-        raise TableError(f"{path}: expected at least one row, found none")
-    missing = [c for c in columns if c not in rows[0]]
-    if missing:
-        columns = ", ".join(str(c) for c in rows[0])
-        raise TableError(f"{path}: expected a column {missing[0]!r}, found {columns}")
-
-
-def need_unique_ids(path: Path, ids: Sequence[str]) -> None:
-    """Raise if two rows have the same id, and name them; the first row is 2, after the heading."""
-    rows: dict[str, int] = {}
-    for number, id in enumerate(ids, start=2):
-        if id in rows:
-            raise TableError(
-                f"{path}: expected every id once, found {id!r} in rows {rows[id]} and {number}"
-            )
-        rows[id] = number
-
-
 COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 
@@ -237,48 +211,33 @@ def read_redditbias(path: Path) -> list[Statement]:
     return statements
 
 
-TASKS = ("intrasentence", "intersentence")
-
-
-def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
-    """StereoSet (Nadeem et al. 2021): dev.json. Items of the given tasks; intrasentence by default,
-    as in COBIAS."""
+def read_stereoset(path: Path, *, task: str = "intrasentence") -> list[Statement]:
+    """StereoSet (Nadeem et al. 2021): dev.json. Intrasentence items, as in COBIAS, or those of
+    another task, "intersentence"."""
     statements: list[Statement] = []
-    for task, items in _items(path).items():
-        if task in tasks:
-            statements += [_stereoset_statement(item, task, path) for item in items]
+    try:
+        for item in read_json(path, most=MOST_TEXT)["data"][task]:
+            statements.append(_stereoset_statement(item, task))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        where = f"{path}: item {len(statements)} of {task}"
+        raise TableError(f"{where}: expected StereoSet's dev.json: {error}") from error
     if not statements:
-        raise TableError(f"{path}: expected StereoSet items of {' or '.join(tasks)}, found none")
+        raise TableError(f"{path}: expected StereoSet items of {task}, found none")
     return statements
 
 
-def _items(path: Path) -> dict[str, list[dict[str, Any]]]:
-    try:
-        data = read_json(path, most=MOST_TEXT)["data"]
-        return {task: list(data[task]) for task in TASKS if task in data}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
-
-
-def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Statement:
-    try:
-        by_label = {s["gold_label"]: s["sentence"].strip() for s in item["sentences"]}
-        before = f"{item['context'].strip()} " if task == "intersentence" else ""
-        return Statement(
-            id=f"ss_{task}_{item['id']}",
-            text=before + by_label["stereotype"],
-            targets=(item["target"],),
-            category=item["bias_type"],
-            source=f"stereoset-{task}",
-            other=before + by_label["anti-stereotype"],
-            direction="stereo",
-        )
-    except KeyError as error:
-        raise TableError(
-            f"{path}: item {item.get('id')!r}: expected {error}, found none"
-        ) from error
-    except (TypeError, AttributeError) as error:
-        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
+def _stereoset_statement(item: dict[str, Any], task: str) -> Statement:
+    by_label = {s["gold_label"]: s["sentence"].strip() for s in item["sentences"]}
+    before = f"{item['context'].strip()} " if task == "intersentence" else ""
+    return Statement(
+        id=f"ss_{task}_{item['id']}",
+        text=before + by_label["stereotype"],
+        targets=(item["target"],),
+        category=item["bias_type"],
+        source=f"stereoset-{task}",
+        other=before + by_label["anti-stereotype"],
+        direction="stereo",
+    )
 
 
 WINOBIAS_FILES = "*_stereotyped_type*.txt.*"
@@ -379,7 +338,7 @@ _BY_COLUMNS = {
 FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "crows-pairs": read_crows_pairs,
     "stereoset": read_stereoset,
-    "stereoset-inter": partial(read_stereoset, tasks=("intersentence",)),
+    "stereoset-inter": partial(read_stereoset, task="intersentence"),
     "winobias": read_winobias,
     "winogender": read_winogender,
     "winobias-cobias": lambda path: as_in_cobias(read_winobias(path)),

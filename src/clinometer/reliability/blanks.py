@@ -1,5 +1,5 @@
-"""Put blanks (context-addition points) into statements: by a model, whose answers are checked and
-retried, or by rules."""
+"""Put blanks (context-addition points) into statements, by a model, whose answers are checked and
+retried, or by rules; and the question that each blank raises."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clinometer.contexts.mining.languages.english.grammar import open_parser
 from clinometer.display.text import to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions
@@ -17,10 +18,15 @@ from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import statement_row
-from clinometer.reliability.pair_merge import Merged, merge
-from clinometer.reliability.parsing import parse
-from clinometer.reliability.questions import questions
-from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
+from clinometer.reliability.statement import (
+    BLANK,
+    Blanks,
+    Merged,
+    Refused,
+    Span,
+    Statement,
+    merge,
+)
 from clinometer.settings import SEED, check_settings, option
 from clinometer.storage.resumable import Lines, Progress
 
@@ -262,8 +268,10 @@ def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
 def _word_edge(text: str, place: int) -> int:
     """The position itself, at the end of a word; or the start of the next word if a determiner or
     the like has just ended, because the blank then belongs to what follows. Both are one gap."""
-    if place == len(text):
-        return _before_signs(text, place)
+    if place == len(text):  # context ends with the sentence, so before its full stop
+        while place and not text[place - 1].isalnum():
+            place -= 1
+        return place or len(text)
     if text[place].isspace():
         after = place + len(text[place:]) - len(text[place:].lstrip())
         return after if after < len(text) else place
@@ -274,13 +282,6 @@ def _word_edge(text: str, place: int) -> int:
         if any(c.isalnum() for c in rest):  # don ___ 't, well ___ -known
             raise Refused(IN_WORD)
     return place
-
-
-def _before_signs(text: str, place: int) -> int:
-    """Move a blank after the last full stop to before it: context ends with the sentence."""
-    while place and not text[place - 1].isalnum():
-        place -= 1
-    return place or len(text)
 
 
 def _solid(text: str) -> str:
@@ -300,18 +301,18 @@ def _unquoted(answer: str, text: str) -> str:
 
 #: Determiners after which there is nothing to narrow down.
 _CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
-_NOUNS = frozenset({"NOUN", "PROPN"})
+NOUNS = ("NOUN", "PROPN")
 #: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
 _FIXED = frozenset(
     """front work home school bed time order fact case addition charge love need court jail prison
     church college town general public private particular turn return place trouble danger spite
     course least last first once all tears regard regards terms heart war peace fire foot person
-    detail hand mind touch sight luck help consumption instance example""".split()  # noqa: SIM905
+    detail hand mind touch sight luck help consumption instance example""".split()
 )
 #: Nouns that are one with the words around them: "a lot of", "on his way", "take pride in".
 _IDIOMS = frozenset(
     """lot lots way end rest bunch couple kind sort type number majority hands pride part care
-    advantage fun sense use attention note time sake fact middle verge point chance best""".split()  # noqa: SIM905
+    advantage fun sense use attention note time sake fact middle verge point chance best""".split()
 )
 #: Prepositions before a name that can be narrowed down: "in northern Spain".
 _BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
@@ -320,21 +321,17 @@ _BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
 def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
     """Offsets at which the rules put a blank."""
     spans = tuple(targets)
-    found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
+    found = {t.idx for t in doc if _is_open(t)}
     found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
-    return sorted(p for p in found if not any(a < p < b for a, b in spans))
-
-
-def _after_sentences(doc: Doc) -> Iterator[int]:
     for sentence in doc.sents:
         words = [t for t in sentence if any(c.isalnum() for c in t.text)]
-        if words:
-            yield words[-1].idx + len(words[-1])
+        found |= {t.idx + len(t) for t in words[-1:]}
+    return sorted(p for p in found if not any(a < p < b for a, b in spans))
 
 
 def _is_open(noun: Token) -> bool:
     """Whether a blank goes before this noun."""
-    if noun.pos_ not in _NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
+    if noun.pos_ not in NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
         return False
     if noun.lower_ in _IDIOMS:
         return False
@@ -357,3 +354,93 @@ def _is_bare_subject(noun: Token) -> bool:
     if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
         return False
     return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
+
+
+# --- Parses: for the rules above, the phrases that fill blanks, and questions ---------------------
+
+
+def parse(texts: Iterable[str]) -> Iterator[Doc]:
+    """Parsed texts in order, without named entities and lemmas."""
+    nlp = open_parser().nlp
+    unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
+    return nlp.pipe(texts, batch_size=64, disable=unused)
+
+
+def neighbouring_words(doc: Doc, place: int) -> tuple[Token | None, Token | None]:
+    """The words before and after an offset, such as that of a blank."""
+    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
+    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+    return before, after
+
+
+# --- Questions: step 4 of Figure 2 of the paper: ask for missing context instead of refusing ------
+
+
+_OCCASION = "On what occasion?"
+
+
+def questions(doc: Doc, places: Iterable[int]) -> list[str]:
+    """A question for a blank at each of these offsets of a parsed sentence.
+
+    Before a noun, which one is meant ("At which office?"); after a clause, on what occasion. A
+    repeated question is made more specific if possible.
+    """
+    asked: list[str] = []
+    for place in places:
+        asked.append(_question(doc, *neighbouring_words(doc, place), asked))
+    return asked
+
+
+def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[str]) -> str:
+    noun = _noun_at(after)
+    if noun is not None:
+        return _which(doc, noun)
+    if before is not None and before.pos_ == "ADJ":
+        said = before.text.capitalize()
+        options = (f"{said} on what occasion?", f"{said} in what way?")
+    elif before is not None and before.pos_ in NOUNS and after is not None and not after.is_punct:
+        bare = "subj" in before.dep_ and not before.n_lefts
+        options = (
+            _which(doc, before) if bare else f"{_which(doc, before)[:-1]}, exactly?",
+            _OCCASION,
+        )
+    else:
+        options = (_OCCASION, "Where, and why?")
+    return next((q for q in options if q not in asked), options[-1])
+
+
+def _noun_at(token: Token | None) -> Token | None:
+    """The noun that a blank before this token would narrow down, if any."""
+    if token is None:
+        return None
+    if token.pos_ in NOUNS:
+        while token.dep_ == "compound" and token.head.i > token.i:
+            token = token.head
+        return token
+    if token.dep_ == "amod" and token.head.pos_ in NOUNS and token.head.i > token.i:
+        return token.head
+    return None
+
+
+def _which(doc: Doc, noun: Token) -> str:
+    phrase = _phrase(doc, noun)
+    if noun.pos_ == "PROPN":
+        return f"Which {phrase} is meant?"
+    said = [t.lower_ for t in noun.lefts if t.dep_ in ("det", "poss", "nummod")]
+    bare_object = not said and "subj" not in noun.dep_
+    indefinite = bare_object or bool({"a", "an", "some", "any"} & set(said))
+    asked = "what kind of" if indefinite else "which"
+    if noun.dep_ == "pobj" and noun.head.pos_ == "ADP" and noun.head.lower_ != "of":
+        return f"{noun.head.text.capitalize()} {asked} {phrase}?"
+    return f"{asked.capitalize()} {phrase}?"
+
+
+def _phrase(doc: Doc, noun: Token) -> str:
+    """The noun with its modifiers, without its determiner or possessor."""
+    first = min(
+        [t.i for t in noun.lefts if t.dep_ in ("compound", "amod", "nummod") and t.i < noun.i],
+        default=noun.i,
+    )
+    text = str(doc[first : noun.i + 1].text)
+    begins = doc[first].is_sent_start and doc[first].pos_ != "PROPN" and doc[first].is_title
+    return text[:1].lower() + text[1:] if begins else text

@@ -19,7 +19,7 @@ from clinometer.statistics.estimate import Estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clinometer.reliability.folder import ReliabilityRecord
+    from clinometer.reliability.run import ReliabilityRecord
 
 Sure = Literal["clear", "unclear", "cannot tell", "described"]
 
@@ -55,10 +55,6 @@ class ReliabilityFinding:
         return {**vars(self), "text": self.text, "who": list(self.who), "numbers": numbers}
 
 
-#: A run does not know what people say of its statements.
-NOT_VALIDATED = ReliabilityFinding("not validated", "cannot tell")
-
-
 def run_findings(
     record: ReliabilityRecord, statements: pd.DataFrame
 ) -> tuple[ReliabilityFinding, ...]:
@@ -79,14 +75,14 @@ def run_findings(
     findings = [ReliabilityFinding("mean", "described", who, numbers, words)]
     length = record.length
     if length is not None and length.rho is not None:
-        sure: Sure = "clear" if _excludes_zero(length.rho) else "unclear"
+        sure: Sure = "clear" if side(length.rho) else "unclear"
         findings.append(ReliabilityFinding("length", sure, who, {"rho": length.rho}))
     without = record.counts.overall.get("statements_without_target", 0)
     if without:
         total = Estimate(len(statements))
         numbers = {"without": Estimate(without), "statements": total}
         findings.append(ReliabilityFinding("no target", numbers=numbers))
-    findings.append(NOT_VALIDATED)
+    findings.append(ReliabilityFinding("not validated", "cannot tell"))  # people were not asked
     findings += [
         ReliabilityFinding("two models", "described", (pair.a, pair.b), {"rho": pair.rho})
         for pair in record.agreement
@@ -150,8 +146,11 @@ def score_with_interval(row: Mapping[Any, Any], suffix: str = "") -> Estimate | 
     return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
 
 
-def _excludes_zero(found: Estimate) -> bool:
-    return found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
+def side(found: Estimate) -> int:
+    """1 or -1 where the interval lies on one side of 0, else 0."""
+    if found.low is None or found.high is None:
+        return 0
+    return int(found.low > 0) - int(found.high < 0)
 
 
 # --- One template a kind --------------------------------------------------------------------------

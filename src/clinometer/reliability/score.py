@@ -1,4 +1,5 @@
-"""Context variance, COBIAS and stability (Eqs. 3 and 4) and how sure they are, on plain arrays.
+"""Dissimilarity, context variance, COBIAS and stability (Eqs. 1, 3 and 4) and how sure they are, on
+plain arrays; and Table 2 of the paper.
 
 Shapes: tau [...] of statements, versions [..., n]. NaN marks a version without a score; it is left
 out of its statement's mean.
@@ -6,18 +7,19 @@ out of its statement's mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaincinv, ndtri
 
 from clinometer.display.text import Plain
-from clinometer.errors import SettingsError
-from clinometer.statistics.arrays import BoolArray, FloatArray
+from clinometer.errors import SettingsError, TableError
+from clinometer.reliability.statement import Statement, Versions
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.statistics.estimate import (
     Estimate,
     central_interval,
@@ -25,6 +27,9 @@ from clinometer.statistics.estimate import (
     resampled_counts,
 )
 from clinometer.statistics.rank import spearman
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def context_variance(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
@@ -113,15 +118,12 @@ class RankAgreement(Plain):
     rho: Estimate | None
 
 
-def rank_agreement(
-    scores: Mapping[str, FloatArray], *, replicates: int = 1000, level: float = 0.95, seed: int = 0
-) -> list[RankAgreement]:
-    """Every pair of models, with a percentile bootstrap over statements."""
+def rank_agreement(scores: Mapping[str, FloatArray], **options: Any) -> list[RankAgreement]:
+    """Every pair of models, with a bootstrap over statements."""
     pairs = []
     for a, b in combinations(scores, 2):
         both = np.isfinite(scores[a]) & np.isfinite(scores[b])
-        how = {"replicates": replicates, "level": level, "seed": seed}
-        rho = rank_correlation(scores[a], scores[b], **how)
+        rho = rank_correlation(scores[a], scores[b], **options)
         pairs.append(RankAgreement(a, b, int(both.sum()), rho))
     return pairs
 
@@ -146,22 +148,9 @@ def highest_first(values: FloatArray) -> FloatArray:
     return np.asarray(rankdata(-values, nan_policy="omit"), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class LengthAdjusted:
-    """Scores adjusted to equal length of all statements, and how much length explained.
-
-    values [S]      score minus what log(words) predicts, plus the mean
-    slope           change of the score when the words double
-    r_squared       share of the scores' variance that length explains
-    """
-
-    values: FloatArray
-    slope: float
-    r_squared: float
-
-
-def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
-    """Remove what a statement's length explains from its score (least squares).
+def length_adjusted(scores: ArrayLike, words: ArrayLike) -> FloatArray:
+    """Scores [S] less what log(words) predicts (least squares), plus the mean: as if all statements
+    were equally long.
 
     With fewer than three scores, or all of one length, there is nothing to remove.
     """
@@ -169,12 +158,9 @@ def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
     good = np.isfinite(y) & (n > 0)
     x = np.log2(np.where(n > 0, n, np.nan))
     if good.sum() < 3 or np.ptp(x[good]) == 0 or np.ptp(y[good]) == 0:
-        return LengthAdjusted(y.copy(), 0.0, 0.0)
+        return y.copy()
     dx, dy = x[good] - x[good].mean(), y[good] - y[good].mean()
-    slope = float((dx @ dy) / (dx @ dx))
-    return LengthAdjusted(
-        y - slope * (x - x[good].mean()), slope, float((dx @ dy) ** 2 / ((dx @ dx) * (dy @ dy)))
-    )
+    return y - float((dx @ dy) / (dx @ dx)) * (x - x[good].mean())
 
 
 # --- Single statements: the interval of a score, its rank, the versions that it would take --------
@@ -213,7 +199,7 @@ class SamplingDistribution:
 
     mean: FloatArray
     ratio: FloatArray
-    n: NDArray[np.int64]
+    n: IntArray
     models: float = 0.0
 
     @classmethod
@@ -278,8 +264,6 @@ class SamplingDistribution:
 
         Context variances are sampled from their distributions, statement by statement.
         """
-        from scipy.stats import rankdata  # loads slowly
-
         usable = np.flatnonzero(self.usable)
         ranks = np.full((3, len(self.mean)), np.nan)
         if len(usable):
@@ -288,9 +272,16 @@ class SamplingDistribution:
             scale = np.maximum(rng.gamma(shape, size=(draws, len(usable))), 1e-300) / shape
             noise = rng.normal(scale=np.sqrt(self.models), size=(draws, len(usable)))
             samples = np.log(mean) - np.log(scale) + noise
-            ranks[0, usable] = rankdata(-np.log(mean))
-            ranks[1:, usable] = central_interval(rankdata(-samples, axis=-1), level)
+            ranks[:, usable] = _ranked(np.log(mean), samples, level)
         return ranks[0], ranks[1], ranks[2]
+
+
+def _ranked(values: FloatArray, samples: FloatArray, level: float) -> FloatArray:
+    """[3, n] the rank of each value, 1 for the highest, and its interval by samples [B, n]."""
+    from scipy.stats import rankdata  # loads slowly
+
+    ends = central_interval(rankdata(-samples, axis=-1), level)
+    return np.stack([rankdata(-values), *ends])
 
 
 def _common_ratio(squares: FloatArray) -> float:
@@ -349,3 +340,133 @@ def model_spread(own: FloatArray, by_model: FloatArray) -> float:
     logs = logs - logs.mean(axis=0)
     free = good.sum() / (good.sum() - 1)
     return float((n_models - 1) / n_models * (logs**2).sum(axis=0).mean() * free)
+
+
+# --- How far context moves a statement's meaning (Eq. 1) ------------------------------------------
+
+#: From texts to unit vectors [T, D].
+Embed = Callable[[Sequence[str]], FloatArray]
+
+
+def dissimilarity(a: ArrayLike, b: ArrayLike) -> FloatArray:
+    """d(a, b) = 1 - STS(a, b), the cosine of two sentence embeddings [..., D], clipped to [0, 1].
+
+    Context that adds no meaning tells nothing about a statement; context that changes the subject
+    makes versions incomparable. Report it next to COBIAS.
+
+    >>> dissimilarity([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    cosine = (np.asarray(a, dtype=np.float64) * np.asarray(b, dtype=np.float64)).sum(axis=-1)
+    return np.asarray(1.0 - np.clip(cosine, 0.0, 1.0))
+
+
+def average_pairwise(vectors: ArrayLike) -> float:
+    """Mean dissimilarity over all pairs of n vectors; NaN if n < 2."""
+    v = np.asarray(vectors, dtype=np.float64)
+    n = len(v)
+    if n < 2:
+        return float("nan")
+    table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
+    return float((table.sum() - np.trace(table)) / (n * (n - 1)))
+
+
+def version_dissimilarity(
+    statements: Sequence[str], versions: Sequence[Sequence[str]], embed: Embed
+) -> tuple[FloatArray, FloatArray]:
+    """Per statement [S] the dissimilarity among its versions, and their mean distance to it; NaN
+    with too few versions."""
+    pairwise, distance = np.full((2, len(statements)), np.nan)
+    for i, (own, others) in enumerate(_embedded(statements, versions, embed)):
+        pairwise[i] = average_pairwise(others)
+        if len(others):
+            distance[i] = dissimilarity(own, others).mean()
+    return pairwise, distance
+
+
+def nearby(
+    statements: Sequence[Statement], variants: Versions, embed: Embed, *, limit: float
+) -> tuple[dict[str, tuple[str, ...]], int]:
+    """The versions whose dissimilarity to their statement is at most `limit`, the paper's
+    hyper-parameter, and how many were left out."""
+    some = [variants.get(s.id, ()) for s in statements]
+    near = {
+        s.id: tuple(v for v, d in zip(own, dissimilarity(text, others), strict=True) if d <= limit)
+        for s, own, (text, others) in zip(
+            statements, some, _embedded([s.text for s in statements], some, embed), strict=True
+        )
+    }
+    return near, sum(map(len, some)) - sum(map(len, near.values()))
+
+
+def _embedded(
+    statements: Sequence[str], versions: Sequence[Sequence[str]], embed: Embed
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The vector of each statement [D] and those of its versions [n, D]; all texts are embedded
+    together."""
+    texts = [t for s, vs in zip(statements, versions, strict=True) for t in (s, *vs)]
+    vectors = embed(texts) if texts else np.empty((0, 1))
+    start = 0
+    for some in versions:
+        yield vectors[start], vectors[start + 1 : start + 1 + len(some)]
+        start += 1 + len(some)
+
+
+# --- Table 2 of the paper for the benchmarks of a run ---------------------------------------------
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_REPLICATES, _LEVEL = 1000, 0.95
+
+
+def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One row per benchmark (column `source`), and one per category of each, by COBIAS.
+
+    Of the paper's average dissimilarity both readings are there: `dissimilarity_pairwise` among the
+    versions, as its text says, and `dissimilarity_to_statement`, as its code of February 2024 has
+    it. Benchmarks also have
+
+    rank, rank_low, rank_high 1 for the highest COBIAS; bootstrap over statements
+    """
+    import pandas as pd
+
+    def rows(by: list[str]) -> pd.DataFrame:
+        found = []
+        for key, part in statements.groupby(by, dropna=False, sort=True):
+            scored = part[part["cobias"].notna()]
+            if len(scored):
+                found.append(dict(zip(by, key, strict=True)) | _row(scored, len(part)))
+        return pd.DataFrame(found).sort_values("cobias", ascending=False, ignore_index=True)
+
+    if not statements["cobias"].notna().any():
+        raise TableError("benchmarks: expected at least one statement with a score, found none")
+    benchmarks = rows(["source"])
+    parts = {name: part["cobias"].dropna() for name, part in statements.groupby("source")}
+    scores = [parts[name].to_numpy() for name in benchmarks["source"]]
+    rng = np.random.default_rng(0)
+    means = [
+        resampled_counts(np.ones(len(some)), _REPLICATES, rng) @ some / len(some) for some in scores
+    ]
+    own = np.array([some.mean() for some in scores])
+    ranks = _ranked(own, np.stack(means, axis=1), _LEVEL)
+    benchmarks[["rank", "rank_low", "rank_high"]] = ranks.T
+    return benchmarks, rows(["source", "category"])
+
+
+def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
+    mean = mean_estimate(scored["cobias"].to_numpy(), replicates=_REPLICATES, level=_LEVEL)
+    quantiles = np.quantile(scored["cobias"].to_numpy(), QUANTILES).tolist()
+    return {
+        "statements": total,
+        "scored": len(scored),
+        "cobias": mean.value,
+        "cobias_low": mean.low,
+        "cobias_high": mean.high,
+        "stability": 1.0 - mean.value,
+        "cv_median": float(scored["cv"].median()),
+        **{f"cobias_q{100 * q:02.0f}": v for q, v in zip(QUANTILES, quantiles, strict=True)},
+        **{
+            name: float(scored[name].mean())
+            for name in ("dissimilarity_pairwise", "dissimilarity_to_statement")
+            if name in scored
+        },
+    }

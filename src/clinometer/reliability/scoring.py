@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -18,23 +18,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.protocol import MarkedText, TextOptions, TextScores
-from clinometer.reliability.dissimilarity import Embed, nearby, version_dissimilarity
-from clinometer.reliability.folder import (
+from clinometer.reliability.run import (
     CountsRecord,
     LengthRecord,
     ReliabilityFolder,
     ReliabilityRecord,
+    ReliabilityRun,
     Scored,
     SurenessRecord,
 )
-from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import (
+    Embed,
     SamplingDistribution,
     cobias,
     context_variance,
@@ -42,21 +42,15 @@ from clinometer.reliability.score import (
     highest_first,
     length_adjusted,
     mean_estimate,
+    nearby,
     rank_agreement,
     rank_correlation,
     stability,
+    version_dissimilarity,
 )
 from clinometer.reliability.statement import Statement, Versions, count_words
-from clinometer.settings import (
-    COUNT,
-    LEVEL,
-    SEED,
-    SHARE,
-    check_settings,
-    option,
-    with_settings,
-)
-from clinometer.statistics.arrays import BoolArray, FloatArray
+from clinometer.settings import COUNT, LEVEL, SEED, SHARE, check_settings, option, with_settings
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.parquet_parts import digest_of
 from clinometer.storage.resumable import (
     FLUSH_S,
@@ -206,7 +200,7 @@ def score_reliability(
         if embed is None:
             raise SettingsError("max_dissimilarity: expected what measures it (dissimilarity)")
         versions, too_far = nearby(given, versions, embed, limit=settings.max_dissimilarity)
-    texts = collect_texts(given, versions, settings)
+    texts = TextsToScore.of(given, versions, settings)
     record = ReliabilityRecord(
         schema_version=SCHEMA_VERSION,
         kind=ReliabilityFolder.kind,
@@ -260,135 +254,111 @@ def _require_shared_texts(
         )
 
 
-#: The index of the statement itself among its versions.
+#: The number of the statement itself among its versions.
 ORIGINAL = -1
 
 EMPTY, CHANGED = "empty", "target_changed"
 
-
-@dataclass(frozen=True)
-class TextToScore:
-    """One text: the statement (version -1) or a version of it.
-
-    left_out says why it is not scored or not counted, "" if it is; `identical` marks a version that
-    equals the statement.
-    """
-
-    statement: int
-    version: int
-    marked: MarkedText
-    words: int
-    left_out: str = ""
-    identical: bool = False
+#: One text: the statement that it belongs to, by number; its number among the versions (-1: the
+#: statement itself); its context words; `left_out`, why it is not scored or not counted, "" if it
+#: is; and whether it is a version that equals the statement.
+_TEXT = ("statement", "version", "text", "targets", "words", "left_out", "identical")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TextsToScore:
-    """All texts of a run, statement by statement, and which statements lack their target term."""
+    """All texts of a run, statement by statement: a row each, with the columns of `_TEXT`."""
 
     statements: tuple[Statement, ...]
-    texts: tuple[TextToScore, ...]
-    target_missing: BoolArray
+    table: pd.DataFrame
+
+    @classmethod
+    def of(
+        cls, statements: Sequence[Statement], variants: Versions, settings: ReliabilitySettings
+    ) -> TextsToScore:
+        """Refuses sets in which an id occurs twice.
+
+        A term missing from the statement is not a target of its versions either: all their words
+        are context, like all words of the statement.
+        """
+        id, times = Counter(s.id for s in statements).most_common(1)[0] if statements else ("", 0)
+        if times > 1:
+            raise TableError(f"statements: expected every id once, found {id!r} {times} times")
+        if not statements:
+            raise TableError("statements: expected at least one, found none")
+        rows = []
+        for i, statement in enumerate(statements):
+            has_targets = bool(statement.targets) and statement.has_its_targets
+            versions = variants.get(statement.id, ())[: settings.versions]
+            for number, text in enumerate([statement.text, *versions], ORIGINAL):
+                spans = statement.target_spans(text) if has_targets else ()
+                changed = CHANGED if has_targets and not spans else ""
+                if settings.text_options.targets == "scored":
+                    spans = ()  # every word counts; texts that differ in nothing else are the same
+                words, identical = count_words(text, spans), text == statement.text and number >= 0
+                left_out = changed if text.strip() else EMPTY
+                rows.append((i, number, text, spans, words, left_out, identical))
+        return cls(tuple(statements), pd.DataFrame(rows, columns=list(_TEXT)))
+
+    @cached_property
+    def originals(self) -> pd.DataFrame:
+        """The texts that are the statements themselves, in their order."""
+        return self.table[self.table["version"] == ORIGINAL]
+
+    @cached_property
+    def versions(self) -> pd.DataFrame:
+        """The texts that are versions."""
+        return self.table[self.table["version"] != ORIGINAL]
 
     @property
-    def originals(self) -> list[int]:
-        """Indices of the texts that are the statements themselves, in their order."""
-        return [i for i, t in enumerate(self.texts) if t.version == ORIGINAL]
+    def counted(self) -> pd.DataFrame:
+        """The versions that count."""
+        return self.versions[self.versions["left_out"] == ""]
 
     @property
-    def versions(self) -> list[int]:
-        """Indices of the texts that are versions."""
-        return [i for i, t in enumerate(self.texts) if t.version != ORIGINAL]
-
-    def version_texts(self) -> list[list[str]]:
-        """The texts of the versions that count, for each statement."""
-        found: list[list[str]] = [[] for _ in self.statements]
-        for i in self.versions:
-            text = self.texts[i]
-            if not text.left_out:
-                found[text.statement].append(text.marked.text)
-        return found
+    def marked(self) -> list[MarkedText]:
+        """As models are asked."""
+        pairs = zip(self.table["text"], self.table["targets"], strict=True)
+        return [MarkedText(text, targets) for text, targets in pairs]
 
     def counts(self) -> dict[str, int]:
         """Counts of all texts and of every irregularity."""
-        versions = [self.texts[i] for i in self.versions]
-        why = Counter(t.left_out for t in versions)
-        with_versions = {t.statement for t in versions}
+        statements, versions = self.statements, self.versions
+        why = Counter(versions["left_out"])
         return {
-            "statements": len(self.statements),
-            "statements_without_versions": len(self.statements) - len(with_versions),
-            "statements_without_target": sum(not s.targets for s in self.statements),
-            "statements_target_not_in_sentence": int(self.target_missing.sum()),
-            "statements_empty": sum(not s.text.strip() for s in self.statements),
-            "statements_without_points": sum(s.points is None for s in self.statements),
+            "statements": len(statements),
+            "statements_without_versions": len(statements) - versions["statement"].nunique(),
+            "statements_without_target": sum(not s.targets for s in statements),
+            "statements_target_not_in_sentence": sum(not s.has_its_targets for s in statements),
+            "statements_empty": sum(not s.text.strip() for s in statements),
+            "statements_without_points": sum(s.points is None for s in statements),
             "statements_without_blanks": sum(
-                s.blanks is not None and not len(s.blanks) for s in self.statements
+                s.blanks is not None and not len(s.blanks) for s in statements
             ),
             "versions": len(versions),
             "versions_empty": why[EMPTY],
             "versions_target_changed": why[CHANGED],
-            "versions_identical_to_statement": sum(t.identical for t in versions),
-            "versions_repeated": len(versions) - len({(t.statement, t.marked) for t in versions}),
+            "versions_identical_to_statement": int(versions["identical"].sum()),
+            "versions_repeated": int(versions.duplicated(["statement", "text", "targets"]).sum()),
         }
 
     @cached_property
     def keys(self) -> list[str]:
         """What the score of each text is known by."""
-        marked = [[t.marked.text, t.marked.targets] for t in self.texts]
-        return [digest_of(json.dumps(each).encode()) for each in marked]
+        return [digest_of(json.dumps([m.text, m.targets]).encode()) for m in self.marked]
 
     def digest(self) -> str:
         """What a run's scores depend on besides model and options: its texts in order."""
-        texts = [[t.marked.text, t.marked.targets, t.left_out] for t in self.texts]
+        texts = self.table[["text", "targets", "left_out"]].to_numpy().tolist()
         return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-
-
-def collect_texts(
-    statements: Sequence[Statement], variants: Versions, settings: ReliabilitySettings
-) -> TextsToScore:
-    """Collect the texts; refuses sets in which an id occurs twice."""
-    twice = [i for i, n in Counter(s.id for s in statements).items() if n > 1]
-    if twice:
-        raise TableError(f"statements: expected every id once, found {twice[0]!r} several times")
-    if not statements:
-        raise TableError("statements: expected at least one, found none")
-    texts: list[TextToScore] = []
-    for i, statement in enumerate(statements):
-        texts.append(_text(statement, i, ORIGINAL, statement.text, settings))
-        for v, version in enumerate(variants.get(statement.id, ())[: settings.versions]):
-            texts.append(_text(statement, i, v, version, settings))
-    missing = np.array([not s.has_its_targets for s in statements])
-    return TextsToScore(tuple(statements), tuple(texts), missing)
-
-
-def _text(
-    statement: Statement, index: int, version: int, text: str, settings: ReliabilitySettings
-) -> TextToScore:
-    """A term missing from the statement is not a target of its versions either: all their words
-    are context, like all words of the statement."""
-    has_targets = bool(statement.targets) and statement.has_its_targets
-    spans = statement.target_spans(text) if has_targets else ()
-    left_out = ""
-    if not text.strip():
-        left_out = EMPTY
-    elif has_targets and not spans:
-        left_out = CHANGED
-    if settings.text_options.targets == "scored":
-        spans = ()  # every word counts, and texts that differ in nothing else are the same
-    return TextToScore(
-        statement=index,
-        version=version,
-        marked=MarkedText(text, spans),
-        words=count_words(text, spans),
-        left_out=left_out,
-        identical=version != ORIGINAL and text == statement.text,
-    )
 
 
 #: Texts pooled at a time, by device.
 _POOL = {"cpu": 256, "cuda": 10_240}
 
 NOT_SCORED = "not_scored"
+#: Of a text that is not asked about: log-probability, tokens, unknown ones, and why.
+_NONE = (np.nan, 0, 0, NOT_SCORED)
 
 
 @dataclass
@@ -401,7 +371,7 @@ class ModelTaus:
 
     def taus(self, texts: TextsToScore, *, per: str) -> FloatArray:
         """tau of every text [T]; NaN where there is no score, or nothing to divide by."""
-        by = {"word": [t.words for t in texts.texts], "token": self.scores.tokens}
+        by = {"word": texts.table["words"], "token": self.scores.tokens}
         units = np.asarray(by.get(per, 1.0), dtype=np.float64)
         return np.asarray(np.abs(self.scores.log_prob) / np.where(units > 0, units, np.nan))
 
@@ -429,27 +399,17 @@ def model_taus(
 
     A model that has to be opened is added to `record`, which is stored before scoring starts.
     """
-    n = len(texts.texts)
-    columns: dict[str, Any] = {
-        "log_prob": np.full(n, np.nan),
-        "tokens": np.zeros(n, dtype=np.int64),
-        "unknown": np.zeros(n, dtype=np.int64),
-        "problem": np.full(n, NOT_SCORED, dtype=object),
-    }
+    held: dict[str, tuple[Any, ...]] = {}
 
-    def put(rows: NDArray[np.int64], scores: TextScores) -> None:
-        for name, column in columns.items():
-            column[rows] = getattr(scores, name)
+    def keep(keys: Iterable[str], scores: TextScores) -> None:
+        rows = zip(scores.log_prob, scores.tokens, scores.unknown, scores.problem, strict=True)
+        held.update(zip(keys, rows, strict=True))
 
-    places: dict[str, list[int]] = {}
-    for i, key in enumerate(texts.keys):
-        places.setdefault(key, []).append(i)
-    for keys, scores in folder.read_scores(model) if folder else ():
-        for at, key in enumerate(keys):
-            for name, column in columns.items():
-                column[places.get(key, [])] = getattr(scores, name)[at]
-    counted = np.array([not t.left_out for t in texts.texts])
-    missing = np.flatnonzero((columns["problem"] == NOT_SCORED) & counted)
+    for found, known_scores in folder.read_scores(model) if folder else ():
+        keep(found, known_scores)
+    keys, marked = texts.keys, texts.marked
+    counted = (texts.table["left_out"] == "").to_numpy()
+    missing = np.flatnonzero([n and keys[i] not in held for i, n in enumerate(counted)])
     known = record.model(model)
     if len(missing) or known is None:
         scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
@@ -466,24 +426,26 @@ def model_taus(
         pools = np.split(missing, range(size, len(missing), size))
 
         def scored() -> Iterator[Scored]:
-            marked = ([texts.texts[i].marked for i in pool] for pool in pools)
-            chunks = score_chunks(scorer, marked, settings.text_options)
+            chunks = score_chunks(
+                scorer, ([marked[i] for i in pool] for pool in pools), settings.text_options
+            )
             for rows, scores in zip(pools, chunks, strict=True):
-                put(rows, scores)
+                keep((keys[i] for i in rows), scores)
                 yield rows, scores
 
         store_as_they_come(
             scored(),
-            partial(folder.write_scores, scorer.info.name, texts.keys)
-            if folder
-            else lambda _: None,
+            partial(folder.write_scores, scorer.info.name, keys) if folder else lambda _: None,
             done=int(counted.sum()) - len(missing),
             total=int(counted.sum()),
             progress=progress,
             size=lambda rows_scores: len(rows_scores[0]),
             every_s=FLUSH_S,
         )
-    return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
+    rows = [held[k] if n else _NONE for k, n in zip(keys, counted, strict=True)]
+    log_prob, tokens, unknown, problem = zip(*rows, strict=True)
+    numbers = np.array(log_prob), np.array(tokens), np.array(unknown)
+    return ModelTaus(model, known, TextScores(*numbers, problem))
 
 
 def _measure(
@@ -495,23 +457,33 @@ def _measure(
     too_far: int,
 ) -> dict[str, pa.Table]:
     """Write the results into the record; the tables of the run."""
-    names = [answer.name for answer in answers]
+    names, statements = [answer.name for answer in answers], texts.statements
     taus = np.stack([answer.taus(texts, per=settings.per) for answer in answers])
-    own, versions = _by_statement(texts, taus)
+    own, counted = taus[:, texts.originals.index.to_numpy()], texts.counted
+    versions = np.full((*own.shape, 1 + texts.table["version"].max()), np.nan)  # [M, S, N]
+    statement, version = counted[["statement", "version"]].to_numpy().T
+    versions[:, statement, version] = taus[:, counted.index.to_numpy()]
     by_model = {"tau": own, "cv": context_variance(own, versions)}
     by_model["cobias"] = cobias(by_model["cv"])
-    columns, record.sureness = _statement_columns(texts, answers, own, versions, settings)
-    options = {name: getattr(settings, name) for name in ("level", "seed")}
+    columns, record.sureness = _statement_columns(texts, own, versions, settings)
+    columns["flag"] = _flags(texts, answers, columns["tau"], columns["scored"])
+    if embed is not None:
+        used = counted.groupby("statement")["text"].agg(list)
+        some = [used.get(i, []) for i in range(len(statements))]
+        far = version_dissimilarity([s.text for s in statements], some, embed)
+        columns["dissimilarity_pairwise"], columns["dissimilarity_to_statement"] = far
     adjusted = length_adjusted(columns["cobias"], columns["words"])
-    scored = np.isfinite(columns["cobias"]).any()
+    columns["cobias_length_adjusted"] = adjusted
+    columns["rank_length_adjusted"] = highest_first(adjusted)
+    options = {name: getattr(settings, name) for name in ("level", "seed")}
     record.summary = {
-        name: mean_estimate(columns[name], **options) if scored else None
+        name: mean_estimate(columns[name], **options)
+        if np.isfinite(columns["cobias"]).any()
+        else None
         for name in ("cobias", "stability", "cv")
     }
-    follows = rank_correlation(columns["cobias"], columns["words"], **options)
-    record.length = LengthRecord(
-        rho=follows, slope_per_doubling=adjusted.slope, r_squared=adjusted.r_squared
-    )
+    rho = rank_correlation(columns["cobias"], columns["words"], **options)
+    record.length = LengthRecord(rho=rho)
     record.agreement = rank_agreement(dict(zip(names, by_model["cobias"], strict=True)), **options)
     counts: dict[str, Any] = {
         **texts.counts(),
@@ -520,27 +492,18 @@ def _measure(
         "by_model": {answer.name: answer.counts() for answer in answers},
     }
     record.counts = CountsRecord(**counts)
-    if embed is not None:
-        meaning = version_dissimilarity(
-            [s.text for s in texts.statements], texts.version_texts(), embed
-        )
-        columns |= dict(
-            zip(("dissimilarity_pairwise", "dissimilarity_to_statement"), meaning, strict=True)
-        )
-    n_versions = Counter(texts.texts[i].statement for i in texts.versions)
-    ids = [s.id for s in texts.statements]
+    n_versions = Counter(texts.versions["statement"])
+    ids = [s.id for s in statements]
     return {
         "statements": pa.table(
             {
                 "id": ids,
-                "source": [s.source for s in texts.statements],
-                "category": pa.array([s.category for s in texts.statements], pa.string()),
-                "text": [s.text for s in texts.statements],
-                "target": ["; ".join(s.targets) for s in texts.statements],
+                "source": [s.source for s in statements],
+                "category": pa.array([s.category for s in statements], pa.string()),
+                "text": [s.text for s in statements],
+                "target": ["; ".join(s.targets) for s in statements],
                 "versions": [n_versions[i] for i in range(len(ids))],
                 **{k: pa.array(v, from_pandas=True) for k, v in columns.items()},
-                "cobias_length_adjusted": pa.array(adjusted.values, from_pandas=True),
-                "rank_length_adjusted": pa.array(highest_first(adjusted.values), from_pandas=True),
             }
         ),
         "models": pa.table(
@@ -554,23 +517,8 @@ def _measure(
     }
 
 
-def _by_statement(texts: TextsToScore, taus: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """tau of statements [M, S] and of versions [M, S, N], from those of all texts [M, T]."""
-    width = 1 + max(t.version for t in texts.texts)
-    versions = np.full((len(taus), len(texts.statements), width), np.nan)
-    for i in texts.versions:
-        text = texts.texts[i]
-        if not text.left_out:
-            versions[:, text.statement, text.version] = taus[:, i]
-    return taus[:, texts.originals], versions
-
-
 def _statement_columns(
-    texts: TextsToScore,
-    answers: Sequence[ModelTaus],
-    own: FloatArray,
-    by_model: FloatArray,
-    settings: ReliabilitySettings,
+    texts: TextsToScore, own: FloatArray, by_model: FloatArray, settings: ReliabilitySettings
 ) -> tuple[dict[str, Any], SurenessRecord]:
     """One value per statement and column, with tau the mean over models; and how sure these
     scores are."""
@@ -579,10 +527,9 @@ def _statement_columns(
     distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
     low, high = distribution.intervals(level=settings.level)
     rank, first, last = distribution.ranks(level=settings.level, seed=settings.seed)
-    scored = np.isfinite(versions).sum(axis=1)
     columns = {
-        "words": np.array([texts.texts[i].words for i in texts.originals]),
-        "scored": scored,
+        "words": texts.originals["words"].to_numpy(),
+        "scored": np.isfinite(versions).sum(axis=1),
         "tau": tau,
         "cv": cv,
         "cobias": cobias(cv),
@@ -593,10 +540,6 @@ def _statement_columns(
         "rank": rank,
         "rank_low": first,
         "rank_high": last,
-        "flag": [
-            _flag(texts, answers, text, tau=tau[i], scored=int(scored[i]))
-            for i, text in enumerate(texts.originals)
-        ],
     }
     usable = distribution.usable
     return columns, SurenessRecord(
@@ -604,7 +547,6 @@ def _statement_columns(
         spread=float(np.std(columns["cobias"][usable])) if usable.any() else None,
         rank_interval=_median(last - first),
         ranked=int(np.isfinite(rank).sum()),
-        models_log_sd=float(np.sqrt(distribution.models)) if distribution.models else None,
     )
 
 
@@ -614,38 +556,35 @@ def _median(values: FloatArray) -> float | None:
     return float(np.median(present)) if len(present) else None
 
 
-def _flag(
-    texts: TextsToScore, answers: Sequence[ModelTaus], text: int, *, tau: float, scored: int
-) -> str:
+def _flags(
+    texts: TextsToScore, answers: Sequence[ModelTaus], tau: FloatArray, scored: IntArray
+) -> list[str]:
     """Why a statement has no score, what is unusual about one that has, or "" """
-    original = texts.texts[text]
-    if original.left_out:
-        return original.left_out
-    problems = [p for answer in answers if (p := answer.scores.problem[text])]
-    if problems:
-        return problems[0]
-    if not np.isfinite(tau) or tau == 0:
-        return "nothing_to_score"
-    if not scored:
-        return "no_versions"
-    return "target_not_in_sentence" if texts.target_missing[original.statement] else ""
+
+    def flag(i: int, text: int) -> str:
+        problems = [p for answer in answers if (p := answer.scores.problem[text])]
+        if texts.table["left_out"][text]:
+            return str(texts.table["left_out"][text])
+        if problems:
+            return problems[0]
+        if not np.isfinite(tau[i]) or tau[i] == 0:
+            return "nothing_to_score"
+        if not scored[i]:
+            return "no_versions"
+        return "" if texts.statements[i].has_its_targets else "target_not_in_sentence"
+
+    return [flag(i, text) for i, text in enumerate(texts.originals.index)]
 
 
 def _version_table(texts: TextsToScore, names: Sequence[str], taus: FloatArray) -> pa.Table:
-    rows = texts.versions
-    versions = [texts.texts[i] for i in rows]
+    rows = texts.versions.assign(id=[texts.statements[i].id for i in texts.versions["statement"]])
+    kinds = {"id": pa.string(), "version": pa.int64(), "text": pa.string(), "words": pa.int64()}
+    kinds |= {"left_out": pa.string(), "identical": pa.bool_()}
+    index, by_name = rows.index.to_numpy(), {"tau": taus.mean(axis=0)}
+    by_name |= {f"tau {name}": tau for name, tau in zip(names, taus, strict=True)}
     return pa.table(
         {
-            "id": pa.array([texts.statements[t.statement].id for t in versions], pa.string()),
-            "version": pa.array([t.version for t in versions], pa.int64()),
-            "text": pa.array([t.marked.text for t in versions], pa.string()),
-            "words": pa.array([t.words for t in versions], pa.int64()),
-            "left_out": pa.array([t.left_out for t in versions], pa.string()),
-            "identical": pa.array([t.identical for t in versions], pa.bool_()),
-            "tau": pa.array(taus.mean(axis=0)[rows], from_pandas=True),
-            **{
-                f"tau {name}": pa.array(tau[rows], from_pandas=True)
-                for name, tau in zip(names, taus, strict=True)
-            },
+            **{name: pa.array(rows[name], kind) for name, kind in kinds.items()},
+            **{name: pa.array(tau[index], from_pandas=True) for name, tau in by_name.items()},
         }
     )

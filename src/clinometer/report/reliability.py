@@ -15,10 +15,9 @@ from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
 from clinometer.measure import Estimate
-from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.findings import score_with_interval
-from clinometer.reliability.folder import RANDOM_FOLDER, ReliabilityFolder
-from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityFolder, ReliabilityRun
+from clinometer.reliability.score import benchmark_tables
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as

@@ -6,12 +6,12 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.errors import InputError, TableError
+from clinometer.errors import InputError, TableError, closest
 from clinometer.storage.untrusted import (
     MOST_TABLE,
     MOST_TEXT,
@@ -67,6 +67,30 @@ def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iter
             check_columns(reader.fieldnames or ())
             for row in reader:
                 yield {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
+
+
+def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
+    """Raise if a column is missing, and name it."""
+    if not rows:
+        raise TableError(f"{path}: expected at least one row, found none")
+    missing = [c for c in columns if c not in rows[0]]
+    if missing:
+        found = [str(c) for c in rows[0]]
+        raise TableError(
+            f"{path}: expected a column {missing[0]!r}, found {', '.join(found)}"
+            f"{closest(missing[0], found)}"
+        )
+
+
+def need_unique_ids(path: Path, ids: Sequence[str]) -> None:
+    """Raise if two rows have the same id, and name them; the first row is 2, after the heading."""
+    rows: dict[str, int] = {}
+    for number, id in enumerate(ids, start=2):
+        if id in rows:
+            raise TableError(
+                f"{path}: expected every id once, found {id!r} in rows {rows[id]} and {number}"
+            )
+        rows[id] = number
 
 
 def json_lines(

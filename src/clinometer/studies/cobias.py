@@ -21,11 +21,9 @@ from scipy.special import fdtri
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
 from clinometer.reliability import ReliabilitySettings, Statement, score_reliability
-from clinometer.reliability.dissimilarity import Embed
-from clinometer.reliability.score import mean_estimate
+from clinometer.reliability.score import Embed, mean_estimate
 from clinometer.reliability.statement import Versions
-from clinometer.reliability.variants import VariantSettings, make_variants
-from clinometer.reliability.variants.make import Makers
+from clinometer.reliability.variants import Makers, VariantSettings, make_variants
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.settings import VERSIONS

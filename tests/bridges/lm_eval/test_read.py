@@ -49,22 +49,34 @@ def test_only_the_first_filter_is_read_also_beside_numbers_that_json_does_not_ha
     assert len(list(read_samples(file))) == 2
 
 
+TWO_WAYS = {**SAMPLE, "arguments": [["p", " b"], ["p", " c"]]}
+
+
+def scores(*numbers: Any, **more: Any) -> dict[str, Any]:
+    return {**SAMPLE, **more, "filtered_resps": [[number, "False"] for number in numbers]}
+
+
 @pytest.mark.parametrize(
-    ("sample", "message"),
+    ("samples", "message"),
     [
-        ("{", "line 1: not valid JSON"),
-        ("[]", "line 1: expected a JSON object"),
-        ({"a": 1}, "line 1: expected a sample of lm_eval"),
-        ({**SAMPLE, "filtered_resps": ["some text", "another"]}, "has the model write instead"),
-        ({**SAMPLE, "filtered_resps": [["-1", "False"]]}, "a response to each of 2 requests"),
-        ({**SAMPLE, "arguments": [["only"], ["one"]]}, "has the model write instead"),
-        ({**SAMPLE, "filtered_resps": [["nan", "False"]] * 2}, "expected a log-likelihood"),
-        ({**SAMPLE, "filtered_resps": [["0.5", "False"]] * 2}, "expected a log-likelihood"),
+        (["{"], "line 1: not valid JSON"),
+        (["[]"], "line 1: expected a JSON object"),
+        ([{"a": 1}], "line 1: expected a sample of lm_eval"),
+        ([{**SAMPLE, "filtered_resps": ["some text", "another"]}], "has the model write instead"),
+        ([{**SAMPLE, "arguments": [["only"], ["one"]]}], "has the model write instead"),
+        ([scores("-1")], "a response to each of 2 requests"),
+        ([scores("nan", "nan")], "expected a log-likelihood"),
+        ([scores("0.5", "0.5")], "expected a log-likelihood"),
+        ([scores("0", "0", **TWO_WAYS)], "together"),
+        ([scores("-3", "-3", doc_id=n) for n in range(10)], "differ"),
+        ([SAMPLE, scores("-1", "-1")], "doc_id 4"),
     ],
 )
-def test_what_is_no_sample_is_named_by_its_line(tmp_path: Path, sample: Any, message: str) -> None:
+def test_samples_that_cannot_be_are_named_by_their_line(
+    tmp_path: Path, samples: list[Any], message: str
+) -> None:
     with pytest.raises(TableError, match=message):
-        list(read_samples(written(tmp_path / "s.jsonl", sample)))
+        list(read_samples(written(tmp_path / "s.jsonl", *samples)))
 
 
 def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -> None:
@@ -134,22 +146,3 @@ def test_the_command_writes_a_run_that_report_and_compare_take(
     compared = clinometer("compare", tmp_path / "a", tmp_path / "b", "--json")
     assert compared.status == 0, compared.err
     assert clinometer("report", tmp_path / "a", "--out", tmp_path / "r.md").status == 0
-
-
-TWO_WAYS = {**SAMPLE, "arguments": [["p", " b"], ["p", " c"]]}
-
-
-@pytest.mark.parametrize(
-    ("samples", "word"),
-    [
-        ([{**TWO_WAYS, "filtered_resps": [["0", "False"]] * 2}], "together"),
-        ([{**SAMPLE, "doc_id": n, "filtered_resps": [["-3", "False"]] * 2} for n in range(10)],
-         "differ"),
-        ([SAMPLE, {**SAMPLE, "filtered_resps": [["-1", "False"]] * 2}], "doc_id 4"),
-    ],
-)  # fmt: skip
-def test_numbers_that_cannot_be_are_refused(
-    tmp_path: Path, samples: list[dict[str, Any]], word: str
-) -> None:
-    with pytest.raises(TableError, match=word):
-        list(read_samples(written(tmp_path / "s.jsonl", *samples)))

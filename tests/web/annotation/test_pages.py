@@ -12,7 +12,7 @@ from tests.present import present
 from tests.web.annotation.conftest import HOSTILE
 
 from clinometer.errors import SettingsError
-from clinometer.reliability.people import agreement, read_ratings
+from clinometer.reliability.agreement import agreement, read_ratings
 from clinometer.web.annotation import Store, annotation, export_table, read_task
 from clinometer.web.annotation.pages import read_guidelines
 from clinometer.web.annotation.store import write_export

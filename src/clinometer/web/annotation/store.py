@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Literal
 
 from clinometer.errors import RunError, SettingsError, TableError
-from clinometer.reliability.benchmarks import need_columns, need_unique_ids
-from clinometer.reliability.people.ratings import HIGH
+from clinometer.reliability.agreement import HIGH
 from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import Row, no_formula, read_rows
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, no_formula, read_rows
 from clinometer.web.app import new_token
 
 Mode = Literal["blanks", "rating", "category"]

@@ -17,18 +17,19 @@ from tests.present import present
 import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement
-from clinometer.reliability.folder import ReliabilityRecord
-from clinometer.reliability.people import Ratings, StatementScores, read_ratings, validate
-from clinometer.reliability.people.ratings import sentence_key
-from clinometer.reliability.people.validation import (
+from clinometer.reliability.agreement import Ratings, read_ratings, sentence_key
+from clinometer.reliability.run import ReliabilityRecord
+from clinometer.reliability.validation import (
     ADDED,
     LENGTH,
     RANDOM,
     TAU,
+    StatementScores,
     random_control,
     random_words,
     regression,
     right_order,
+    validate,
 )
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.resumable import ModelRecord
@@ -137,8 +138,9 @@ def test_ratios_without_end_are_printed(clinometer: Callable[..., Any], tmp_path
     scores = (0.710, 0.732, 0.664, 0.716, 0.770, 0.646, 0.798, 0.765)
     said = ((1, 1), (3, 3), (4, 5), (5, 5), (2, 2), (4, 4), (1, 1), (2, 3))
     ratings, table = tmp_path / "ratings.csv", tmp_path / "scores.csv"
-    rows = [f"{i},{a},{b}\n" for i, (a, b) in enumerate(said)]
-    ratings.write_text("id,rater_1,rater_2\n" + "".join(rows))
+    ratings.write_text(
+        "id,rater_1,rater_2\n" + "".join(f"{i},{a},{b}\n" for i, (a, b) in enumerate(said))
+    )
     table.write_text("id,cobias\n" + "".join(f"{i},{s}\n" for i, s in enumerate(scores)))
     done = clinometer("reliability", "validate", ratings, table, "--high", "enough")
     assert (done.status, done.err) == (0, "")
@@ -157,20 +159,19 @@ def test_two_categories_are_plain_logistic_regression() -> None:
     ours = regression(y, x, categories=("no", "yes"))
     assert ours.chi2 == pytest.approx(theirs.llr, abs=1e-6)
     assert ours.mcfadden == pytest.approx(theirs.prsquared, abs=1e-9)
-    assert ours.df == 1
     sign = 1 if ours.base == "no" else -1
-    assert np.log(ours.odds[0].ratio) == pytest.approx(sign * theirs.params[1], abs=1e-6)
-    assert np.exp(1) ** np.log(ours.odds[0].low) <= ours.odds[0].ratio <= ours.odds[0].high
+    (odds,) = ours.odds
+    assert np.log(odds.ratio) == pytest.approx(sign * theirs.params[1], abs=1e-6)
+    assert (ours.df, odds.low <= odds.ratio <= odds.high) == (1, True)
 
 
 def test_a_regression_that_cannot_be_fitted_gives_the_reason() -> None:
     x = np.arange(40.0)
     y = (x > 19).astype(int)
     assert regression(y, x, categories=("no", "yes")).problem
-    with pytest.raises(SettingsError, match="values that vary"):
-        regression(y, np.ones(40), categories=("no", "yes"))
-    with pytest.raises(SettingsError, match="two categories"):
-        regression(y * 0, x, categories=("no", "yes"))
+    for wrong, score, said in (y, np.ones(40), "values that vary"), (y * 0, x, "two categories"):
+        with pytest.raises(SettingsError, match=said):
+            regression(wrong, score, categories=("no", "yes"))
 
 
 def test_the_right_order_is_that_of_mann_and_whitney() -> None:
@@ -225,21 +226,17 @@ def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun
         scoring={},
         settings={},
     )
-    values = {"id": ids, "text": TEXTS, "tau": np.arange(N) + 1.0, "cobias": scores}
-    by_model = {"id": ids * len(models), "model": [m for m in models for _ in ids]}
     versions = [
-        (i, "more " * (int(MORE[k]) + extra) + TEXTS[k], left_out)
+        {"id": i, "text": "more " * (int(MORE[k]) + extra) + TEXTS[k], "left_out": left_out}
         for k, i in enumerate(ids)
         for extra, left_out in ((0, ""), (2, ""), (50 * (k % 3), "changed"))
     ]
-    tables = {
-        "statements": pa.table(values),
-        "versions": pa.table(
-            dict(zip(("id", "text", "left_out"), zip(*versions, strict=True), strict=True))
-        ),
-        "models": pa.table({**by_model, "cobias": np.tile(scores, len(models))}),
-    }
-    return ReliabilityRun(record, tables)
+    alone = [
+        {"id": i, "model": m, "cobias": x} for m in models for i, x in zip(ids, scores, strict=True)
+    ]
+    statements = {"id": ids, "text": TEXTS, "tau": np.arange(N) + 1.0, "cobias": scores}
+    tables = {"versions": pa.Table.from_pylist(versions), "models": pa.Table.from_pylist(alone)}
+    return ReliabilityRun(record, {"statements": pa.table(statements), **tables})
 
 
 #: These ratings rise with COBIAS: a high one says that there is enough context.
@@ -253,19 +250,16 @@ def test_rows_equal_scipy() -> None:
     rows = {row.name: row for row in found.rows}
     assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU, ADDED]
     mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
-    assert present(rows["ours"].rho).value == pytest.approx(spearmanr(scores, mean).statistic)
     words = np.array([len(t.split()) for t in TEXTS])
-    assert present(rows[LENGTH].rho).value == pytest.approx(spearmanr(-words, mean).statistic)
+    for name, values in ("ours", scores), (LENGTH, -words), (ADDED, MORE + 1):
+        assert present(rows[name].rho).value == pytest.approx(spearmanr(values, mean).statistic)
     assert rows[LENGTH].given_length is None
     x, y, z = map(rankdata, (scores, mean, words))
     left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
     expected = np.corrcoef(left[0], left[1])[0, 1]
-    assert present(rows["ours"].given_length).value == pytest.approx(expected)
-    ahead = present(rows[TAU].ahead)
-    assert ahead.value == pytest.approx(
-        present(rows["ours"].given_length).value - present(rows[TAU].given_length).value
-    )
-    assert present(rows[ADDED].rho).value == pytest.approx(spearmanr(MORE + 1, mean).statistic)
+    given = {name: present(rows[name].given_length).value for name in ("ours", TAU)}
+    assert given["ours"] == pytest.approx(expected)
+    assert present(rows[TAU].ahead).value == pytest.approx(given["ours"] - given[TAU])
 
 
 @pytest.mark.parametrize("high", ["enough", "missing"])

@@ -18,12 +18,11 @@ from clinometer.models import LoadOptions, open_model
 from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
-from clinometer.reliability.benchmarks import need_columns
+from clinometer.reliability.phrases import PhraseFiller
 from clinometer.reliability.statement import Blanks, Refused, Statement
-from clinometer.reliability.variants.phrases import PhraseFiller
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.storage.resumable import Lines, Progress
-from clinometer.storage.rows import read_rows
+from clinometer.storage.rows import need_columns, read_rows
 
 #: The built-in phrases, and the model that chooses among them.
 PHRASES, CHOOSER = "phrases", "pocket:gpt2-l"

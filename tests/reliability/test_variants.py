@@ -13,10 +13,15 @@ from tests.present import present
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability import Statement, read_variants
+from clinometer.reliability.phrases import PhraseFiller
 from clinometer.reliability.statement import Blanks, Refused
-from clinometer.reliability.variants import VariantSettings, accept_version, make_variants
-from clinometer.reliability.variants.make import Makers
-from clinometer.reliability.variants.phrases import PhraseFiller
+from clinometer.reliability.variants import (
+    MadeVariants,
+    Makers,
+    VariantSettings,
+    accept_version,
+    make_variants,
+)
 
 STATEMENTS = [
     Statement(
@@ -48,19 +53,17 @@ def filler() -> Any:
     return PhraseFiller(open_model("pocket:gpt2-s"))
 
 
-def makers(settings: VariantSettings, filler: Any, writer: Any = None) -> Makers:
-    made = Makers(settings)
-    made.filler, made.writer = filler, writer
-    return made
+def made(settings: VariantSettings, filler: Any, writer: Any = None, **more: Any) -> MadeVariants:
+    makers = Makers(settings)
+    makers.filler, makers.writer = filler, writer
+    return make_variants(more.pop("of", STATEMENTS), settings=settings, makers=makers, **more)
 
 
 def test_variants_are_valid_and_distinct(filler: Any) -> None:
-    settings = VariantSettings(n=12)
-    found = make_variants(STATEMENTS, settings=settings, makers=makers(settings, filler))
+    found = made(VariantSettings(n=12), filler)
     for statement, row in zip(STATEMENTS, found.rows, strict=True):
-        blanks = statement.blanks
-        for version in row["variants"]:
-            assert accept_version(present(blanks), version) == version
+        blanks = present(statement.blanks)
+        assert all(accept_version(blanks, version) == version for version in row["variants"])
         assert len(set(row["variants"])) == len(row["variants"]) == len(row["origins"])
     assert [len(r["variants"]) for r in found.rows] == [12, 0, 0]  # nothing suits "Jamal runs ___."
     assert found.counts["statements_short_of_versions"] == 2
@@ -74,40 +77,27 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
         "The men at the office are arrogant today.",
     )
     settings = VariantSettings(n=4, model="scripted")
-    row = make_variants(
-        STATEMENTS[:1], settings=settings, makers=makers(settings, filler, writer)
-    ).rows[0]
+    row = made(settings, filler, writer, of=STATEMENTS[:1]).rows[0]
     assert writer.request.startswith("Fill in the blanks with information. Do not modify")
     assert row["origins"] == ["model", "filler", "filler", "filler"]
-    assert row["answers"]["model"] == {
-        "accepted": 1,
-        "original": 2,
-        "repeated": 3,
-        "text_changed": 2,
-    }
+    answers = {"accepted": 1, "original": 2, "repeated": 3, "text_changed": 2}
+    assert row["answers"]["model"] == answers
     alone = VariantSettings(n=4, model="scripted", filler="none")
-    row = make_variants(STATEMENTS[:1], settings=alone, makers=makers(alone, None, writer)).rows[0]
-    assert row["origins"] == ["model"]
-    with pytest.raises(SettingsError, match="without a writing model"):
-        VariantSettings(filler="none")
-    with pytest.raises(SettingsError, match="phrases:MODEL"):
-        VariantSettings(filler="pocket:bert")
+    assert made(alone, None, writer, of=STATEMENTS[:1]).rows[0]["origins"] == ["model"]
 
 
 def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) -> None:
-    settings = VariantSettings(n=5, seed=3)
+    settings, other = (VariantSettings(n=5, seed=seed) for seed in (3, 4))
     out = tmp_path / "variants.jsonl"
-    make_variants(STATEMENTS, settings=settings, out=out, makers=makers(settings, filler))
+    made(settings, filler, out=out)
     whole = out.read_text(encoding="utf-8")
     out.write_text(whole.splitlines()[0] + '\n{"id"', encoding="utf-8")
-    make_variants(STATEMENTS, settings=settings, out=out, makers=makers(settings, filler))
+    made(settings, filler, out=out)
     assert out.read_text(encoding="utf-8") == whole
-    other = VariantSettings(n=5, seed=4)
     with pytest.raises(RunError, match="other settings: seed"):
-        make_variants(STATEMENTS, settings=other, out=out, makers=makers(other, filler))
-    differs = make_variants(STATEMENTS, settings=other, makers=makers(other, filler))
-    assert differs.rows[0]["variants"] != json.loads(whole.splitlines()[0])["variants"]
+        made(other, filler, out=out)
     kept = json.loads(whole.splitlines()[0])["variants"]
+    assert made(other, filler).rows[0]["variants"] != kept
     assert read_variants(out)[STATEMENTS[0].id] == tuple(kept)
 
 
@@ -117,19 +107,25 @@ def test_as_in_the_paper_repeats_and_long_fillings_are_kept() -> None:
     writer = Scripted(long, "The men at the office are arrogant today.")
     how: dict[str, Any] = {"n": 3, "model": "scripted", "filler": "none"}
     for settings in VariantSettings(**how, as_in_paper=True), VariantSettings(**how):
-        made = makers(settings, None, writer)
-        row = make_variants(STATEMENTS[:1], settings=settings, makers=made).rows[0]
+        row = made(settings, None, writer, of=STATEMENTS[:1]).rows[0]
         assert row["variants"] == ([long] * 3 if settings.as_in_paper else [])
     assert row["answers"]["model"] == {"fill_too_long": 4, "text_changed": 2}
 
 
-def test_wrong_input_is_named() -> None:
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"filler": "none"}, "without a writing model"),
+        ({"filler": "pocket:bert"}, "phrases:MODEL"),
+        ({"temperature": 0}, "temperature"),
+        ({"n": 0}, "n: expected"),
+    ],
+)
+def test_wrong_input_is_named(wrong: dict[str, Any], word: str) -> None:
+    with pytest.raises(SettingsError, match=word):
+        VariantSettings(**wrong)
     with pytest.raises(TableError, match="expected context_points"):
         make_variants([Statement(id="x", text="A.")])
-    with pytest.raises(SettingsError, match="temperature"):
-        VariantSettings(temperature=0)
-    with pytest.raises(SettingsError, match="n: expected"):
-        VariantSettings(n=0)
 
 
 BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
@@ -138,18 +134,14 @@ BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
 @pytest.mark.parametrize(
     ("version", "kept"),
     [
-        (
-            "The young women at the law office are arrogant today.",
-            "The young women at the law office are arrogant today.",
-        ),
+        ("The young women at the law office are arrogant today.", None),
+        ("The women at the 5th-floor office are arrogant.", None),
         ("the women at the office  are arrogant , they say.",
          "The women at the office are arrogant, they say."),
-        ("The women at the 5th-floor office are arrogant.",
-         "The women at the 5th-floor office are arrogant."),
     ],
 )  # fmt: skip
-def test_valid_fillings_are_kept(version: str, kept: str) -> None:
-    assert accept_version(BLANKS, version) == kept
+def test_valid_fillings_are_kept(version: str, kept: str | None) -> None:
+    assert accept_version(BLANKS, version) == (kept or version)
 
 
 @pytest.mark.parametrize(

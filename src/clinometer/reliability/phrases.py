@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clinometer.models import Scorer
-from clinometer.reliability.parsing import neighbouring_words, parse
+from clinometer.reliability.blanks import NOUNS, neighbouring_words, parse
 from clinometer.reliability.statement import Blanks
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
@@ -177,7 +177,6 @@ def _thinned(row: Fills, whole: Sequence[bool], chance: np.random.Generator) -> 
 # --- Which phrases suit a blank -------------------------------------------------------------------
 
 
-_NOUNS = ("NOUN", "PROPN")
 _FINITE = ("VBD", "VBZ", "VBP", "MD")
 #: Classes of nouns that name people, and endings of nouns that do.
 _PEOPLE = ("workers", "people", "relatives", "groups", "elders", "children", "criminals")
@@ -213,10 +212,10 @@ def kind_of(doc: Doc, place: int) -> str:
     before, after = neighbouring_words(doc, place)
     if after is None or after.is_punct:
         return ADJUNCT
-    if after.pos_ in _NOUNS or (after.dep_ == "amod" and after.head.i > after.i):
+    if after.pos_ in NOUNS or (after.dep_ == "amod" and after.head.i > after.i):
         return MODIFIER
     predicate = after.pos_ in ("VERB", "AUX") or after.dep_ in ("neg", "advmod")
-    if before is not None and before.pos_ in _NOUNS and predicate:
+    if before is not None and before.pos_ in NOUNS and predicate:
         return AFTER_NOUN
     if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
         return ADVERB
@@ -245,7 +244,7 @@ def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: T
     if _class_of(after) == "countries":
         suits = noun is after and before is not None and before.pos_ == "ADP"
         return list(lists["countries"]) if suits else []
-    if after.pos_ not in _NOUNS and not after.text[:1].isupper():  # "the ___ tall man"
+    if after.pos_ not in NOUNS and not after.text[:1].isupper():  # "the ___ tall man"
         return []
     article = "" if before is None else before.lower_
     found = agreeing(lists.get(_class_of(noun), ()), article)

@@ -16,17 +16,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.extras import require
-from clinometer.reliability.findings import ReliabilityFinding, Sure
-from clinometer.reliability.folder import RANDOM_FOLDER
-from clinometer.reliability.people.ratings import HIGH_MEANS, Ratings, sentence_key
-from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.agreement import HIGH_MEANS, Ratings, sentence_key
+from clinometer.reliability.findings import ReliabilityFinding, Sure, side
+from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, count_words
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.statistics.estimate import Estimate, central_interval
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
@@ -113,10 +112,14 @@ class Validation(Plain):
     def passed(self) -> bool:
         """Whether the first score follows the judgements beyond length, and more than random words:
         never without these, or by intervals of a low level."""
-        first = self.rows[0]
-        random = [row for row in self.rows if row.name.startswith(RANDOM)]
-        decisive = [first.given_length, *(row.ahead for row in random)]
-        return bool(random) and all(e is not None and _sure(e) and _sign(e) > 0 for e in decisive)
+        decisive = [self.rows[0].given_length, *(row.ahead for row in self._random)]
+        return bool(self._random) and all(
+            e is not None and _sure(e) and side(e) > 0 for e in decisive
+        )
+
+    @property
+    def _random(self) -> list[ScoreRow]:
+        return [row for row in self.rows if row.name.startswith(RANDOM)]
 
     @property
     def findings(self) -> list[ReliabilityFinding]:
@@ -128,22 +131,19 @@ class Validation(Plain):
                 ReliabilityFinding("no correlation", "cannot tell", words={"score": first.name})
             ]
         numbers = {"rho": best, "statements": Estimate(self.statements)}
-        numbers |= {"people": Estimate(self.annotators), "sign": Estimate(_sign(best))}
+        numbers |= {"people": Estimate(self.annotators), "sign": Estimate(side(best))}
         given = "with the number of words held fixed" if first.given_length else "of ranks"
         words = {"score": first.name, "given": given}
-        sure: Sure = "clear" if _sign(best) else "unclear"
+        sure: Sure = "clear" if side(best) else "unclear"
         found = [ReliabilityFinding("agreement with people", sure, numbers=numbers, words=words)]
-        if any(row.role == BASELINE and row.name not in (LENGTH,) for row in self.rows):
-            found.append(self._verdict(best))
-        return found
-
-    def _verdict(self, best: Estimate) -> ReliabilityFinding:
-        if not any(row.name.startswith(RANDOM) for row in self.rows):
-            return ReliabilityFinding("no control", "cannot tell")
+        if all(row.role != BASELINE or row.name == LENGTH for row in self.rows):
+            return found
+        if not self._random:
+            return [*found, ReliabilityFinding("no control", "cannot tell")]
         if not _sure(best):
             level = {"level": Estimate(LEAST_LEVEL)}
-            return ReliabilityFinding("low level", "cannot tell", numbers=level)
-        return ReliabilityFinding("passed" if self.passed else "not passed", "clear")
+            return [*found, ReliabilityFinding("low level", "cannot tell", numbers=level)]
+        return [*found, ReliabilityFinding("passed" if self.passed else "not passed", "clear")]
 
     def to_dict(self) -> dict[str, Any]:
         said = [f.to_dict() for f in self.findings]
@@ -152,13 +152,6 @@ class Validation(Plain):
 
 def _sure(found: Estimate) -> bool:
     return found.level is not None and found.level >= LEAST_LEVEL
-
-
-def _sign(found: Estimate) -> int:
-    """1 or -1 where the interval lies on one side of 0, else 0."""
-    if found.low is None or found.high is None:
-        return 0
-    return int(found.low > 0) - int(found.high < 0)
 
 
 @dataclass(frozen=True)
@@ -267,30 +260,19 @@ def validate(
             f"validate: expected at least four statements with a judgement and every score, found "
             f"{len(table)}; are the ids of both the same?"
         )
-    y = table[_JUDGED].to_numpy()
-    options: dict[str, Any] = {
-        "replicates": replicates,
-        "level": level,
-        "seed": seed,
-        "unit": "statements",
-    }
+    y, trial = table[_JUDGED].to_numpy(), table.iloc[:, 0].to_numpy()
+    drawn: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
+    options = drawn | {"unit": "statements"}
     length = table[LENGTH].to_numpy() if LENGTH in table else None
-    trial = table.iloc[:, 0].to_numpy()
     rows: list[ScoreRow] = []
     for name, (role, _) in scores.columns.items():
         x = table[name].to_numpy()
         given = None if name == LENGTH else length
         rho = spearman(x, y, **options)
         partial = None if given is None else spearman(x, y, given=given, **options)
-        rows.append(
-            ScoreRow(
-                name,
-                role,
-                None if rho is None else rho.rho,
-                None if partial is None else partial.rho,
-                spearman_difference(trial, x, y, given=given, **options) if rows else None,
-            )
-        )
+        ahead = spearman_difference(trial, x, y, given=given, **options) if rows else None
+        plain, beyond = (None if each is None else each.rho for each in (rho, partial))
+        rows.append(ScoreRow(name, role, plain, beyond, ahead))
     places = {item: i for i, item in enumerate(ratings.items)}
     outcome = _consensus(ratings, [places[item] for item in table.index])
     found, counts = np.unique(outcome, return_counts=True)
@@ -299,11 +281,7 @@ def validate(
         unmatched=len(ratings.items) + int(first.notna().sum()) - 2 * len(table),
         annotators=len(ratings.annotators),
         rows=tuple(rows),
-        right_order=right_order(
-            trial, sign * outcome, replicates=replicates, level=level, seed=seed
-        )
-        if len(found) == 2
-        else None,
+        right_order=right_order(trial, sign * outcome, **drawn) if len(found) == 2 else None,
         outcome={ratings.categories[int(k)]: int(n) for k, n in zip(found, counts, strict=True)},
         regression=regression(outcome, trial, categories=ratings.categories, level=level)
         if len(found) > 1
@@ -327,7 +305,7 @@ def _meaning(ratings: Ratings, high: str | None) -> str:
     return meaning
 
 
-def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
+def _consensus(ratings: Ratings, chosen: list[int]) -> IntArray:
     """[n] one category per item: the median of numbers, the most frequent (or first) of words."""
     if not ratings.numeric:
         return np.asarray(ratings.counts[chosen].argmax(axis=1))
@@ -338,8 +316,8 @@ def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
 
 
 def right_order(
-    score: NDArray[np.float64],
-    judged: NDArray[Any],
+    score: FloatArray,
+    judged: IntArray,
     *,
     replicates: int = 2000,
     level: float = 0.95,
@@ -363,8 +341,8 @@ def right_order(
 
 
 def regression(
-    outcome: Sequence[int] | NDArray[np.int64],
-    score: NDArray[np.float64],
+    outcome: Sequence[int] | IntArray,
+    score: FloatArray,
     *,
     categories: Sequence[str],
     level: float = 0.95,
@@ -419,6 +397,13 @@ def random_control(
 ) -> ReliabilityRun:
     """The baseline that context has to beat: the run again with random words for its context,
     scored by the same models and kept in its folder, if it has one."""
+    kept = {f.name for f in fields(ReliabilitySettings)} - {"load"}
+    try:
+        settings = ReliabilitySettings(
+            **{k: v for k, v in run.record.settings.items() if k in kept}
+        )
+    except (TypeError, SettingsError) as error:
+        raise SettingsError(f"{run.path}: its settings cannot be used again: {error}") from error
     frame = run.statements
     versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
     statements = [
@@ -430,19 +415,10 @@ def random_control(
         dict(zip(frame["id"], versions, strict=True)),
         models=[m.id for m in run.record.models],
         out=None if run.path is None else run.path / RANDOM_FOLDER,
-        settings=_settings(run),
+        settings=settings,
         renew=True,
         progress=progress,
     )
-
-
-def _settings(run: ReliabilityRun) -> ReliabilitySettings:
-    """Scored as the run was."""
-    kept = {f.name for f in fields(ReliabilitySettings)} - {"load"}
-    try:
-        return ReliabilitySettings(**{k: v for k, v in run.record.settings.items() if k in kept})
-    except (TypeError, SettingsError) as error:
-        raise SettingsError(f"{run.path}: its settings cannot be used again: {error}") from error
 
 
 def random_words(
