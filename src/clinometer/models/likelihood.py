@@ -72,29 +72,26 @@ def encode_texts(tokenizer: Any, texts: Sequence[MarkedText], options: TextOptio
     found = backend.encode_batch(plain, add_special_tokens=options.special_tokens)
     lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    total = int(starts[-1])
-    words = np.fromiter(
-        (-1 if w is None else w for w in chain.from_iterable(e.word_ids for e in found)),
-        dtype=np.int64,
-        count=total,
-    )
-    text_of = np.repeat(np.arange(len(found)), lengths)
-    special = _flat((e.special_tokens_mask for e in found), total) > 0
-    target = np.zeros(total, dtype=np.bool_)
-    if options.targets != "scored" and any(t.targets for t in texts):
-        offsets = np.array(list(chain.from_iterable(e.offsets for e in found)), dtype=np.int64)
-        target = _overlapping(offsets.reshape(-1, 2), starts, texts) & ~special
+
+    def flat(lists: Iterable[Iterable[int]]) -> IntArray:
+        return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=int(starts[-1]))
+
+    words = flat((-1 if w is None else w for w in e.word_ids) for e in found)
+    special = flat(e.special_tokens_mask for e in found) > 0
+    target = np.zeros_like(special)
+    for text, encoded, start in zip(texts, found, starts[:-1].tolist(), strict=True):
+        if options.targets == "scored" or not text.targets:
+            continue
+        begin, end = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2).T
+        for a, b in text.targets:  # tokens that share a character with it
+            target[start : start + len(begin)] |= (begin < b) & (end > a)
     return EncodedTexts(
-        ids=_flat((e.ids for e in found), total),
+        ids=flat(e.ids for e in found),
         starts=starts,
         special=special,
-        target=target,
-        word_end=_word_ends(words, text_of),
+        target=target & ~special,
+        word_end=_word_ends(words, np.repeat(np.arange(len(found)), lengths)),
     )
-
-
-def _flat(lists: Any, total: int) -> IntArray:
-    return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=total)
 
 
 def _word_ends(words: IntArray, text_of: IntArray) -> IntArray:
@@ -106,16 +103,6 @@ def _word_ends(words: IntArray, text_of: IntArray) -> IntArray:
     ends[:-1] = (words[1:] != words[:-1]) | (text_of[1:] != text_of[:-1]) | (words[:-1] < 0)
     places = np.flatnonzero(ends)
     return np.asarray(places[np.concatenate([[0], np.cumsum(ends)[:-1]])])
-
-
-def _overlapping(offsets: IntArray, starts: IntArray, texts: Sequence[MarkedText]) -> BoolArray:
-    """Tokens that share a character with one of their text's target spans."""
-    spans = [(i, a, b) for i, text in enumerate(texts) for a, b in text.targets]
-    found = np.zeros(len(offsets), dtype=np.bool_)
-    for i, a, b in spans:
-        here = slice(int(starts[i]), int(starts[i + 1]))
-        found[here] |= (offsets[here, 0] < b) & (offsets[here, 1] > a)
-    return found
 
 
 #: Tokens of rows in memory at a time, for any length of text.

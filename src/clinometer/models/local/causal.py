@@ -318,8 +318,8 @@ class TreeRun:
 
     def _ask_below(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         batcher = ContinuationBatcher(parts, self.packs)
-        multiple = row_multiple(self.device)
         reads, values = [], []
+        multiple = self.scorer.row_multiple
         for chunk in batcher.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
             # A copy of the cache of its packs, which may grow without affecting the original.
             cache = copy.copy(self.cache)
@@ -376,11 +376,6 @@ class TreeRun:
         shape = (*visible.shape[:2], keys)
         mask = torch.full(shape, torch.finfo(self.dtype).min, dtype=self.dtype, device=self.device)
         return mask.scatter_(2, places, 0.0).unsqueeze(1)
-
-
-def row_multiple(device: torch.device) -> int:
-    """Pad rows to a multiple: fused attention on a GPU needs aligned masks."""
-    return 16 if device.type == "cuda" else 1
 
 
 #: What a model may raise when given a mask, positions or a cache that it was not written for.
@@ -511,6 +506,8 @@ class CausalScorer(TransformerScorer):
         counts_places = getattr(self.model.config, "model_type", "") == "gpt_neo"
         room = self._window if counts_places else None
         self.packing = Packing(room=room)
+        # Fused attention on a GPU needs aligned masks.
+        self.row_multiple = 16 if self.device.type == "cuda" else 1
         # Enough nodes to share prefixes, few enough to keep attention small.
         self.pack_nodes = 1024 if self.device.type == "cuda" else 128
         if room is not None:  # for a pack and for what is asked behind it
@@ -573,7 +570,7 @@ class CausalScorer(TransformerScorer):
             nodes = min(self.pack_nodes, most, self.batch_size.tokens)
             n_packs = max(1, self.batch_size.tokens // nodes)
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
-            packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
+            packs = Packs.of(job.heads, bounds, multiple=self.row_multiple)
             plain = Rows(self.follow, job.heads, start)
             tree = TreeRun(self, packs, plain, limit=nodes, rows=n_packs, keep=job.looks_below)
             return job.score(tree, start, bounds[-1]), bounds[-1]

@@ -8,10 +8,10 @@ read after the text before the slot. The tokenizer shows which of the two a mode
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from torch import Tensor
+from transformers.modeling_outputs import BaseModelOutput
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import (
@@ -153,9 +153,6 @@ class Seq2SeqScorer(TransformerScorer):
 
     def _decoder(self, states: Tensor) -> Forward:
         """A forward pass of the decoder over rows of these states."""
-        from transformers import modeling_outputs
-
-        outputs: Any = modeling_outputs.BaseModelOutput
 
         def forward(batch: Batch) -> Tensor:
             if batch.source is None:
@@ -163,7 +160,7 @@ class Seq2SeqScorer(TransformerScorer):
             source = states[to_device(batch.source, self.device)]
             return self.read(
                 batch,
-                encoder_outputs=outputs(last_hidden_state=source),
+                encoder_outputs=BaseModelOutput(last_hidden_state=source),
                 decoder_input_ids=to_device(batch.tokens, self.device),
                 use_cache=False,
             )
