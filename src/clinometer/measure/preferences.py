@@ -13,7 +13,7 @@ from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
 from clinometer.measure.components import CellMoments, Components, split_replies
-from clinometer.measure.criterion import Criterion, choose_criterion
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.distribution import context_influence
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid, read_preferences
@@ -21,7 +21,6 @@ from clinometer.measure.inference import group_split, report_of
 from clinometer.measure.leaning import GroupLean, leaning_groups
 from clinometer.measure.population import POPULATIONS, Sampling
 from clinometer.measure.risk import RiskReport, decompose_grid
-from clinometer.measure.stereotype import is_even
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -134,20 +133,6 @@ class Preferences:
                 f"clusters: expected a label of the contexts ({known}), found {name!r}"
             )
         return self.labels[name]
-
-    def measured_by(
-        self, criterion: str | None = None, *, norm: float = np.inf, normalize: bool = True
-    ) -> Preferences:
-        """The same with another criterion, as `decompose` takes it."""
-        grid = self.grid
-        chosen = choose_criterion(
-            criterion,
-            even=not grid.relative and is_even(grid.reference),
-            categories=self.categories,
-            norm=norm,
-            normalize=normalize,
-        )
-        return replace(self, criterion=chosen)
 
     def decompose(self) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
