@@ -26,7 +26,7 @@ from clinometer.measure import (
 )
 from clinometer.measure.comparison import compare_unpaired
 from clinometer.measure.inference import group_split
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_p_value, holm

@@ -23,8 +23,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
 from clinometer.measure.inference import Bracket, bracket, context_means, flipped, interval_of_means
-from clinometer.measure.population import MOST_DRAWS
-from clinometer.measure.preferences import Preferences
+from clinometer.measure.preferences import MOST_DRAWS, Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,

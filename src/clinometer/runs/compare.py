@@ -16,7 +16,7 @@ from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
 from clinometer.measure.comparison import Difference, compare_unpaired
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.population import POPULATIONS
+from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs.findings import (
     NAMED,
     UNDECIDED,

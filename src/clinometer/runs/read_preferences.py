@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.frame import REQUIRED, FrameArrays, read_frame
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.storage.untrusted import check_columns, open_text, read_parquet
 
 if TYPE_CHECKING:

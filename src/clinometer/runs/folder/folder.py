@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
 from clinometer.measure.inference import METHOD
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.measure.risk import GroupIntervals, RiskReport
 from clinometer.models import WordScores
 from clinometer.readouts import UNREAD
