@@ -147,7 +147,7 @@ def compare(
         names=called,
         clusters=None if clusters is None else shared.label(clusters),
         samples=samples,
-        mask=np.stack([p.observed for p in each]),
+        mask=np.logical_and.reduce([p.observed for p in each]),
         draws=draws,
         groups=groups,
         categories=first.categories,
