@@ -26,7 +26,7 @@ from clinometer.measure import (
 )
 from clinometer.measure.comparison import compare_unpaired
 from clinometer.measure.inference import group_split
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_p_value, holm
@@ -216,7 +216,7 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
     mask = np.ones((2, 4, 25), dtype=bool)
     mask[0, 0, :3], mask[1, 2] = False, False
     p[~mask] = np.nan
-    result = compare(*p, mask=mask, groups=["a", "b", "c", "d"])
+    result = compare(*p, mask=mask.all(axis=0), groups=["a", "b", "c", "d"])
     assert result.missing_cells == 28
     gone = [d for d in result.by_group if d.group == "c"]
     assert {(d.value, d.p, d.p_corrected) for d in gone} == {(None, None, None)}
@@ -258,7 +258,7 @@ def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
         ({"seed": -1}, "seed"),
         ({"clusters": ["a"]}, "one a context"),
         ({"names": ["a", "a"]}, "distinct"),
-        ({"mask": np.ones((3, 2, 3), dtype=bool)}, "each of 2 models"),
+        ({"mask": np.ones((2, 2, 3), dtype=bool)}, "one value for each group and context"),
         ({"mask": np.zeros((2, 3), dtype=bool)}, "nothing to average"),
         ({"context_weights": [0, 0, 0]}, "positive sum"),
     ],

@@ -483,7 +483,7 @@ def test_group_intervals_fill_the_table() -> None:
     filled = dataclasses.replace(
         plain,
         R=Estimate(plain.R.value, low=0.2, high=0.5, level=0.9, method="bootstrap"),
-        intervals=GroupIntervals(bounds, bounds / 2, bounds / 4, level=0.9, method="bootstrap"),
+        intervals=GroupIntervals(bounds, bounds / 2, bounds / 4, level=0.9),
     )
     rows = filled.groups_table()
     assert (rows[0]["r_low"], rows[0]["r_high"]) == (0.1, 0.5)

@@ -18,7 +18,7 @@ from tests.preferences import labelled, pair
 
 from clinometer.measure import compare, preference
 from clinometer.measure.factors import FactorShare, FactorShares
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.runs.compare import comparison_findings
 from clinometer.runs.findings import (
     HEADLINES,

@@ -18,7 +18,7 @@ from tests.preferences import labelled
 
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.comparison import Difference
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.runs.compare import comparison_findings
 from clinometer.runs.findings import Facts, Finding, facts_of_table, statements
 from clinometer.statistics.arrays import FloatArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_weights_and_reference_are_read(tmp_path: Path) -> None:
     assert isinstance(table.reference, np.ndarray)
     assert table.reference.tolist() == [0.25, 0.75]
     # raw s_a: 0.9/0.25 - 1 = 2.6 and 0.5/0.25 - 1 = 1; scale 3; mean (2.6 + 9)/10 = 1.16
-    assert table.measured_by("ratio").decompose().R.value == pytest.approx(1.16 / 3)
+    assert replace(table, criterion="ratio").decompose().R.value == pytest.approx(1.16 / 3)
     # 0.9 - 0.25 and 0.5 - 0.25 of the answers would have to change
     assert table.decompose().R.value == pytest.approx((0.65 + 9 * 0.25) / 10)
 

@@ -107,13 +107,13 @@ def test_intervals_of_width_0_are_no_errors_of_0() -> None:
     rng = np.random.default_rng(3)
     run = run_with(rng.random(120))
     ends = np.stack([run.risks.r - 0.1, run.risks.r + 0.1], axis=1)
-    sure = replace(run.risks, intervals=GroupIntervals(ends, ends, ends, 0.95, "made"))
+    sure = replace(run.risks, intervals=GroupIntervals(ends, ends, ends, 0.95))
     known = factor_findings(replace(run, risks=sure)).measured[0]
     assert "se²" in known
     assert "--weights employment" in known
     narrow = ends.copy()
     narrow[5] = run.risks.r[5]
-    some = replace(run.risks, intervals=GroupIntervals(narrow, narrow, narrow, 0.95, "made"))
+    some = replace(run.risks, intervals=GroupIntervals(narrow, narrow, narrow, 0.95))
     found = factor_findings(replace(run, risks=some))
     assert "as in the paper; the error of each risk is left out" in found.measured[0]
     paper = factor_findings(replace(run, risks=sure), weights="employment")

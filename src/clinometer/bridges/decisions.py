@@ -26,8 +26,7 @@ from clinometer.display.table import Table
 from clinometer.display.text import Plain, visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.proportion import difference, ratio, share
+from clinometer.statistics.estimate import Estimate, difference, ratio, share
 from clinometer.storage.rows import need_columns, read_rows
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def table_command(
         table, labels=() if settings.clusters is None else (settings.clusters,)
     )
     try:
-        preferences = preferences.measured_by(settings.criterion)
+        preferences = replace(preferences, criterion=settings.criterion)
         report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error

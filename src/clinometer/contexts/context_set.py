@@ -35,7 +35,7 @@ from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
 
 if TYPE_CHECKING:
-    from clinometer.measure.population import Sampling
+    from clinometer.measure.preferences import Sampling
 
 COLUMNS = ("template", "count")
 #: Endings of files that are written, and of those that are read.
@@ -103,7 +103,7 @@ class DrawRecord(RecordPart):
     @property
     def sampling(self) -> Sampling:
         """What the contexts are a sample of."""
-        from clinometer.measure.population import Sampling  # loads scipy
+        from clinometer.measure.preferences import Sampling  # loads scipy
 
         return Sampling(self.noise, self.corpus_noise)
 
@@ -316,7 +316,7 @@ class ContextSet:
         if a column `articles` says in how many articles each context was seen."""
         if self.metadata.drawn is not None:
             return self.metadata.drawn.sampling
-        from clinometer.measure.population import Sampling  # loads scipy
+        from clinometer.measure.preferences import Sampling  # loads scipy
 
         column = self.extra.get("articles", ())
         known = column and all(text.isdecimal() and int(text) > 0 for text in column)

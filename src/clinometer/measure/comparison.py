@@ -23,15 +23,12 @@ from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
 from clinometer.measure.inference import Bracket, bracket, context_means, flipped, interval_of_means
-from clinometer.measure.population import MOST_DRAWS
-from clinometer.measure.preferences import Preferences
+from clinometer.measure.preferences import MOST_DRAWS, Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import (
     ROUNDING,
-    BoolArray,
     FloatArray,
     as_labels,
-    as_mask,
     plain,
     snap,
 )
@@ -64,8 +61,8 @@ def compare(
     Args:
         p: [X,C,Y] of each model, at least two models.
         names: of the models; None numbers them.
-        given: weights, reference, labels and criterion, as in `decompose`.
-        mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
+        given: weights, reference, labels, criterion and the mask of cells that all models have, as
+            in `decompose`.
         level: of the intervals.
         seed: of the splits that brackets are made with; same seed, same numbers.
         clusters: [C] labels of contexts that were sampled together (predicate, source).
@@ -106,7 +103,6 @@ def compare(
             )
     LEVEL.check("level", level)
     SEED.check("seed", seed)
-    given["mask"] = common_mask(given.get("mask"), models, shape[:2])
     grid = read_preferences(arrays[0], **given)
     grids = [grid, *(grid.holding(array) for array in arrays[1:])]
     replies = samples or [None] * len(grids)
@@ -146,21 +142,6 @@ def compare(
         level=float(level),
         seed=int(seed),
     )
-
-
-def common_mask(
-    mask: ArrayLike | None, models: tuple[str, ...], shape: tuple[int, ...]
-) -> BoolArray | None:
-    """Cells that every model has."""
-    X, C = shape
-    if mask is None or np.ndim(mask) < 3:
-        return as_mask(mask, (X, C))
-    given = np.asarray(mask)
-    if given.shape[0] != len(models):
-        raise SettingsError(
-            f"mask: expected one for each of {len(models)} models, found {given.shape[0]}"
-        )
-    return as_mask(given.min(axis=0), (X, C))
 
 
 Tested = tuple[FloatArray, FloatArray, FloatArray, FloatArray]

@@ -535,7 +535,7 @@ def report_of(
         R=R,
         R_bias=R_bias,
         R_volatility=R_volatility,
-        intervals=GroupIntervals(ends[0], ends[1], ends[2], level, METHOD),
+        intervals=GroupIntervals(ends[0], ends[1], ends[2], level),
     )
 
 

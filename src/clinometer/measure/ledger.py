@@ -35,6 +35,7 @@ Verdict = Literal[
 
 
 PARTS = ("lean", "swing", "dice")
+WITHIN = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,6 @@ def changes(
     *,
     groups: Sequence[str] = (),
     level: float = 0.95,
-    within: float = 0.95,
 ) -> Changes:
     """What changed between two models that answered the same groups in the same contexts.
 
@@ -176,9 +176,8 @@ def changes(
             except as answers without a category.
         groups: their names.
         level: of the intervals that decide whether there is a verdict, corrected for all of them;
-            silence of everybody and of single groups share it.
-        within: of what is asked only where the lean is clearly smaller: whether it became swing,
-            and whether most of it is gone.
+            silence of everybody and of single groups share it. What is asked only where the lean is
+            clearly smaller, whether it became swing and whether most of it is gone, has WITHIN.
     """
     both = (before.cells.n > 0) & (after.cells.n > 0)
     old, new = (
@@ -203,7 +202,7 @@ def changes(
         return Change(first, second, Estimate(second - first, low, high, level), p, level)
 
     without = new.without()[0] - old.without()[0] / 4
-    _, most = jackknife(now["lean"] - was["lean"] / 4, without, share, level=within)
+    _, most = jackknife(now["lean"] - was["lean"] / 4, without, share, level=WITHIN)
     thrown = (
         np.isfinite(before.cells.n[both]).any()
         and min(before.cells.n.max(), after.cells.n.max()) > 1
@@ -211,8 +210,8 @@ def changes(
     other, silent = _silence(before, after, groups, level)
     return Changes(
         lean=root("lean", level),
-        swing=root("swing", within),
-        dice=root("dice", within) if thrown else None,
+        swing=root("swing", WITHIN),
+        dice=root("dice", WITHIN) if thrown else None,
         good=_mean_change(before.good, after.good, both, old, share, level),
         other=other,
         silent=silent,

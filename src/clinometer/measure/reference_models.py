@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import GROUP_MEAN, resolve_reference
-from clinometer.statistics.arrays import FloatArray, as_real, normalize_shared
+from clinometer.statistics.arrays import FloatArray, as_real, normalize_weights, weighted_mean
 
 ReferenceName = Literal["unbiased", "stereotyped", "random"]
 REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")
@@ -103,7 +103,7 @@ def reference_risks(
         return ReferenceRisks(0.0, 0.0, 0.0)
     each = criterion(criterion.stereotypes(np.eye(K), star[None]))
     if name == "random":
-        risk = float(star @ each)
+        risk = weighted_mean(each, star)
         return ReferenceRisks(risk, 0.0, risk)
     # Next to the mean of the groups, these take the points in turn.
     risk = float(each.mean() if criterion.points and even else each.max())
@@ -124,12 +124,11 @@ def random_outcomes(
 
     Args:
         shape: (X, C, Y).
-        reference: p* as for `resolve_reference`.
-        context_weights: [C] or [X,C]; None is equal.
+        reference: p*, one for all groups and contexts [Y] or "group-mean"; None is uniform.
+        context_weights: [C]; None is equal.
 
     Returns:
-        p [X, C·K, K], context_weights [C·K] (or [X, C·K]) and the reference [K], [X,K] or
-        [X, C·K, K].
+        p [X, C·K, K], context_weights [C·K] and the reference.
 
     >>> from clinometer.measure.risk import decompose
     >>> decompose(**random_outcomes((1, 3, 5))._asdict()).R_volatility.value
@@ -138,19 +137,14 @@ def random_outcomes(
     _check_shape(shape)
     X, C, K = shape
     relative = isinstance(reference, str)
-    expected = resolve_reference(None if isinstance(reference, str) else reference, shape)
-    w = normalize_shared(context_weights, (X, C), name="context_weights")
-    joint = (w[:, :, None] * expected).reshape(-1, C * K)
-    p = np.tile(np.eye(K), (X, C, 1))
-    if relative:  # the groups take the categories in turn, and each outcome shifts them by one
-        p = np.eye(K)[(np.arange(X)[:, None] + np.tile(np.arange(K), C)) % K]
-    per_cell = expected.shape[1] > 1
-    cells = np.repeat(expected, K, axis=1) if per_cell else expected[:, 0]
-    shared = cells[0] if cells.shape[0] == 1 and not per_cell else cells
+    star = resolve_reference(None if isinstance(reference, str) else reference, (1, 1, K))[0, 0]
+    w = normalize_weights(context_weights, C, name="context_weights")
+    # Next to their mean the groups take the categories in turn; each outcome shifts them by one.
+    turn = np.arange(X)[:, None] * relative
     return RandomOutcomes(
-        p=p,
-        context_weights=joint[0] if joint.shape[0] == 1 else joint,
-        reference=GROUP_MEAN if relative else shared,
+        p=np.eye(K)[(turn + np.tile(np.arange(K), C)) % K],
+        context_weights=(w[:, None] * star).ravel(),
+        reference=GROUP_MEAN if relative else star,
     )
 
 

@@ -165,7 +165,6 @@ class GroupIntervals:
     r_bias: FloatArray
     r_volatility: FloatArray
     level: float
-    method: str
 
     def __post_init__(self) -> None:
         """Make the arrays unwritable."""

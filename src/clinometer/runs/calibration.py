@@ -20,8 +20,7 @@ from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import stored_cells
-from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.proportion import share
+from clinometer.statistics.estimate import Estimate, share
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import NOTHING, Allowed

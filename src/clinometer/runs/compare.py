@@ -16,7 +16,7 @@ from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
 from clinometer.measure.comparison import Difference, compare_unpaired
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.population import POPULATIONS
+from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs.findings import (
     NAMED,
     UNDECIDED,
@@ -147,7 +147,7 @@ def compare(
         names=called,
         clusters=None if clusters is None else shared.label(clusters),
         samples=samples,
-        mask=np.stack([p.observed for p in each]),
+        mask=np.logical_and.reduce([p.observed for p in each]),
         draws=draws,
         groups=groups,
         categories=first.categories,

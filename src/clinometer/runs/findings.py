@@ -28,7 +28,7 @@ from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.leaning import GroupLean
-from clinometer.measure.population import POPULATIONS
+from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (

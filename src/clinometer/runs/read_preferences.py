@@ -5,16 +5,16 @@ attribute, p. Errors in a csv file name the line, as spreadsheets often write cs
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.frame import REQUIRED, FrameArrays, read_frame
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.storage.untrusted import check_columns, open_text, read_parquet
 
 if TYPE_CHECKING:
@@ -119,8 +119,6 @@ def risks(
     *,
     labels: Sequence[str] = (),
     criterion: str | None = None,
-    norm: float = math.inf,
-    normalize: bool = True,
     **how: Any,
 ) -> RiskReport:
     """Risks with intervals of a table of preferences: a frame, or a csv or parquet file.
@@ -128,7 +126,7 @@ def risks(
     Args:
         table: one row per group, context and attribute with its p; see `read_table`.
         labels: further columns with one label per context.
-        criterion, norm, normalize: as for `decompose`.
+        criterion: as for `decompose`; "ratio:2" has a norm, and "raw" is the paper's raw equations.
         how: level, clusters, population, as for `Preferences.estimate`.
 
     >>> import pandas as pd
@@ -137,9 +135,7 @@ def risks(
     >>> risks(pd.DataFrame(rows, columns=["group", "context", "attribute", "p"])).R
     0.700 (0.628 to 0.772)
     """
-    preferences = read_table(table, labels=labels)
-    chosen = preferences.measured_by(criterion, norm=norm, normalize=normalize)
-    return chosen.estimate(**how)
+    return replace(read_table(table, labels=labels), criterion=criterion).estimate(**how)
 
 
 def _preferences(table: FrameArrays, name: str | Path) -> Preferences:

@@ -16,7 +16,7 @@ from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion, choose_criterion, parse_criterion
 from clinometer.measure.planning import SPREAD
-from clinometer.measure.population import POPULATIONS
+from clinometer.measure.preferences import POPULATIONS
 from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
-from clinometer.measure.inference import METHOD
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.measure.risk import GroupIntervals, RiskReport
 from clinometer.models import WordScores
 from clinometer.readouts import UNREAD
@@ -245,7 +244,7 @@ def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> Ri
     ]
     intervals = None
     if not all(np.isnan(pair).all() for pair in ends):
-        intervals = GroupIntervals(ends[0], ends[1], ends[2], record.settings.level, METHOD)
+        intervals = GroupIntervals(ends[0], ends[1], ends[2], record.settings.level)
     return RiskReport(
         groups=preferences.groups,
         categories=preferences.categories,

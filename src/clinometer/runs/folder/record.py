@@ -27,7 +27,7 @@ from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
 from clinometer.runs.placebo import Placebo

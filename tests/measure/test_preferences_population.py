@@ -9,7 +9,7 @@ from tests.preferences import labelled, pair
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences
-from clinometer.measure.population import Sampling
+from clinometer.measure.preferences import Sampling
 
 
 def preferences(contexts: ContextSet, up: dict[str, np.ndarray]) -> Preferences:

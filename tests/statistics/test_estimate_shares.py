@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 from tests.present import present
 
-from clinometer.statistics.proportion import difference, ratio, share
+from clinometer.statistics.estimate import difference, ratio, share
 
 PAIRS = [((108, 190), (88, 210)), ((0, 12), (9, 40)), ((5, 5), (1, 30)), ((3, 7), (7, 7))]
 
