@@ -340,7 +340,7 @@ def test_table_2_is_reproduced() -> None:
     cv, readings = rng.gamma(2.0, 3.0, 60), ["dissimilarity_pairwise", "dissimilarity_to_statement"]
     frame = pd.DataFrame(rng.random((60, 2)), columns=readings).assign(
         source=["a"] * 20 + ["b"] * 40,
-        category=[*(["x", "y"] * 10), *([None] * 40)],
+        category=pd.Series(["x", "y"] * 10).reindex(range(60)),
         cv=cv,
         cobias=np.where(np.arange(60) == 5, np.nan, cobias(cv)),
     )

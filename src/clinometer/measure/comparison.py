@@ -230,9 +230,10 @@ def _rows(
 ) -> list[Difference]:
     found = np.stack(tested)
     return [
-        Difference(*pair, measure, group, *map(plain, found[:, m, x]), p_corrected=None)
+        Difference(*pair, measure, group, value, low, high, p, None)
         for m, measure in enumerate(measures)
         for x, group in enumerate(groups)
+        for value, low, high, p in [map(plain, found[:, m, x])]
     ]
 
 

@@ -20,8 +20,7 @@ from clinometer.errors import SettingsError, TableError
 from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.statistics.estimate import Estimate, percentile_estimate, resampled_counts
-from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
-from clinometer.storage.rows import is_number
+from clinometer.storage.rows import Row, is_number, need_columns, need_unique_ids, read_rows
 
 #: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})

@@ -23,8 +23,7 @@ from clinometer.models.catalog.pretrained import (
 )
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_revision, unchanged
-from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.base import collector_off
+from clinometer.models.local.base import TransformerScorer, collector_off
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.generate import CausalSampler
 from clinometer.models.local.masked import MaskedScorer, PermutationScorer
