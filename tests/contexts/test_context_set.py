@@ -329,7 +329,7 @@ def test_paths_without_a_csv_file_are_refused(tmp_path: Path) -> None:
     ids=["no gzip at all", "cut off"],
 )
 def test_broken_gzip_is_refused(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(ContextError, match=r"mine\.csv\.gz: cannot be read: not a whole gzip"):
+    with pytest.raises(ContextError, match=r"mine\.csv\.gz: cannot be read: not a whole file"):
         load(tmp_path, data, "mine.csv.gz")
 
 

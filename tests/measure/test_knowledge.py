@@ -79,7 +79,7 @@ def test_arrays_are_read_only() -> None:
 @pytest.mark.parametrize(
     ("p", "settings", "message"),
     [
-        ([[0.5, np.nan]], {}, "nan in group '0', context 1; .*pass mask"),
+        ([[0.5, np.nan]], {}, "NaN in group .0., context 1; .*pass mask"),
         ([[0.5, 1.1]], {}, "from 0 to 1, found 1.1"),
         ([[0.5, -0.1]], {}, "found -0.1"),
         ([[0.5, np.inf]], {}, "found inf"),

@@ -78,12 +78,8 @@ def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:
     assert not re.search(r"https?:", page)
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
-    # A run that was scored without what was added later has a page too.
-    statements = run.tables["statements"].select(["id", "source", "text", "tau", "cobias"])
-    earlier = ReliabilityRun(run.record, {**run.tables, "statements": statements}, run.path)
-    for text in (page, render_reliability(earlier)):
-        assert "Women talk a lot at work." in text
-        assert ">nan<" not in text.lower()
+    assert "Women talk a lot at work." in page
+    assert ">nan<" not in page.lower()
 
 
 def test_report_writes_it(
