@@ -23,14 +23,12 @@ from clinometer.cli.reliability import (
     StatementsArgument,
     read_statements,
 )
-from clinometer.display.table import Table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
 from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
-from clinometer.report.figure import Figure
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.read_preferences import read_table
 from clinometer.settings import Shard, option, values_from_texts
@@ -519,26 +517,26 @@ def versions_command(
     """
     seed, folder = settings.seed, output.folder("versions")
     asked = read_statements(statements, format=None, limit=limit, seed=seed)
-    tables: list[Table] = []
-    figures: list[Figure] = []
+    found: list[Findings] = []
     if variants is not None:
         embed = SentenceEncoder(device=settings.load.device).embed
         most = {} if versions is None else {"most": versions}
-        counted = version_count_study(asked, read_variants(variants), embed, **most, seed=seed)
-        tables += counted.tables
-        figures += counted.figures
+        made = read_variants(variants)
+        found.append(version_count_study(asked, made, embed, **most, seed=seed))
     if variants is None or temperature:
-        made = settings if versions is None else replace(settings, n=versions)
-        start = "loading models"
+        n, start = settings.n if versions is None else versions, "loading models"
         with progress("versions", unit="statements", start=start, kept=folder) as watch:
-            tables += temperature_study(
+            scored = temperature_study(
                 asked,
                 temperatures=temperature or TEMPERATURES,
                 models=score_with or ("pocket:bert",),
-                versions=replace(made, model=writer),
+                versions=replace(settings, n=n, model=writer),
                 settings=ReliabilitySettings(versions=None, seed=seed, load=settings.load),
                 out=folder,
                 fresh=output.fresh,
                 progress=watch,
-            ).tables
+            )
+        found.append(scored)
+    tables = [table for one in found for table in one.tables]
+    figures = [figure for one in found for figure in one.figures]
     finish(Findings("versions", tables, figures), output)

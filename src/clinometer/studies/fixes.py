@@ -490,11 +490,10 @@ def _facts_change(
         for relation, one, other in pairs
         if one is not None and other is not None
     ]
-    return (
-        _mean_change(*(100 * np.hstack(side) for side in zip(*known, strict=True)))
-        if known
-        else None
-    )
+    if not known:
+        return None
+    before, after = (100 * np.hstack(side) for side in zip(*known, strict=True))
+    return _mean_change(before, after)
 
 
 def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
