@@ -92,13 +92,13 @@ MUTATIONS = (
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
     Mutation("paths", "runs/folder/recover.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
-    Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page and sqlite"),
-    Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page and sqlite"),
-    Mutation("origin", "web/annotation/pages.py", "    if not own:", "    if False:", ANNOTATION, "another_page and sqlite"),
+    Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page"),
+    Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page"),
+    Mutation("origin", "web/annotation/pages.py", "    if not own:", "    if False:", ANNOTATION, "another_page"),
     # annotators
     Mutation("annotators", "web/annotation/store.py", "if not _TOKEN.fullmatch(token):", "if False:", ANNOTATION, "wrong_token"),
-    Mutation("annotators", "web/annotation/pages.py", "        if annotator.state != ACTIVE:\n            return", "        if False:\n            return", ANNOTATION, "warning_comes_first and sqlite"),
-    Mutation("annotators", "web/annotation/store.py", "if connection.scalar(query.with_for_update(read=True)) != ACTIVE:", "if False:", ANNOTATION, "stop_at_any_time and sqlite"),
+    Mutation("annotators", "web/annotation/pages.py", "        if annotator.state != ACTIVE:\n            return", "        if False:\n            return", ANNOTATION, "warning_comes_first"),
+    Mutation("annotators", "web/annotation/store.py", "if connection.execute(query, (annotator.id,)).fetchone() != (ACTIVE,):", "if False:", ANNOTATION, "stop_at_any_time"),
     # scripts
     Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
     Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
@@ -149,8 +149,8 @@ MUTATIONS = (
     Mutation("plans", PLAN, "elif _labels_sha256(audit.source) != self.labels_sha256:", "elif False:", PLANS, "labels"),
     Mutation("plans", PLAN, "        if before is not None:", "        if False:", PLANS, "another_plan"),
     Mutation("gates", VERDICT, "        if self.groups:", "        if False:", GATE, "does_not_answer"),
-    Mutation("gates", VERDICT, "if one.high is not None and one.high >= margin:", "if False:", GATE, "does_not_answer"),
-    Mutation("gates", VERDICT, "None in floors or any(floors):", "True:", GATE, "shuffled"),
+    Mutation("gates", VERDICT, "if rise.high is not None and rise.high >= row.margin:", "if False:", GATE, "does_not_answer"),
+    Mutation("gates", VERDICT, "    if high < margin:", "    if True:", GATE, "margin"),
     # numbers that cannot be
     Mutation("imports", LOG, "if total > 1 + _ROUNDING:", "if False:", HARNESS, "cannot_be"),
     # what has no end, and what is paid for
