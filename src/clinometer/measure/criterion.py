@@ -140,19 +140,30 @@ class Criterion:
         return criterion(s, 1.0 if self.name == "share" else self.norm) / self._divisor
 
     def gradient(self, at: FloatArray) -> FloatArray:
-        """The gradient of J at s, [..,K] -> [..,K]; 0 in a direction in which J has a kink."""
-        if self.name in _RATIOS:
-            return gradient(at, self.norm) / self._divisor
-        if self.name == "share":
-            return np.asarray((at > 0).astype(float))
-        gaps = self.gaps
-        out, below = np.zeros_like(at), np.zeros(at.shape[:-1])
-        for y, gap in enumerate(gaps):
-            below = below + at[..., y]
-            out[..., y] = gap * np.sign(below)
-        for y in reversed(range(len(gaps))):
-            out[..., y] += out[..., y + 1]
-        return out
+        """The gradient of J at s, [..,K] -> [..,K]; 0 in a direction in which J has a kink. Where
+        two categories tie for the maximum, that of the first.
+
+        >>> Criterion(norm=2).gradient(np.array([0.3, 0.4, -0.7])).round(12).tolist()
+        [0.6, 0.8, 0.0]
+        """
+        value = np.zeros_like(at)
+        if self.name == "points":
+            below = np.zeros(at.shape[:-1])
+            for y, gap in enumerate(self.gaps):
+                below = below + at[..., y]
+                value[..., y] = gap * np.sign(below)
+            for y in reversed(range(at.shape[-1] - 1)):
+                value[..., y] += value[..., y + 1]
+        elif self.name == "share" or self.norm == 1:
+            value[at > 0] = 1.0 / self._divisor
+        elif np.isinf(self.norm):
+            first = np.argmax(at, axis=-1)[..., None]
+            np.put_along_axis(value, first, 1.0 * (np.take_along_axis(at, first, -1) > 0), axis=-1)
+        else:
+            size = self(at)
+            divisor = np.where(size > 0, size, 1.0)[..., None]
+            value = (np.maximum(at, 0.0) / divisor) ** (self.norm - 1.0)
+        return np.asarray(value)
 
     def slope(self, at: FloatArray, along: FloatArray) -> FloatArray:
         """The gradient at s times `along`, [..,K] -> [..]; `along` may have more dimensions in
@@ -294,24 +305,3 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
     # Factoring out the largest avoids overflow and returns a single positive s exactly.
     divisor = np.where(top > 0, top, 1.0)
     return np.asarray(top * sum((part / divisor) ** norm for part in positive) ** (1.0 / norm))
-
-
-def gradient(at: FloatArray, norm: float) -> FloatArray:
-    """The gradient of J_k, [..,K] -> [..,K]; 0 where no category is positive.
-
-    Where two categories tie for the maximum (k = inf), that of the first.
-
-    >>> gradient(np.array([0.3, 0.4, -0.7]), 2).round(12).tolist()
-    [0.6, 0.8, 0.0]
-    """
-    value = np.zeros_like(at)
-    if np.isinf(norm):
-        first = np.argmax(at, axis=-1)[..., None]
-        np.put_along_axis(value, first, 1.0, axis=-1)
-        return np.asarray(value * (np.take_along_axis(at, first, -1) > 0))
-    size = criterion(at, norm)
-    divisor = np.where(size > 0, size, 1.0)
-    for y in range(at.shape[-1]):
-        part = np.maximum(at[..., y], 0.0) / divisor
-        value[..., y] = np.where(part > 0, part ** (norm - 1.0), 0.0)
-    return value

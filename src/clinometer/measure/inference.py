@@ -508,7 +508,10 @@ def report_of(
     """
     found = bracket(evidence, level=level)
     if arms is not None:
-        found = _widened(found, arms, grid.criterion.top)
+        below, above = found.value - found.low, found.high - found.value
+        low = np.maximum(found.value - np.sqrt(below**2 + arms**2), 0.0)
+        high = np.minimum(found.value + np.sqrt(above**2 + arms**2), grid.criterion.top)
+        found = replace(found, low=low, high=high)
     # No part exceeds R. Its own lower end would be too high as the highest of three.
     low, high = np.fmin(found.low, found.low[0]), np.fmin(found.high, found.high[0])
     found = replace(found, low=low, high=high)
@@ -552,10 +555,3 @@ def _estimate(found: Bracket, i: int, few: bool, agree: bool, sampled: bool) -> 
     wide = sampled and i == 0 and open_ > WIDE * (high - low)
     note = "so few replies leave it open; four times as many would halve what they leave"
     return Estimate(value, low, high, found.level, method, note if wide else None)
-
-
-def _widened(found: Bracket, arms: FloatArray, top: float) -> Bracket:
-    below, above = found.value - found.low, found.high - found.value
-    low = np.maximum(found.value - np.sqrt(below**2 + arms**2), 0.0)
-    high = np.minimum(found.value + np.sqrt(above**2 + arms**2), top)
-    return replace(found, low=low, high=high)

@@ -35,14 +35,14 @@ class Spread:
     @classmethod
     def of_report(cls, pilot: RiskReport) -> Spread:
         """The spread of the pilot's risk with the widest interval."""
-        arm = _longest_arm((pilot.R, pilot.R_bias, pilot.R_volatility))
-        return cls(_sd(arm, pilot.n_eff, pilot.R.level), "pilot run")
+        return cls(
+            _sd((pilot.R, pilot.R_bias, pilot.R_volatility), pilot, pilot.R.level), "pilot run"
+        )
 
     @classmethod
     def of_comparison(cls, pilot: Comparison) -> Spread:
         """The spread of the widest paired difference of two pilot runs in the same contexts."""
-        arm = _longest_arm(pilot.overall)
-        return cls(_sd(arm, pilot.n_eff, pilot.level), "paired pilot runs")
+        return cls(_sd(pilot.overall, pilot, pilot.level), "paired pilot runs")
 
     def unpaired(self) -> Spread:
         """The spread of a difference without pairing: an upper bound, as pairing reduces it."""
@@ -84,9 +84,11 @@ def detectable(
     return _reach(level, power) * spread.sd / math.sqrt(contexts)
 
 
-def _longest_arm(numbers: Iterable[Estimate | Difference]) -> float:
-    """Not half of the widest interval: one that is clipped at 0 is short for a reason that has
-    nothing to do with precision."""
+def _sd(
+    numbers: Iterable[Estimate | Difference], pilot: RiskReport | Comparison, level: float | None
+) -> float:
+    """From the longest arm, not half of the widest interval: one that is clipped at 0 is short for
+    a reason that has nothing to do with precision."""
     arms = [
         max(e.high - e.value, e.value - e.low)
         for e in numbers
@@ -97,11 +99,7 @@ def _longest_arm(numbers: Iterable[Estimate | Difference]) -> float:
             "pilot: expected intervals, found none; pilot with more contexts, and make a report "
             "with estimate_risks"
         )
-    return max(arms)
-
-
-def _sd(arm: float, n_eff: float, level: float | None) -> float:
-    return arm / _reach(level or 0.95) * math.sqrt(max(n_eff, 1.0))
+    return max(arms) / _reach(level or 0.95) * math.sqrt(max(pilot.n_eff, 1.0))
 
 
 def _reach(level: float, power: float = 0.5) -> float:
