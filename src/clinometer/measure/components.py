@@ -182,7 +182,7 @@ def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.
         for name, x in zip(names, d.lean.tolist(), strict=True)
     ]
     if not alone:
-        share = d.unit_weights() @ d.groups
+        share = d.W @ d.groups
 
         def estimate(value: float, without: FloatArray) -> Estimate:
             low, high = (max(end, 0.0) for end in jackknife(value, without, share, level=level))
@@ -212,6 +212,7 @@ class Deviations:
     within  [X,C] variance of a reply; cells with one reply have the mean of the others
     w       [X,C] weights within the group, sum to one in each
     groups  [X] weights of the groups that were observed
+    W, z    [U,X] weights and [U,X,D] weighted sums of d, by unit
     """
 
     d: FloatArray
@@ -221,6 +222,8 @@ class Deviations:
     groups: FloatArray
     units: NDArray[np.intp]
     rank: int
+    W: FloatArray
+    z: FloatArray
 
     @classmethod
     def of(cls, cells: CellMoments) -> Deviations:
@@ -245,28 +248,22 @@ class Deviations:
             noise = dice * (1 - 2 * share) + (share**2 * dice).sum(axis=0)
         else:
             d, noise = mean - cells.centre, dice
-        D = mean.shape[-1]
-        directions = max(D - 1, 1)
-        rank = directions * (len(groups) - 1 if cells.centre is None else len(groups))
+        directions = max(mean.shape[-1] - 1, 1)
+        rank = max(directions * (len(groups) - (cells.centre is None)), 1)
         d = np.where(seen[..., None], d, 0.0) * cells.scale
-        return cls(d, np.where(seen, noise, 0.0), within, w, groups, cells.units, max(rank, 1))
+        noise = np.where(seen, noise, 0.0)
+        W = by_unit(w.T, cells.units)
+        z = by_unit(np.moveaxis(w[..., None] * d, 0, 1), cells.units)
+        return cls(d, noise, within, w, groups, cells.units, rank, W, z)
 
     @property
     def lean(self) -> FloatArray:
         """[X,D], the mean deviation of each group."""
-        return np.asarray((self.w[..., None] * self.d).sum(axis=1))
-
-    def unit_weights(self) -> FloatArray:
-        """[U,X]."""
-        return by_unit(self.w.T, self.units)
-
-    def unit_means(self) -> FloatArray:
-        """[U,X,D], weighted sums of d."""
-        return by_unit(np.moveaxis(self.w[..., None] * self.d, 0, 1), self.units)
+        return np.asarray(self.z.sum(axis=0))
 
     def lean_squares(self) -> FloatArray:
         """[X], unbiased squares of the leans: products of two different units have no noise."""
-        W, z = self.unit_weights(), self.unit_means()
+        W, z = self.W, self.z
         apart = 1 - (W**2).sum(axis=0)
         square = (z.sum(axis=0) ** 2).sum(axis=-1) - (z**2).sum(axis=(0, 2))
         return np.asarray(np.where(apart > 1e-9, square / np.maximum(apart, 1e-9), 0.0))
@@ -286,20 +283,20 @@ class Deviations:
     def residuals(self) -> FloatArray:
         """[U,X,D], √W (mean of the unit − lean) √w_x: their squares sum to the variance between
         units."""
-        W = self.unit_weights()
-        z = self.unit_means() / np.where(W > 0, W, 1.0)[..., None] - self.lean
+        W = self.W
+        z = self.z / np.where(W > 0, W, 1.0)[..., None] - self.lean
         return np.asarray(z * np.sqrt(W * self.groups)[..., None])
 
     def freedom(self) -> FloatArray:
         """[X], degrees of freedom of a weighted variance between units (Satterthwaite)."""
-        W = self.unit_weights()
+        W = self.W
         two, three = (W**2).sum(axis=0), (W**3).sum(axis=0)
         trace = two - 2 * three + two**2
         return np.asarray(np.maximum((1 - two) ** 2 / np.maximum(trace, 1e-15), 1.0))
 
     def without(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """[U], lean, swing and dice without each unit."""
-        W, z = self.unit_weights(), self.unit_means()
+        W, z = self.W, self.z
         left = 1 - W
         apart = left**2 - ((W**2).sum(axis=0) - W**2)
         own = (z**2).sum(axis=-1)
@@ -332,7 +329,7 @@ class Deviations:
             box_test(square[x], square[x] - unbiased[x], residuals[:, x], freedom[x], max(D - 1, 1))
             for x in range(len(names))
         ])  # fmt: skip
-        W, z = self.unit_weights(), self.unit_means()[..., 0]
+        W, z = self.W, self.z[..., 0]
         q = (W**2).sum(axis=0)
         off = (z - W * lean[:, 0]) ** 2 / np.where(W > 0, W, 1.0)
         error = np.sqrt(q / np.maximum(1 - q, 1e-9) * off.sum(axis=0))

@@ -187,7 +187,7 @@ def changes(
         for a in (before, after)
     )
     was, now = (dict(zip(PARTS, d.parts(fixed=False), strict=True)) for d in (old, new))
-    share = old.unit_weights() @ old.groups
+    share = old.W @ old.groups
     each = dict(zip(PARTS, _contributions(old, new), strict=True))
 
     def root(part: str, level: float) -> Change:
@@ -223,7 +223,7 @@ def changes(
 def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatArray, FloatArray]:
     """[U] each: what every unit adds to the changes of the variances of lean, swing and dice; the
     sign of each number is that of which model is called the new one."""
-    W, a, b = old.unit_weights(), old.unit_means(), new.unit_means()
+    W, a, b = old.W, old.z, new.z
     middle, half = (a + b) / 2, (b - a) / 2
     apart = np.maximum(1 - (W**2).sum(axis=0), 1e-9)
     rest = middle.sum(axis=0) - middle  # of the other units
