@@ -369,22 +369,15 @@ def same(one: RiskReport, other: RiskReport) -> None:
 
 
 @given(problems())
-def test_volatility_is_never_negative_and_the_components_add_up(problem: Problem) -> None:
+def test_no_part_is_negative_or_above_1_and_they_add_up(problem: Problem) -> None:
     p, settings = problem
     report = decompose(p, **settings)
+    assert settings["normalize"] is False or (report.r <= 1 + TOLERANCE).all()
+    assert (report.r_bias >= 0).all()
     assert (report.r_volatility >= -TOLERANCE).all()
     np.testing.assert_allclose(report.r_bias + report.r_volatility, report.r, atol=1e-10)
     total = report.R_bias.value + report.R_volatility.value
     assert total == pytest.approx(report.R.value, abs=1e-10)
-
-
-@given(problems())
-def test_normalised_risks_lie_between_zero_and_one(problem: Problem) -> None:
-    p, settings = problem
-    report = decompose(p, **{**settings, "normalize": True})
-    for values in (report.r, report.r_bias, report.r_volatility):
-        assert (values >= 0).all()
-        assert (values <= 1 + TOLERANCE).all()
 
 
 @given(problems(), st.randoms(use_true_random=False))

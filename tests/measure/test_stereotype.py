@@ -25,23 +25,13 @@ def test_by_hand(reference: ArrayLike | None, cell: tuple[int, int], expected: l
     np.testing.assert_allclose(stereotype(P, reference)[cell], expected, atol=1e-15)
 
 
-def test_one_reference_per_cell_equal_to_p_leaves_nothing() -> None:
+def test_shape_and_missing_cells_are_kept() -> None:
+    np.testing.assert_array_equal(stereotype(P[0]), stereotype(P)[0])
+    assert stereotype(P[0, 0]).shape == (2,)
+    assert np.isnan(stereotype([[np.nan] * 2, [0.5, 0.5]])).tolist() == [[True] * 2, [False] * 2]
     p = np.clip(P, 0.1, 0.9)
     p /= p.sum(axis=-1, keepdims=True)
-    assert (stereotype(p, p) == 0).all()
-
-
-def test_shape_is_kept_for_one_group_and_one_cell() -> None:
-    assert stereotype(P[0]).shape == (3, 2)
-    assert stereotype(P[0, 0]).shape == (2,)
-    np.testing.assert_array_equal(stereotype(P[0]), stereotype(P)[0])
-
-
-def test_missing_stays_missing() -> None:
-    assert np.isnan(stereotype([[np.nan, np.nan], [0.5, 0.5]])).tolist() == [
-        [True] * 2,
-        [False] * 2,
-    ]
+    assert (stereotype(p, p) == 0).all()  # one reference per cell
 
 
 @pytest.mark.parametrize(
