@@ -124,19 +124,6 @@ def test_likelihoods_match_minicons(bert: Any, sentences: list[str], metric: Mas
         assert ours == pytest.approx(value, abs=1e-3)
 
 
-def test_the_two_masking_variants_differ_on_multi_token_words(bert: Any) -> None:
-    words = {n: len(bert.tokenizer(n)["input_ids"]) - 2 for n in ("late", "unfathomableness")}
-    assert words["late"] == 1
-    assert words["unfathomableness"] > 1
-    for word, differ in (("late", False), ("unfathomableness", True)):
-        text = [MarkedText(f"She was {word}")]
-        a, b = (
-            score_texts(bert, text, options).log_prob[0]
-            for options in (TextOptions(), TextOptions(masking="original"))
-        )
-        assert (abs(a - b) > 0.1) == differ
-
-
 def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> None:
     texts = [MarkedText(t) for t in sentences[:5]]
     whole = score_texts(bert, [*texts, texts[0]], TextOptions())

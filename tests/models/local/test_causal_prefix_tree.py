@@ -15,7 +15,6 @@ from clinometer.models import WordOptions
 from clinometer.models.local.causal import (
     CausalScorer,
     Chunk,
-    ContinuationBatcher,
     PackingError,
     Packs,
     TreeRun,
@@ -23,8 +22,7 @@ from clinometer.models.local.causal import (
     shortest_window,
 )
 from clinometer.models.protocol import ModelInfo, WordScores
-from clinometer.models.scoring.causal_job import AskedContinuations, Heads
-from clinometer.models.tokens import Trie
+from clinometer.models.scoring.causal_job import Heads
 from clinometer.topics import Prompt
 
 WORDS = ["he", "she", "her", "man", "mans", "grandson", "granddaughter", "heiress"]
@@ -94,38 +92,12 @@ def used(packs: Packs) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("limit", [1, 5, 1000])
-def test_new_nodes_attend_to_their_ancestors(limit: int) -> None:
-    heads = random_heads(0)
-    packs = Packs.of(heads, heads.cut(0, nodes=20, packs=4))
-    width = packs.tokens.shape[1]
-    tries = [Trie.of([(7,), (5, 6), (5, 8, 9), (5, 6, 9, 9)]), Trie.of([(8, 8), (9,)])]
-    rng = np.random.default_rng(1)
-    parts = []
-    for trie in tries:
-        some = np.flatnonzero(rng.random(len(packs.lengths)) < 0.7)
-        nodes = np.zeros((len(trie.prefix), len(some)), dtype=bool)
-        nodes[list(trie.inner)[1:]] = rng.random((len(trie.inner) - 1, len(some))) < 0.7
-        parts.append(AskedContinuations(trie, some, nodes))
-    below = ContinuationBatcher(parts, packs)
-    seen = []
-    for chunk in below.chunks(limit=limit, rows=3):
-        assert len(chunk.tokens) <= 3
-        both = np.concatenate([packs.tokens[chunk.packs], chunk.tokens], axis=1)
-        for row, place, wanted, read in zip(
-            chunk.rows, chunk.places, chunk.wanted, chunk.reads, strict=True
-        ):
-            part = parts[below.nodes.part[read]]
-            trie, node = part.tree, int(below.nodes.node[read])
-            head = heads.path(int(below.nodes.head[read]))
-            visible = np.unique(chunk.visible[row, place])
-            spelled = sorted(both[row, visible].tolist())
-            assert spelled == sorted(head + trie.prefix[node])
-            assert (visible >= width).sum() == len(trie.prefix[node])
-            assert chunk.positions[row, place] == len(head) + len(trie.prefix[node]) - 1
-            assert set(wanted.tolist()) == set(trie.child_tokens(node))
-            seen.append(read)
-    assert len(seen) == len(set(seen)) == sum(int(part.nodes.sum()) for part in parts)
+def agreed(model: Any, tokenizer: Any, **settings: Any) -> CausalScorer:
+    """A scorer that may use packs, after it and plain rows have given the same scores."""
+    expected = causal(model, tokenizer, rows=True, **settings).score(PROMPTS, WORDS)
+    packed = causal(model, tokenizer, **settings)
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+    return packed
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -153,18 +125,13 @@ def test_packs_match_plain_rows(family: str) -> None:
     "options", [WordOptions(), WordOptions(tolerance=0.01, end_of_word=True)], ids=str
 )
 def test_word_options_apply_in_packs(options: WordOptions) -> None:
-    model, tokenizer = family_model("gpt2")
-    expected = causal(model, tokenizer, rows=True, options=options).score(PROMPTS, WORDS)
-    assert_same(causal(model, tokenizer, options=options).score(PROMPTS, WORDS), expected)
+    assert agreed(*family_model("gpt2"), options=options).packing.mode == "tree"
 
 
 def test_eager_attention_takes_the_same_mask() -> None:
     model, tokenizer = family_model("llama")
-    expected = causal(model, tokenizer, rows=True).score(PROMPTS, WORDS)
     model.set_attn_implementation("eager")
-    packed = causal(model, tokenizer)
-    assert_same(packed.score(PROMPTS, WORDS), expected)
-    assert packed.packing.mode == "tree"
+    assert agreed(model, tokenizer).packing.mode == "tree"
 
 
 def test_shared_prefixes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +183,6 @@ def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
 
 def test_a_mask_or_position_without_effect_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = family_model("llama")
-    expected = causal(model, tokenizer, rows=True).score(PROMPTS, WORDS)
     plain = model.forward
     for ignored in ("attention_mask", "position_ids"):
 
@@ -224,9 +190,7 @@ def test_a_mask_or_position_without_effect_is_detected(monkeypatch: pytest.Monke
             return plain(**{k: v for k, v in inputs.items() if k != ignored})
 
         monkeypatch.setattr(model, "forward", forward)
-        packed = causal(model, tokenizer)
-        assert_same(packed.score(PROMPTS, WORDS), expected)
-        assert packed.packing.mode == "rows"
+        assert agreed(model, tokenizer).packing.mode == "rows"
 
 
 def test_a_text_longer_than_the_window_is_scored_in_rows() -> None:

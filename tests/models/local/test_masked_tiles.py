@@ -15,7 +15,6 @@ from clinometer.models.local.masked import (
     MaskedScorer,
     attend_in_tiles,
     tile_attention,
-    whole_tiles,
 )
 from clinometer.topics import Prompt
 
@@ -57,16 +56,6 @@ def test_tiles_change_no_number(
     np.testing.assert_allclose(found.log_coverage, expected.log_coverage, atol=1e-4)
     in_tiles = any(shape[2] > 40 for shape in shapes)
     assert in_tiles == (family not in ALONE)
-
-
-def test_rows_fill_whole_tiles() -> None:
-    tokens = np.arange(26).reshape(13, 2)
-    whole = whole_tiles(tokens)
-    assert whole.shape == (32, 2)
-    assert (whole[:13] == tokens).all()
-    assert set(whole[13:].ravel()) <= set(tokens.ravel())
-    long = np.zeros((3, 200), dtype=np.int64)
-    assert whole_tiles(long).shape == (3, 200)
 
 
 def test_what_does_not_fit_is_attended_as_before() -> None:
