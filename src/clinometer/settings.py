@@ -271,6 +271,8 @@ def values_from_texts(
     Traceback (most recent call last):
     clinometer.errors.SettingsError: --set: expected one of size; found sise; did you mean size?
     """
+    from pydantic import TypeAdapter, ValidationError
+
     values: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -282,25 +284,18 @@ def values_from_texts(
             )
         if name in values:
             raise SettingsError(f"{where}: expected {name} once, found it twice")
-        values[name] = _value_from_text(kind, name, value, where=where)
+        setting, hint = _settings(kind)[name]
+        about = option_of(setting)
+        own = about.parse if about else None
+        try:
+            values[name] = (own or TypeAdapter(hint).validate_strings)(value)
+            if about is not None:
+                about.check(name, values[name])
+        except (ValidationError, SettingsError) as error:
+            expected = about.expected if about is not None else ""
+            problem = f"expected {expected}, found {value!r}" if expected else str(error)
+            raise SettingsError(f"{where}: {name}: {problem}") from error
     return values
-
-
-def _value_from_text(kind: Any, name: str, text: str, *, where: str) -> Any:
-    from pydantic import TypeAdapter, ValidationError
-
-    setting, hint = _settings(kind)[name]
-    about = option_of(setting)
-    try:
-        parse = TypeAdapter(hint).validate_strings if not about or not about.parse else about.parse
-        value = parse(text)
-        if about is not None:
-            about.check(name, value)
-    except (ValidationError, SettingsError) as error:
-        expected = about.expected if about is not None else ""
-        problem = f"expected {expected}, found {text!r}" if expected else str(error)
-        raise SettingsError(f"{where}: {name}: {problem}") from error
-    return value
 
 
 def _replaced(
