@@ -161,7 +161,7 @@ MUTATIONS = (
     Mutation("paid", CLIENT, "type(v) is int and 0 <= v", "type(v) is int and v", INPUTS, "count_of_tokens"),
     Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
     # what is written over
-    Mutation("outputs", "storage/atomic.py", "if target.is_file() and _is_of_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
+    Mutation("outputs", "storage/atomic.py", "if target.is_file() and any(", "if False and any(", OUTPUTS, "did_not_write or not_replaced"),
     Mutation("outputs", "storage/atomic.py", "target.stat().st_size and _kind(target) != _kind(beside):", "False:", OUTPUTS, "did_not_write"),
     Mutation("outputs", "storage/atomic.py", "if path.exists() and not path.is_file() and not path.is_dir():", "if False:", OUTPUTS, "pipe"),
 )  # fmt: skip

@@ -63,7 +63,8 @@ def output_file(path: Path, *, error: type[InputError] = InputError) -> Iterator
                 raise error(f"{path}: cannot be written: {exc.strerror or exc}") from exc
         return
     target = path.resolve() if path.is_symlink() else path
-    if target.is_file() and _is_of_run(target):
+    folders = target.absolute().parents[:3] if target.suffix in _OF_RUNS else ()
+    if target.is_file() and any((folder / "run.json").is_file() for folder in folders):
         raise error(f"{path}: is a file of a run folder, which would be lost; name another file")
     _clear_stale(target)
     with replacing(target, error=error) as beside:
@@ -84,11 +85,6 @@ def _clear_stale(target: Path) -> None:
                 os.kill(int(number), 0)
             except ProcessLookupError:
                 stale.unlink()
-
-
-def _is_of_run(file: Path) -> bool:
-    parents = file.absolute().parents[:3]
-    return file.suffix in _OF_RUNS and any((folder / "run.json").is_file() for folder in parents)
 
 
 def _kind(file: Path) -> bytes:

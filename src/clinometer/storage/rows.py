@@ -58,8 +58,14 @@ def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iter
             yield row
         return
     with reading(path, TableError):
+        if name.endswith(".parquet") and path.stat().st_size < _WHOLE:
+            yield from read_parquet(path, most=min(most, MOST_TABLE)).to_pylist()
+            return
         if name.endswith(".parquet"):
-            yield from _parquet_rows(path, most)
+            import pyarrow.parquet as pq
+
+            for batch in pq.ParquetFile(path).iter_batches(_BATCH):
+                yield from batch.to_pylist()
             return
         with open_text(path, most=most) as stream:
             dialect = "excel-tab" if name.endswith(".tsv") else "excel"
@@ -111,16 +117,6 @@ def json_lines(
                 found = line.strip()[:40]
                 raise TableError(f"{where}: expected a JSON object, found {found!r}")
             yield where, row
-
-
-def _parquet_rows(path: Path, most: int) -> Iterator[Row]:
-    if path.stat().st_size < _WHOLE:
-        yield from read_parquet(path, most=min(most, MOST_TABLE)).to_pylist()
-        return
-    import pyarrow.parquet as pq
-
-    for batch in pq.ParquetFile(path).iter_batches(_BATCH):
-        yield from batch.to_pylist()
 
 
 # --- For spreadsheets ---------------------------------------------------------------------------

@@ -231,8 +231,11 @@ def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(value)
-    if _SURROGATE.search(text):
-        _check_characters(value)
+    for item in _leaves(value) if _SURROGATE.search(text) else ():
+        try:
+            str(item).encode()
+        except UnicodeEncodeError:
+            raise ValueError("expected whole characters, found half of a pair") from None
     return value
 
 
@@ -247,7 +250,11 @@ def parse_toml(text: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(value)
-    _check_values(value)
+    for item in _leaves(value):
+        if isinstance(item, int) and abs(item) >= 10**_LONGEST_INTEGER:
+            raise ValueError(f"expected numbers of at most {_LONGEST_INTEGER} digits")
+        if isinstance(item, str) and "\0" in item:  # which no name of a file can have
+            raise ValueError("expected text without NUL characters")
     return value
 
 
@@ -281,23 +288,6 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(_TOO_DEEP)
-
-
-def _check_values(value: Any) -> None:
-    """Whole numbers have an end, and no text has a NUL, which no name of a file can have."""
-    for item in _leaves(value):
-        if isinstance(item, int) and abs(item) >= 10**_LONGEST_INTEGER:
-            raise ValueError(f"expected numbers of at most {_LONGEST_INTEGER} digits")
-        if isinstance(item, str) and "\0" in item:
-            raise ValueError("expected text without NUL characters")
-
-
-def _check_characters(value: Any) -> None:
-    for item in _leaves(value):
-        try:
-            str(item).encode()
-        except UnicodeEncodeError:
-            raise ValueError("expected whole characters, found half of a pair") from None
 
 
 def _leaves(value: Any) -> Iterator[Any]:
