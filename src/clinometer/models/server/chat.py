@@ -435,7 +435,7 @@ class ChatTokenScorer(Scorer):
         work = [self._listed(prompt.before) for prompt in prompts]
         lists = self.endpoint.client.run(settled(work, self.endpoint.client.halt))
         self.info = replace(self.info, request=self.endpoint.record())
-        bounds = np.array([word_bounds(self._checked(one), words) for one in lists])
+        bounds = np.array([word_bounds(one, words) for one in lists])
         lower, upper = np.moveaxis(bounds, 1, 0)
         with np.errstate(divide="ignore"):
             return WordScores(
@@ -445,23 +445,21 @@ class ChatTokenScorer(Scorer):
                 log_upper=np.log(upper),
             )
 
-    def _checked(self, listed: list[tuple[str, float]]) -> list[tuple[str, float]]:
-        if not all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed) or (
-            math.fsum(p for _, p in listed) > 1.0 + len(listed) * _ROUNDING
-        ):
+    async def _listed(self, text: str) -> list[tuple[str, float]]:
+        kept = None if self.log is None else self.log.get(text, 0)
+        if kept is None:
+            kept = await self.endpoint.first_tokens(asked(text, question=self.question))
+            if self.log is not None:
+                self.log.put(text, 0, kept)
+        listed = [(str(token), float(p)) for token, p in kept]
+        total = math.fsum(p for _, p in listed)
+        possible = all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed)
+        if not possible or total > 1.0 + len(listed) * _ROUNDING:
             raise ModelError(
                 f"{self.info.name}: the provider's probabilities sum to more than 1; --replies N "
                 "samples N replies per context instead"
             )
         return listed
-
-    async def _listed(self, text: str) -> list[tuple[str, float]]:
-        if self.log is not None and (kept := self.log.get(text, 0)) is not None:
-            return [(str(token), float(p)) for token, p in kept]
-        tokens = await self.endpoint.first_tokens(asked(text, question=self.question))
-        if self.log is not None:
-            self.log.put(text, 0, tokens)
-        return tokens
 
 
 def word_bounds(
