@@ -4,7 +4,7 @@ Nothing outside the folder is read, and a run again only when its files have cha
 costs one directory scan.
 
 Pages come from the server; the explorer draws in the browser from the JSON of one run
-(`report/explorer.py`). The address encodes what is shown, so it can be linked to.
+(`report/page.py`). The address encodes what is shown, so it can be linked to.
 """
 
 from __future__ import annotations
@@ -33,8 +33,14 @@ from clinometer.reliability.run import ReliabilityFolder, ReliabilityRun
 from clinometer.report import tables
 from clinometer.report.cell_statistics import RunSummary, drawn
 from clinometer.report.document import asset
-from clinometer.report.explorer import answer_words, explorer_data
-from clinometer.report.page import chips, lede, render_report, sentences
+from clinometer.report.page import (
+    answer_words,
+    chips,
+    explorer_data,
+    lede,
+    render_report,
+    sentences,
+)
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.compare import compared

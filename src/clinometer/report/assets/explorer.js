@@ -67,7 +67,7 @@ const shorten = (text, length) => (text.length <= length ? text : `${text.slice(
 /** The end of a text, for the words before a slot. */
 const tailOf = (text, length) => (text.length <= length ? text : `… ${text.slice(-length).replace(/^\S*\s/, "")}`);
 
-// One run (see report/explorer.py): JSON whose `columns` are typed arrays in base64.
+// One run (see report/page.py): JSON whose `columns` are typed arrays in base64.
 const ARRAYS = { f4: Float32Array, u2: Uint16Array, u1: Uint8Array };
 const NO_SHARE = 65535;
 

@@ -12,8 +12,7 @@ import pytest
 from tests.report.made import HOSTILE, made_run, summary_of
 
 from clinometer.report.cell_statistics import pick_examples
-from clinometer.report.explorer import MISSING, explorer_data, worst_cells
-from clinometer.report.page import render_report
+from clinometer.report.page import MISSING, explorer_data, render_report, worst_cells
 
 
 def read(content: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
