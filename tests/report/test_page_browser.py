@@ -81,32 +81,20 @@ def test_every_figure_has_pixels_a_name_and_words(chromium: Any, report: Path) -
     assert page.locator("#tip").inner_text() == mark.get_attribute("data-tip")
 
 
-@pytest.fixture
-def shown(tmp_path: Path) -> Callable[[str], list[Run | Path]]:
-    """The runs of a page, by its name."""
-
-    def found(which: str) -> list[Run | Path]:
-        if which == "half":
-            return [made_half(tmp_path / "half")]
-        if which == "hiring":
-            return [hiring_run(covered=0.1, Black_man=-0.15, Ashley_Chen=0.1)]
-        if which == "demo":
-            return [with_floor(made_run(None, groups=120, contexts=10))]
-        if which == "four":
-            return [
-                made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i) for i in range(4)
-            ]
-        return [made_run(None, groups=30, contexts=40, categories=5)]
-
-    return found
+SHOWN: dict[str, Callable[[Path], list[Run | Path]]] = {
+    "half": lambda folder: [made_half(folder / "half")],
+    "hiring": lambda _: [hiring_run(covered=0.1, Black_man=-0.15, Ashley_Chen=0.1)],
+    "demo": lambda _: [with_floor(made_run(None, groups=120, contexts=10))],
+    "race": lambda _: [made_run(None, groups=30, contexts=40, categories=5)],
+    "four": lambda _: [
+        made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i) for i in range(4)
+    ],
+}
 
 
-@pytest.mark.parametrize("which", ["demo", "four", "race", "hiring", "half"])
-def test_one_screen_and_two_sheets_of_paper(
-    chromium: Any, shown: Callable[[str], list[Run | Path]], tmp_path: Path, which: str
-) -> None:
-    file = tmp_path / "page.html"
-    runs = shown(which)
+@pytest.mark.parametrize("which", SHOWN)
+def test_one_screen_and_two_sheets_of_paper(chromium: Any, tmp_path: Path, which: str) -> None:
+    file, runs = tmp_path / "page.html", SHOWN[which](tmp_path)
     write_report(runs, file)
     page = opened(chromium, file, viewport={"width": 1280, "height": 800}).page
     bottom = "document.getElementById('summary').getBoundingClientRect().bottom"
