@@ -1,9 +1,6 @@
-"""Runs to report on: small, hostile, big, and in every state a folder can be in."""
+"""Runs to report on: one of many answers, and another model asked the same."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.report.made import made_run
@@ -22,15 +19,3 @@ def another(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The same questions, another model."""
     folder = tmp_path_factory.mktemp("made") / "another"
     return made_run(folder, groups=30, contexts=40, model="made:other", lean=-0.3, seed=1)
-
-
-@pytest.fixture
-def changed(tmp_path: Path, small: Run) -> Callable[[str], Path]:
-    """A copy of the small run to spoil: changed("name") is its folder."""
-    import shutil
-
-    def copy(name: str) -> Path:
-        assert small.path is not None
-        return Path(shutil.copytree(small.path, tmp_path / name))
-
-    return copy
