@@ -23,15 +23,7 @@ from clinometer.cli.options import (
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
-from clinometer.measure.planning import (
-    POWER,
-    SPREAD,
-    Spread,
-    contexts_for_precision,
-    contexts_to_detect,
-    detectable,
-    plan_replies,
-)
+from clinometer.measure import planning
 from clinometer.models.providers import hosted
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.protocol import PLANNED, Protocol
@@ -94,7 +86,7 @@ def plan_command(
     ),
     fail_above: list[str] | None = FAIL_ABOVE,
     power: float = option(
-        POWER,
+        planning.POWER,
         help="Share of tests that should find the difference.",
         allowed=ranges.LEVEL,
         advanced=True,
@@ -207,7 +199,7 @@ def _repeated(
             "paid"
         )
     known = [split for split in pilots if split is not None]
-    plans = plan_replies(*known, find=detect, requests=requests, level=level, power=power)
+    plans = planning.plan_replies(*known, find=detect, requests=requests, level=level, power=power)
     each = None
     if price is not None:  # by the tokens that the runs counted
         tokens = sum(run.record.usage.get("tokens", 0) for run in runs)
@@ -261,17 +253,17 @@ def _estimate(
     """How many contexts are needed, and what they can tell."""
     if len(pilots) > 2:
         raise SettingsError(f"plan: expected at most two pilot runs, found {len(pilots)}")
-    one, level = Spread(SPREAD, "a guess, without a pilot"), settings.level
+    one, level = planning.Spread(planning.SPREAD, "a guess, without a pilot"), settings.level
     if pilots:  # the plan is for further contexts, regardless of the pilot's population
         before = replace(pilots[0].record.settings, population="similar", level=level)
-        one = Spread.of_report(pilots[0].preferences.estimate(**before.inference()))
+        one = planning.Spread.of_report(pilots[0].preferences.estimate(**before.inference()))
         groups = len(pilots[0].preferences.groups)
-    pair = Spread.of_comparison(compare(*pilots)) if len(pilots) == 2 else one.unpaired()
+    pair = planning.Spread.of_comparison(compare(*pilots)) if len(pilots) == 2 else one.unpaired()
     needed: dict[str, int] = {}
     if precision is not None:
-        needed["precision"] = contexts_for_precision(one, precision, level=level)
+        needed["precision"] = planning.contexts_for_precision(one, precision, level=level)
     if detect is not None:
-        needed["detect"] = contexts_to_detect(pair, detect, level=level, power=power)
+        needed["detect"] = planning.contexts_to_detect(pair, detect, level=level, power=power)
     if effective is not None:
         needed["contexts"] = effective
     n = max(needed.values())
@@ -290,8 +282,8 @@ def _estimate(
         "for": needed,
         "spread": {"value": one.sd, "from": one.source},
         "spread_of_differences": {"value": pair.sd, "from": pair.source},
-        "half_width": detectable(one, n, level=level, power=0.5),
-        "detectable": detectable(pair, n, level=level, power=power),
+        "half_width": planning.detectable(one, n, level=level, power=0.5),
+        "detectable": planning.detectable(pair, n, level=level, power=power),
         "power": power,
         "level": level,
         "tokens": tokens,

@@ -32,7 +32,7 @@ from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.read_preferences import read_table
 from clinometer.settings import Shard, option, values_from_texts
-from clinometer.studies import sensitivity
+from clinometer.studies import sensitivity, toxicity
 from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
 from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study
 from clinometer.studies.factors import factor_findings, read_factors
@@ -56,15 +56,6 @@ from clinometer.studies.several_models import (
     source_sets,
     sources_findings,
     table_findings,
-)
-from clinometer.studies.toxicity import (
-    Training,
-    finetuned,
-    first_process,
-    read_texts,
-    some_of,
-    toxicity_findings,
-    toxicity_plan,
 )
 from clinometer.topics import load_topic
 
@@ -432,7 +423,7 @@ def figures_command(
 
 #: The keys of --train.
 _TRAINING = keys_of_settings(
-    Training,
+    toxicity.Training,
     ("epochs", "learning_rate", "warmup", "batch", "accumulation", "max_tokens", "lora", "rank"),
 )
 
@@ -460,13 +451,16 @@ def toxicity_command(
     The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
     folder, seed = study.folder("toxicity"), study.settings.seed
-    chosen = some_of(read_texts(texts, where=where or ()), max_texts, seed=seed)
-    given = values_from_texts(Training, train or (), list(_TRAINING), where="--train")
-    training = Training(**given, seed=seed)
-    plan = toxicity_plan(model, folder, **study.question)
+    chosen = toxicity.some_of(toxicity.read_texts(texts, where=where or ()), max_texts, seed=seed)
+    given = values_from_texts(toxicity.Training, train or (), list(_TRAINING), where="--train")
+    training = toxicity.Training(**given, seed=seed)
+    plan = toxicity.toxicity_plan(model, folder, **study.question)
 
-    tune = partial(finetuned, model, chosen, folder / "model", training=training, fresh=study.fresh)
-    if not first_process() and not study.only_plan:  # the others of torchrun's only help to train
+    tune = partial(
+        toxicity.finetuned, model, chosen, folder / "model", training=training, fresh=study.fresh
+    )
+    # The others of torchrun's only help to train.
+    if not toxicity.first_process() and not study.only_plan:
         tune()
         return
 
@@ -474,7 +468,7 @@ def toxicity_command(
         with progress("training", unit="steps", start=f"loading {model}") as watch:
             tune(progress=watch)
 
-    findings = partial(toxicity_findings, texts=len(chosen), training=training)
+    findings = partial(toxicity.toxicity_findings, texts=len(chosen), training=training)
     carry_out(plan, findings, study, before=watched)
 
 

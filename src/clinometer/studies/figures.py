@@ -17,22 +17,6 @@ from clinometer.measure.distribution import distribution_characteristics
 from clinometer.measure.risk import deviation, system_bias
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.charts import (
-    ABOUT,
-    INK,
-    MARK,
-    PAGE,
-    above,
-    distinct,
-    is_narrow,
-    layers,
-    marks,
-    model_colours,
-    n,
-    q,
-    several_views,
-    signed_axis,
-)
 from clinometer.report.figure import chart
 from clinometer.report.figures import basis, distribution_figure
 from clinometer.runs import Run
@@ -119,7 +103,7 @@ def leaning_figure(named: Sequence[Named]) -> Figure:
 def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
     """Upright boxes of s over groups; table: model, category, group, s."""
     models = list(dict.fromkeys(table["model"]))
-    labels = dict(zip(models, distinct(models, 24), strict=True))
+    labels = dict(zip(models, charts.distinct(models, 24), strict=True))
     categories = list(dict.fromkeys(table["category"]))
     views = []
     for name in models if len(categories) > 1 else [None]:
@@ -130,27 +114,27 @@ def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
             for g, s, b in zip(part["group"], part["s"], part["box"], strict=True)
         ]
         boxes = list(dict.fromkeys(part["box"]))
-        angle = -40 if len(boxes) > 4 or is_narrow(width) else 0
-        x = n("box", sort=boxes, title=None, axis={"labelAngle": angle, "grid": False})
+        angle = -40 if len(boxes) > 4 or charts.is_narrow(width) else 0
+        x = charts.n("box", sort=boxes, title=None, axis={"labelAngle": angle, "grid": False})
         title = f"↑ {categories[0]}" if name is None else "↑ more often"
-        y = {"title": title, "axis": {**signed_axis(), **above(grid=True)}}
+        y = {"title": title, "axis": {**charts.signed_axis(), **charts.above(grid=True)}}
         box = {
             "extent": 1.5,
             "size": 22,
             "outliers": False,
-            "box": {"fill": PAGE, "stroke": INK, "strokeWidth": 1.2},
-            "median": {"color": INK, "strokeWidth": 2.5},
-            "rule": {"color": INK},
+            "box": {"fill": charts.PAGE, "stroke": charts.INK, "strokeWidth": 1.2},
+            "median": {"color": charts.INK, "strokeWidth": 2.5},
+            "rule": {"color": charts.INK},
         }
-        point = {"size": 16, "opacity": 0.4, "color": MARK, "xOffset": 20}
-        chart = layers(
-            marks("circle", look=point, x=x, y=q("s", **y), description=ABOUT),
-            marks("boxplot", look=box, x=x, y=q("s", **y)),
+        point = {"size": 16, "opacity": 0.4, "color": charts.MARK, "xOffset": 20}
+        chart = charts.layers(
+            charts.marks("circle", look=point, x=x, y=charts.q("s", **y), description=charts.ABOUT),
+            charts.marks("boxplot", look=box, x=x, y=charts.q("s", **y)),
             data=part,
         )
         titled = {} if name is None else {"title": labels[name]}
         views.append({**chart, **titled, "width": width - 70, "height": 260})
-    return several_views(views, width)
+    return charts.several_views(views, width)
 
 
 #: Points of an interpolated line, and bins of its histogram, as in the authors' notebook.
@@ -223,12 +207,12 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
 def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> charts.Spec:
     """A panel for each risk, a line and its points for each model; tables: measure, name, at,
     groups."""
-    narrow = is_narrow(width)
+    narrow = charts.is_narrow(width)
     names = list(dict.fromkeys(lines["name"]))
-    labels = dict(zip(names, distinct(names, 24), strict=True))
+    labels = dict(zip(names, charts.distinct(names, 24), strict=True))
     legend = {"columns": 2 if narrow else 4, "orient": "bottom"} if len(names) > 1 else None
-    scale = {"domain": list(labels.values()), "range": model_colours(len(names))}
-    colour = n("label", legend=legend, scale=scale)
+    scale = {"domain": list(labels.values()), "range": charts.model_colours(len(names))}
+    colour = charts.n("label", legend=legend, scale=scale)
     views = []
     for measure, (title, _) in _LINES.items():
         line, seen = (
@@ -236,16 +220,16 @@ def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> char
             for part in (lines, points)
         )
         at = {
-            "x": q("at", title=title, axis={"tickCount": 4, "format": ".3~g"}),
-            "y": q("groups", title="groups", axis=above(tickCount=4)),
+            "x": charts.q("at", title=title, axis={"tickCount": 4, "format": ".3~g"}),
+            "y": charts.q("groups", title="groups", axis=charts.above(tickCount=4)),
             "color": colour,
         }
-        chart = layers(
-            marks("circle", seen, look={"size": 18, "opacity": 0.45}, **at),
-            marks("line", line, look={"strokeWidth": 1.8}, **at),
+        chart = charts.layers(
+            charts.marks("circle", seen, look={"size": 18, "opacity": 0.45}, **at),
+            charts.marks("line", line, look={"strokeWidth": 1.8}, **at),
         )
         views.append({**chart, "width": width - 60 if narrow else (width - 110) / 2, "height": 200})
-    return several_views(views, width, beside=True, spacing=30)
+    return charts.several_views(views, width, beside=True, spacing=30)
 
 
 def _leaning_tables(named: Sequence[Named]) -> list[Table]:
