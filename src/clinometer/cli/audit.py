@@ -254,7 +254,13 @@ def notes(run: Run) -> list[str]:
     lines += cautions(run)
     if record.protocol is not None:
         lines += protocol_sentences(record.protocol)
-    return lines + _server_notes(run) + _import_notes(run)
+    lines += _server_notes(run)
+    if (source := record.imported) is not None:  # what was read of another tool
+        used = f"{source.tool} {source.version}".rstrip()
+        what, by = ("replies", "") if used == "replies" else ("samples", f" ({used})")
+        lines.append(f"{source.samples:,} {what} of {source.task or source.file}{by}.")
+        lines += [f"Left out: {n} {why}." for why, n in source.left_out.items()]
+    return lines
 
 
 def _said(run: Run) -> list[str]:
@@ -298,17 +304,6 @@ def _server_notes(run: Run) -> list[str]:
     if refused := record.model.request.get("left_out"):
         lines.append(f"Refused by the server and left out: {', '.join(refused)}.")
     return lines
-
-
-def _import_notes(run: Run) -> list[str]:
-    """What was read of another tool."""
-    source = run.record.imported
-    if source is None:
-        return []
-    used = f"{source.tool} {source.version}".rstrip()
-    what, by = ("replies", "") if used == "replies" else ("samples", f" ({used})")
-    lines = [f"{source.samples:,} {what} of {source.task or source.file}{by}."]
-    return [*lines, *(f"Left out: {n} {why}." for why, n in source.left_out.items())]
 
 
 def _size_note(run: Run) -> list[str]:

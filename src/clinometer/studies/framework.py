@@ -110,9 +110,12 @@ def planned_runs(
     the chat template. Of a suite only the models that ship code may run it."""
     prefix = f"{folder_name(role)}-" if role else ""
     names = [m if isinstance(m, str) else m.id for m in models]
+    # Folders and files without their path, unless two would then have the same name.
+    short = [Path(name).name if Path(name).exists() else name for name in names]
+    labels = short if len(set(short)) == len(set(names)) else names
     raw = with_settings(settings, {"chat": False})
     audits = []
-    for model, name, label in zip(models, names, _labels(names), strict=True):
+    for model, name, label in zip(models, names, labels, strict=True):
         planned = PlannedRun(
             label, name, topic, contexts, raw, prefix + folder_name(name), role=role
         )
@@ -138,13 +141,6 @@ def plan_of(
     """Every model of each part: its role in the study, its models, topic and contexts."""
     planned = [planned_runs(m, t, c, settings, role=role) for role, m, t, c in parts]
     return Plan(study, [audit for some in planned for audit in some])
-
-
-def _labels(models: Sequence[str]) -> Sequence[str]:
-    """Model names for tables and charts: folders and files without their path, unless two would
-    then have the same name."""
-    short = [Path(m).name if Path(m).exists() else m for m in models]
-    return short if len(set(short)) == len(set(models)) else models
 
 
 def _finished(folder: Path) -> bool:

@@ -371,7 +371,11 @@ def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[st
 def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     """Risks by source, and Kendall's tau of each pair of sources with an interval over contexts."""
     names = list(dict.fromkeys(planned.role for planned, _ in results))
-    models = _in_all(results, names)
+    # Only models that were scored in every source can be ranked.
+    labels = [{label for label, _ in only(results, name)} for name in names]
+    models = [label for label, _ in only(results, names[0]) if all(label in s for s in labels)]
+    if len(models) < 2 or len(names) < 2:
+        raise SettingsError("study sources: expected two models that were scored in two sources")
     by_source = {
         name: [(label, run) for label, run in only(results, name) if label in models]
         for name in names
@@ -382,8 +386,8 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     }
     members = [(label, name, run) for name, named in by_source.items() for label, run in named]
     members.sort(key=lambda member: member[0])
-    labels = [f"{model}, {name}" for model, name, _ in members]
-    table = pd.DataFrame(risk_rows([run for *_, run in members], labels))
+    titles = [f"{model}, {name}" for model, name, _ in members]
+    table = pd.DataFrame(risk_rows([run for *_, run in members], titles))
     return Findings(
         "sources",
         [
@@ -406,15 +410,6 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
         ],
         [run for _, run in results],
     )
-
-
-def _in_all(results: Results, names: list[str]) -> list[str]:
-    """Models that were scored in every source: only they can be ranked."""
-    labels = [{label for label, _ in only(results, name)} for name in names]
-    models = [label for label, _ in only(results, names[0]) if all(label in s for s in labels)]
-    if len(models) < 2 or len(names) < 2:
-        raise SettingsError("study sources: expected two models that were scored in two sources")
-    return models
 
 
 def _agreement(risks: dict[str, Joint]) -> pd.DataFrame:
