@@ -11,16 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clinometer.cli.options import (
-    CONTEXTS,
-    JSON,
-    SHARD,
-    TOPIC,
-    Given,
-    argument,
-    topic_of,
-    typed_names,
-)
+from clinometer.cli import options
 from clinometer.cli.printing import print_json, print_risks, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts import builtin_contexts
@@ -48,15 +39,15 @@ RUNS = Path("runs")
 
 def audit_command(
     context: typer.Context,
-    models: list[str] | None = argument(
+    models: list[str] | None = options.argument(
         "MODEL...",
         "smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf file, a "
         "Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, gemini/NAME, "
         "openai:URL#MODEL, or an application: app:package.module:function, http:FILE.toml.",
         None,
     ),
-    topic: str = TOPIC,
-    contexts: str | None = CONTEXTS,
+    topic: str = options.TOPIC,
+    contexts: str | None = options.CONTEXTS,
     groups: str | None = option(
         None,
         help="Only these groups of the topic, separated by commas; or a list of people: "
@@ -65,7 +56,7 @@ def audit_command(
         unset="all",
     ),
     *,
-    given: Annotated[Given, AuditSettings],
+    given: Annotated[options.Given, AuditSettings],
     out: Path | None = option(
         None,
         "--out",
@@ -76,7 +67,7 @@ def audit_command(
     yes: bool = option(
         False, "--yes", "-y", help="Pay for a hosted model without asking.", panel="Servers"
     ),
-    json_output: bool = JSON,
+    json_output: bool = options.JSON,
     protocol: Path | None = option(
         None,
         help="Follow a file of clinometer plan --protocol; the run says what was not as planned.",
@@ -89,13 +80,13 @@ def audit_command(
         panel="Output",
         advanced=True,
     ),
-    shard: str | None = SHARD,
+    shard: str | None = options.SHARD,
 ) -> None:
     """Score every group in every context with models, and measure their risks.
 
     Rerun the same command to resume an interrupted audit; a finished one is not scored again.
     """
-    typed = typed_names(context)
+    typed = options.typed_names(context)
     plan = None if protocol is None else ProtocolFile.read(protocol).protocol
     if plan is not None:
         models = models or plan.named_models(Allowed.parse(given.get("allow", ())))
@@ -109,7 +100,7 @@ def audit_command(
         raise SettingsError("models: expected at least one; see clinometer list models")
     alone = len(asked_models) == 1
     asked_models = [*Shard.parse(shard).part(asked_models)] if shard else asked_models
-    chosen_topic = topic_of(topic, groups)
+    chosen_topic = options.topic_of(topic, groups)
     ways: list[tuple[str, dict[str, Any]]] = [("", given)]
     planned = None if plan is None else plan.settings
     if given.get("chat", (planned or {}).get("chat")) and chosen_topic.readout is None:

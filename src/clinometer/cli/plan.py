@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from clinometer import settings as ranges
+from clinometer.cli import options
 from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
-from clinometer.cli.options import (
-    CONTEXTS,
-    GROUPS,
-    JSON,
-    TOPIC,
-    argument,
-    keys_of_settings,
-    topic_of,
-)
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.display.numbers import counted, percent
 from clinometer.errors import SettingsError
@@ -31,11 +23,11 @@ from clinometer.runs.settings import estimate_cost, find_contexts, resolve
 from clinometer.settings import option, values_from_texts, with_settings
 
 #: What --set takes: the settings that a protocol fixes.
-_PLANNED_KEYS = keys_of_settings(AuditSettings, PLANNED)
+_PLANNED_KEYS = options.keys_of_settings(AuditSettings, PLANNED)
 
 
 def plan_command(
-    pilots: list[Path] | None = argument(
+    pilots: list[Path] | None = options.argument(
         "[RUN [RUN]]",
         "A finished run to learn the spread from, or two in the same contexts for --detect.",
         None,
@@ -63,9 +55,9 @@ def plan_command(
     requests: int | None = option(
         None, help="With --from: what this many requests in all can find.", allowed=ranges.COUNT
     ),
-    topic: str = TOPIC,
-    contexts: str | None = CONTEXTS,
-    groups: str | None = GROUPS,
+    topic: str = options.TOPIC,
+    contexts: str | None = options.CONTEXTS,
+    groups: str | None = options.GROUPS,
     models: list[str] | None = option(
         None,
         "--model",
@@ -97,7 +89,7 @@ def plan_command(
         allowed=ranges.POSITIVE,
         advanced=True,
     ),
-    json_output: bool = JSON,
+    json_output: bool = options.JSON,
 ) -> None:
     """Plan an audit: contexts needed for a precision, or to detect a difference; time and cost.
 
@@ -117,7 +109,7 @@ def plan_command(
     if requests is not None:
         raise SettingsError("--requests: expected --from, a run with repeated replies; found none")
     names = models or []
-    chosen = topic_of(topic, groups)
+    chosen = options.topic_of(topic, groups)
     wanted = (precision, detect, effective)
     estimate: dict[str, Any] = {}
     if protocol is None and not any(wanted):

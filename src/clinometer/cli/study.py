@@ -14,15 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import settings as ranges
+from clinometer.cli import reliability
 from clinometer.cli.options import argument, keys_of_settings, pair
 from clinometer.cli.printing import print_json, print_table, say, sentence
 from clinometer.cli.progress import Watch, progress
-from clinometer.cli.reliability import (
-    LimitOption,
-    ModelsOption,
-    StatementsArgument,
-    read_statements,
-)
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
@@ -473,7 +468,7 @@ def toxicity_command(
 
 
 def versions_command(
-    statements: list[str] = StatementsArgument,
+    statements: list[str] = reliability.StatementsArgument,
     variants: Path | None = option(
         None,
         help="Versions of the statements, jsonl {id, variants} or csv id, version: how dissimilar "
@@ -494,11 +489,11 @@ def versions_command(
         allowed=ranges.COUNT,
         unset="49 of --variants, 40 made",
     ),
-    score_with: list[str] | None = ModelsOption,
+    score_with: list[str] | None = reliability.ModelsOption,
     writer: str | None = option(
         None, help="A model that writes the versions.", unset="built-in phrases"
     ),
-    limit: int | None = LimitOption,
+    limit: int | None = reliability.LimitOption,
     *,
     settings: Annotated[VariantSettings, "filler", "seed", "device"],
     output: Annotated[Study, "out", "fresh", "json_output"],
@@ -510,7 +505,7 @@ def versions_command(
     with blanks (context_points).
     """
     seed, folder = settings.seed, output.folder("versions")
-    asked = read_statements(statements, format=None, limit=limit, seed=seed)
+    asked = reliability.read_statements(statements, format=None, limit=limit, seed=seed)
     found: list[Findings] = []
     if variants is not None:
         embed = SentenceEncoder(device=settings.load.device).embed
