@@ -187,18 +187,6 @@ def chooser() -> PhraseFiller:
     return PhraseFiller(open_model("pocket:gpt2-l"))
 
 
-def test_versions_are_accepted_distinct_and_the_same_every_time(chooser: PhraseFiller) -> None:
-    blanks = Blanks.parse("The ___ nurse was working at the ___ hospital ___.")
-    found = chooser.fill(blanks, n=12, temperature=1.1, seed=3)
-    made = [accept_version(blanks, blanks.fill(fills)) for fills in found]
-    assert len(set(made)) == 12
-    assert chooser.fill(blanks, n=12, temperature=1.1, seed=3) == found
-    assert chooser.fill(blanks, n=12, temperature=1.1, seed=4) != found
-    places = {fills[2] for fills in found}
-    known: Any = phrases()["adjunct"]
-    assert places <= {p for some in known.values() for p in some} | {""}
-
-
 def test_versions_do_not_depend_on_what_was_filled_before(chooser: PhraseFiller) -> None:
     """A run that was interrupted begins with another statement."""
     before, blanks = map(
@@ -208,6 +196,8 @@ def test_versions_do_not_depend_on_what_was_filled_before(chooser: PhraseFiller)
     after.fill(before, n=2, temperature=1.1, seed=3)
     a, b = (one.fill(blanks, n=40, temperature=1.1, seed=3) for one in (alone, after))
     assert a == b
+    known: Any = phrases()["adjunct"]
+    assert {fills[1] for fills in a} <= {p for some in known.values() for p in some} | {""}
 
 
 def test_a_phrase_that_suits_is_chosen_before_one_that_does_not(chooser: PhraseFiller) -> None:

@@ -39,11 +39,6 @@ if TYPE_CHECKING:
 #: Called with (step, unit, done, total).
 Stage = Callable[[str, str, int, int | None], None]
 
-
-def _silent(step: str, unit: str, done: int, total: int | None) -> None:
-    """Report nothing."""
-
-
 STATEMENTS, POINTS, VERSIONS = "statements", "points", "versions"
 #: The steps before scoring, in order; each leaves its file.
 STEPS = (STATEMENTS, POINTS, VERSIONS)
@@ -143,7 +138,7 @@ def audit_benchmark(
     until: str | None = None,
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
-    stage: Stage = _silent,
+    stage: Stage = lambda *_: None,
     embed: Embed | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions and scores for the statements of a benchmark, in the folder `out`, or the

@@ -135,8 +135,9 @@ class Statement:
         return None if self.points is None else Blanks.parse(self.points)
 
     def target_spans(self, text: str | None = None) -> tuple[Span, ...]:
-        """Character spans of the target terms in the sentence, or in a version of it."""
-        return find_terms(self.text if text is None else text, self.targets)
+        """Character spans of the target terms in the sentence, or in a version of it, in order."""
+        found = (find_term(self.text if text is None else text, term) for term in self.targets)
+        return tuple(sorted({span for spans in found for span in spans}))
 
     @property
     def has_its_targets(self) -> bool:
@@ -162,11 +163,6 @@ def find_term(text: str, term: str) -> tuple[Span, ...]:
         if found:
             return found
     return ()
-
-
-def find_terms(text: str, terms: tuple[str, ...]) -> tuple[Span, ...]:
-    """Spans of several terms, in order."""
-    return tuple(sorted({span for term in terms for span in find_term(text, term)}))
 
 
 @lru_cache(maxsize=4096)
