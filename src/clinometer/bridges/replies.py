@@ -6,7 +6,6 @@ kept in memory are counts of replies per cell, not rows.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from collections import Counter, defaultdict
@@ -307,7 +306,7 @@ def import_replies(
     settings = with_settings(settings or AuditSettings(), options)
     path, where = Path(path), str(path)
     mapping = load_mapping(mapping) if isinstance(mapping, str) else mapping
-    digest = file_digest(path) if path.is_file() else _folder_digest(path)
+    digest = file_digest(path)
     table = ReplyTable.read(reply_rows(path), mapping, where=where)
     categories = table.categories(where)
     told: dict[str, Any] = {"noun": mapping.noun or "case"}
@@ -381,10 +380,3 @@ def _placebo(edits: SampleCells) -> Preferences | None:
     found = edits.preferences()
     contexts = tuple(context_ids([text])[0] for text in found.templates)
     return replace(found, labels={"context": contexts})
-
-
-def _folder_digest(path: Path) -> str:
-    found = hashlib.sha256()
-    for file in sorted(path.rglob("*.json")):
-        found.update(file_digest(file).encode())
-    return found.hexdigest()

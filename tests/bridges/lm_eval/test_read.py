@@ -92,13 +92,9 @@ def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -
     assert (found.model.name, found.model.parameters) == ("org/model", 12)
     assert (found.model.dtype, found.model.revision) == ("float32", "")
     assert found.version == "0.4.13"
-
-
-def test_without_results_the_folder_names_the_model(tmp_path: Path) -> None:
-    folder = tmp_path / "org__model"
-    folder.mkdir()
-    assert read_results(folder / "samples_bbq.jsonl").model.name == "org/model"
-    assert read_results(folder / "samples_bbq.jsonl", model="mine").model.name == "mine"
+    without = tmp_path / "org__model" / "samples_bbq.jsonl"  # the folder names the model
+    assert read_results(without).model.name == "org/model"
+    assert read_results(without, model="mine").model.name == "mine"
 
 
 (SAMPLES,) = (ROOT / "tests" / "data" / "lm_eval").glob("samples_*.jsonl")
