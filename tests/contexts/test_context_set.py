@@ -291,6 +291,7 @@ REFUSED = [
     ("count with underscore", f"template,count\n{SAID},1_000\n", "line 2: count: .*found '1_000'"),
     ("a comma without quotes", f"template,count\n{CAME},3\n", 'line 2: .* found 4; .* "quotes"'),
     ("a field less", f"template,count\n{SAID}\n", "line 2: expected 2 fields .*, found 1"),
+    ("a record of two lines", 'template,count\n"The [X] saw\nit",1\n', "line 2: expected"),
     ("after two lines of a record", 'template,count\n"The [X] saw\n[Y]",1\n[X],1\n', "line 4: exp"),
     ("an open quote", f'template,count\n{SAID},1\n"{SAID},1\n', "line 3: not valid CSV"),
     ("text after a quote", f'template,count\n"{SAID}"x,1\n', "line 2: not valid CSV"),
