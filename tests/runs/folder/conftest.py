@@ -1,5 +1,5 @@
 """Folders in every state: those that the tests of reports make."""
 
-from tests.report.conftest import another, changed, small
+from tests.report.conftest import another, small
 
-__all__ = ["another", "changed", "small"]
+__all__ = ["another", "small"]
