@@ -201,7 +201,7 @@ def decide(
         rows=tuple(rows),
         reason="The answers are the same in every cell."
         if same
-        else _reason(verdict, rows, found.n_contexts, found.n_eff, silence, share),
+        else _reason(verdict, rows, found, silence, share),
         findings=both.findings,
         level=found.level,
         share=share,
@@ -351,12 +351,7 @@ def _same_answers(a: Run, b: Run) -> bool:
 
 
 def _reason(
-    verdict: Verdict,
-    rows: Sequence[GatedRow],
-    n_contexts: int,
-    n_eff: float,
-    silence: Silence,
-    share: float,
+    verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silence: Silence, share: float
 ) -> str:
     if silence.groups:
         return f"{silence.sentence()}: groups without an answer count against it."
@@ -375,24 +370,21 @@ def _reason(
             "margin. Ask for them again, or find out why they cannot be read."
         )
     if any(row.rise is None or row.rise.low is None for row in deciding):
-        return f"{n_eff:.1f} effective contexts give no interval: audit both with more contexts."
-    return f"{said} {_how_many(deciding, n_contexts, n_eff)}"
-
-
-def _how_many(rows: Sequence[GatedRow], n_contexts: int, n_eff: float) -> str:
-    """What it takes to tell two equal models from one that is worse by the margin."""
-    rises = [(row.rise, row.margin) for row in rows if row.rise is not None]
+        worth = f"{found.n_eff:.1f} effective contexts"
+        return f"{worth} give no interval: audit both with more contexts."
+    # What it takes to tell two equal models from one that is worse by the margin.
+    rises = [(row.rise, row.margin) for row in deciding if row.rise is not None]
     times = max(
         (max(rise.high - rise.value, rise.value - rise.low) / margin) ** 2
         for rise, margin in rises
         if rise.low is not None and rise.high is not None
     )
     if times <= 1:
-        return "The change is too near the margin for these contexts to place it."
+        return f"{said} The change is too near the margin for these contexts to place it."
     return (
-        f"Equal models would need about {math.ceil(times * n_eff):,} effective contexts to be told "
-        f"from one that is worse by the margin; these are {counted(n_contexts, 'context')}, "
-        f"{n_eff:.1f} effective."
+        f"{said} Equal models would need about {math.ceil(times * found.n_eff):,} effective "
+        "contexts to be told from one that is worse by the margin; these are "
+        f"{counted(found.n_contexts, 'context')}, {found.n_eff:.1f} effective."
     )
 
 

@@ -44,7 +44,7 @@ from clinometer.runs.settings import (
     find_contexts,
     resolve,
 )
-from clinometer.storage.resumable import ModelRecord, Progress, ReplyLog, differences
+from clinometer.storage.resumable import Progress, ReplyLog, differences
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic
 
@@ -181,8 +181,11 @@ def audit(
             held.protocol is None or (plan is not None and held.protocol.sha256 != plan.sha256)
         )
         if record is not None:
-            _same_weights(record.model, revision_of(spec, load))
-        if record is None:
+            # Refuse other weights under the same name, also where every cell is scored already.
+            revision = revision_of(spec, load)
+            if revision is not None and record.model.revision != "unknown":
+                record.model.check_same(record.model.model_copy(update={"revision": revision}))
+        else:
             record = _begin(scores, resolved)
             cost = resolved.cost(spec)
             record.cost = None if cost is None else cost_record(cost)
@@ -301,12 +304,6 @@ def _resume(
     folder.resume(identity, None if record is None else record.identity)
 
 
-def _same_weights(begun: ModelRecord, revision: str | None) -> None:
-    """Refuse other weights under the same name, also where every cell is scored already."""
-    if revision is not None and begun.revision != "unknown":
-        begun.check_same(begun.model_copy(update={"revision": revision}))
-
-
 def _begin(cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
     """The record of a new run."""
     topic = audit.topic
@@ -341,7 +338,13 @@ def _audit_model(
     if table.outcomes:
         record.replies = dict(table.outcomes)
     preferences = table.preferences(settings)
-    _require_measurable(record, preferences, folder)
+    try:
+        require_answers(record, preferences)
+    except Unmeasurable as error:
+        if folder:  # the record says so
+            why = record.model_copy(update={"unmeasurable": str(error)})
+            folder.write_record(why, status=UNMEASURABLE)
+        raise
     record.settings, record.versions = settings, versions()
     bounds = table.bounds()
     del table, grid  # large, and the preferences are a copy
@@ -351,7 +354,7 @@ def _audit_model(
     del bounds
     record.placebo = None
     if audit.edited is not None:
-        beside = _ask_edited(audit.edited, record, settings, folder, scoring, fresh=fresh)
+        beside = _ask_edited(audit.edited, record, folder, scoring, fresh=fresh)
         record.placebo = placebo_of(
             preferences,
             audit.edited.preferences(preferences, beside.preferences),
@@ -367,7 +370,6 @@ def _audit_model(
 def _ask_edited(
     edited: EditedQuestions,
     record: RunRecord,
-    settings: AuditSettings,
     folder: RunFolder | None,
     scoring: Scoring,
     *,
@@ -375,9 +377,8 @@ def _ask_edited(
 ) -> Run:
     """The audit of the edited questions, by the model that is open, in a folder inside that of the
     run."""
-    settings = replace(
-        settings, placebo=False, max_contexts=None, clusters=None, population="similar"
-    )
+    alone: dict[str, Any] = {"placebo": False, "max_contexts": None, "clusters": None}
+    settings = replace(record.settings, population="similar", **alone)
     about = ResolvedAudit(edited.topic, edited.contexts, edited.contexts, settings)
     with ExitStack() as stack:
         inside, own = None, None
@@ -392,19 +393,6 @@ def _ask_edited(
             own = new_record(record.model, edited.topic, edited.contexts, settings)
             own.chunk_size, own.words = record.chunk_size, record.words
         return _audit_model(own, about, inside, scoring.beside(inside))
-
-
-def _require_measurable(
-    record: RunRecord, preferences: Preferences, folder: RunFolder | None
-) -> None:
-    """Raise, and leave a record that says so, where almost no answer fits a category."""
-    try:
-        require_answers(record, preferences)
-    except Unmeasurable as error:
-        if folder:
-            why = record.model_copy(update={"unmeasurable": str(error)})
-            folder.write_record(why, status=UNMEASURABLE)
-        raise
 
 
 def _chunk_size(device: str) -> int:

@@ -97,8 +97,13 @@ def compare(
         if align == "same":
             _check(runs, called)
             align = "common"  # the remaining differences are nested samples
-        first = each[min(range(len(runs)), key=lambda i: _draws(runs[i]))]
-    for name, one in zip(called, each, strict=False):
+        drawn = [run.record.contexts.drawn for run in runs]
+        first = each[int(np.argmin([np.inf if one is None else one.n for one in drawn]))]
+    measured_by = [
+        ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
+        for p in (first, *each)
+    ]
+    for name, one, by in zip(called, each, measured_by[1:], strict=False):
         if one.categories != first.categories:
             raise RunError(
                 f"compare: expected the categories {', '.join(first.categories)}, found "
@@ -106,8 +111,8 @@ def compare(
             )
         if one.criterion != first.criterion:
             raise RunError(
-                f"compare: {name} measures R by another criterion ({_criterion(one)}) than the "
-                f"first ({_criterion(first)}): measure both alike (--criterion)"
+                f"compare: {name} measures R by another criterion ({by}) than the first "
+                f"({measured_by[0]}): measure both alike (--criterion)"
             )
     groups = [g for g in first.groups if all(g in p.groups for p in each)]
     contexts = [c for c in first.contexts if all(c in p.contexts for p in each)]
@@ -200,10 +205,6 @@ def _on_scale(
     )
 
 
-def _criterion(p: Preferences) -> str:
-    return ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
-
-
 def run_names(runs: Sequence[Run]) -> list[str]:
     """The names of runs in a comparison: their models; where these repeat, with the context sets,
     the folders or numbers, whichever tells them apart."""
@@ -224,7 +225,13 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
 
     `runs` are (name, run). Runs without intervals, and reference models, have no unit.
     """
-    units = {name: unit for name, run in runs if (unit := _resampling_unit(run))}
+    units: dict[str, str] = {}
+    for name, run in runs:
+        label, population = run.record.settings.clusters, run.record.settings.population
+        if run.record.model.kind != "reference":
+            units[name] = "contexts" if label is None else f"clusters of contexts by {label}"
+            if population != "similar":
+                units[name] = f"occurrences, for {POPULATIONS[population]}"
     if len(set(units.values())) < 2:
         return ""
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
@@ -233,22 +240,6 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
         "wider than another for that reason alone. Use the same --clusters in every audit to make "
         "them comparable."
     )
-
-
-def _resampling_unit(run: Run) -> str:
-    settings = run.record.settings
-    if run.record.model.kind == "reference":
-        return ""
-    label = settings.clusters
-    unit = "contexts" if label is None else f"clusters of contexts by {label}"
-    if settings.population != "similar":
-        return f"occurrences, for {POPULATIONS[settings.population]}"
-    return unit
-
-
-def _draws(run: Run) -> float:
-    drawn = run.record.contexts.drawn
-    return float("inf") if drawn is None else float(drawn.n)
 
 
 def same_contexts(*runs: Run) -> bool:

@@ -29,7 +29,14 @@ def _read_csv(path: Path) -> pd.DataFrame:
     ("007", "NA"); an empty p is missing."""
     import pandas as pd  # loads slowly, and the command line imports this module
 
-    _check_separator(path)
+    line, header = next(_rows(path), (1, []))
+    check_columns(header)
+    for separator, name in _SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            raise TableError(
+                f"{path}: line {line}: expected commas between columns, found {name}; save it with "
+                "commas, and with a point in numbers (0.5)"
+            )
     try:
         with open_text(path) as stream:
             frame = pd.read_csv(
@@ -44,17 +51,6 @@ def _read_csv(path: Path) -> pd.DataFrame:
     if not isinstance(frame.index, pd.RangeIndex) and (problem := _too_wide(path)):
         raise problem
     return frame
-
-
-def _check_separator(path: Path) -> None:
-    line, header = next(_rows(path), (1, []))
-    check_columns(header)
-    for separator, name in _SEPARATORS.items():
-        if len(header) == 1 and separator in header[0]:
-            raise TableError(
-                f"{path}: line {line}: expected commas between columns, found {name}; save it with "
-                "commas, and with a point in numbers (0.5)"
-            )
 
 
 def _too_wide(path: Path) -> TableError | None:

@@ -101,8 +101,14 @@ class Run:
             found |= {} if factors is None else {"factors": factors}
         if record.topic.readout is not None:
             found["other"] = other_record(preferences)
-        if (bounds := _bounds(preferences)) is not None:
-            found["bounds"] = bounds
+        bounds, low, high = preferences.bounds(), preferences.low, preferences.high
+        if bounds is not None and low is not None and high is not None:
+            width = (high - low).max(axis=2)
+            found["bounds"] = BoundsRecord(
+                **{name: list(ends) for name, ends in bounds._asdict().items()},
+                widest_cell=float(width.max()),
+                mean_cell=float(width.mean()),
+            )
         run = cls(record.model_copy(update=found), preferences, report)
         if folder is None:
             return run
@@ -289,16 +295,3 @@ def _steady(lean: GroupLean, split: Components, top: str, length: float) -> Grou
     middle = away / length
     ends = min(middle - reach, lean.lean), max(middle + reach, lean.lean)
     return replace(lean, category=category, low=ends[0], high=ends[1]).decided()
-
-
-def _bounds(preferences: Preferences) -> BoundsRecord | None:
-    """The bounds for run.json, where preferences are only bounded."""
-    found = preferences.bounds()
-    if found is None or preferences.low is None or preferences.high is None:
-        return None
-    width = (preferences.high - preferences.low).max(axis=2)
-    return BoundsRecord(
-        **{name: list(ends) for name, ends in found._asdict().items()},
-        widest_cell=float(width.max()),
-        mean_cell=float(width.mean()),
-    )

@@ -358,22 +358,17 @@ def estimate_cost(
     if load.sampled is None or spec.place is not ModelSource.SERVER:
         return None
     cells = len(topic) * len(contexts)
-    size = _tokens_a_prompt(topic, contexts, question=load.chat_request == QUESTION)
+    # The mean over some cells, spread over the grid.
+    prompts = [
+        topic.render(contexts.templates[cell % len(contexts)], topic.groups[cell // len(contexts)])
+        for cell in range(0, cells, max(1, cells // _MEASURED))
+    ]
+    whole = load.chat_request == QUESTION
+    texts = [p.before if whole else INSTRUCTION.format(p.before) for p in prompts]
+    size = sum(len(text.encode()) for text in texts) / len(texts) / _BYTES + _AROUND
     replies = cells * load.sampled.replies
     price = price_of(spec.target, load.server.price)
     return Cost(cells, replies, round(replies * size), replies * load.sampled.tokens, price)
-
-
-def _tokens_a_prompt(topic: Topic, contexts: ContextSet, *, question: bool) -> float:
-    """The mean over some cells, spread over the grid."""
-    cells = len(topic) * len(contexts)
-    some = range(0, cells, max(1, cells // _MEASURED))
-    rendered = (
-        topic.render(contexts.templates[cell % len(contexts)], topic.groups[cell // len(contexts)])
-        for cell in some
-    )
-    texts = [p.before if question else INSTRUCTION.format(p.before) for p in rendered]
-    return sum(len(text.encode()) for text in texts) / len(texts) / _BYTES + _AROUND
 
 
 def _within_budget(

@@ -87,22 +87,14 @@ class PreferenceTable:
         self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
         self.skipped[cells] = scores.skipped.astype(np.float32)
         if scores.log_upper is not None:
-            self._add_bounds(cells, scores.log_probs, scores.log_upper)
+            if self.low is None or self.high is None:
+                self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
+            lower, upper = (p.astype(np.float32) for p in (scores.log_probs, scores.log_upper))
+            self.low[cells], self.high[cells] = preference_bounds(
+                lower, np.maximum(lower, upper), self.counts
+            )
         if scores.draws is not None:
             self._add_draws(cells, scores.draws, scores.unread)
-
-    def _add_bounds(
-        self,
-        cells: NDArray[np.int64],
-        log_lower: NDArray[np.float64],
-        log_upper: NDArray[np.float64],
-    ) -> None:
-        if self.low is None or self.high is None:
-            self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
-        lower, upper = log_lower.astype(np.float32), log_upper.astype(np.float32)
-        self.low[cells], self.high[cells] = preference_bounds(
-            lower, np.maximum(lower, upper), self.counts
-        )
 
     def _add_draws(
         self,
