@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,15 +156,6 @@ def test_what_is_refused(empty: Run) -> None:
         decide(empty, made_run(None, groups=3, contexts=60))
     with pytest.raises(RunError, match="another contexts"):
         decide(empty, made_run(None, groups=2, contexts=59))
-
-
-def test_a_half_finished_run_is_refused(tmp_path: Path) -> None:
-    whole = made_run(tmp_path / "whole", groups=2, contexts=6)
-    made_run(tmp_path / "half", groups=2, contexts=6)
-    record = tmp_path / "half" / "run.json"
-    record.write_text(record.read_text().replace('"finished"', '"running"'))
-    with pytest.raises(RunError, match="not finished"):
-        decide(tmp_path / "half", whole)
 
 
 def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:

@@ -115,13 +115,6 @@ def test_preferences_are_cut_to_groups_and_contexts() -> None:
     assert p.only().equals(p)
 
 
-def test_different_categories_are_refused() -> None:
-    a = noisy("a", lean=0.3, seed=1)
-    race = audit("reference:random", topic="race", contexts="paper-race")
-    with pytest.raises(RunError, match="nothing to compare"):
-        compare(a, race, align="common")
-
-
 def test_few_replies_make_no_model_look_worse_than_its_twin_with_many() -> None:
     """Dice raise R of two replies far above that of forty: the bracket is as much wider."""
 
@@ -164,7 +157,7 @@ def test_scores_are_compared_on_one_scale_whoever_got_the_ends() -> None:
     three = labelled(part[..., 1:4], categories=("2", "3", "4"), **scale)
     found, expected = (compare(five, one).overall for one in (three, full))
     assert [d.value for d in found] == pytest.approx([d.value for d in expected], abs=1e-12)
-    with pytest.raises(RunError, match="categories"):
+    with pytest.raises(RunError, match=r"categories .*: nothing to compare"):
         compare(five, labelled(whole, **{"reference": "group-mean"}))
 
 

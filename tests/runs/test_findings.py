@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tests.preferences import labelled, pair
 
-from clinometer.measure import compare, preference
+from clinometer.measure import compare
 from clinometer.measure.factors import FactorShare, FactorShares
 from clinometer.measure.preferences import Sampling
 from clinometer.runs.compare import comparison_findings
@@ -311,12 +311,6 @@ def test_the_findings_that_a_person_has_read() -> None:
         return line if line.startswith("#") else re.sub(r"[\d.]+", "0", line)
 
     assert [*map(compared, lines)] == [*map(compared, GOLDEN.read_text().split("\n"))]
-
-
-def test_preferences_of_words_can_be_told_from_improbable_ones() -> None:
-    """The share of the probability is that of the words, before they are compared."""
-    result = preference(np.log([[0.0004, 0.0002]]), [[1, 0], [0, 1]])
-    assert float(np.exp(result.log_coverage[0])) < 1e-3
 
 
 def test_one_factor_and_none() -> None:

@@ -79,15 +79,6 @@ def test_a_run_says_what_was_not_as_planned(plan: Path, tmp_path: Path) -> None:
     assert said[-1].startswith("Not as planned: model")
 
 
-def test_a_plan_after_the_first_answer_is_a_deviation(tmp_path: Path, plan: Path) -> None:
-    topic = load_topic("gender").select(["nurse"])
-    how: dict[str, Any] = {"topic": topic, "contexts": "paper-gender", "out": tmp_path / "run"}
-    audit("pocket:gpt2-s", **how)
-    run = audit("pocket:gpt2-s", **how, protocol=plan)
-    late = "the protocol was given after the first answer"
-    assert late in present(run.record.protocol).deviations
-
-
 def test_without_a_protocol_the_report_says_so() -> None:
     assert "nothing here was fixed" in protocol_sentences(None)[0]
 
