@@ -20,7 +20,6 @@ from clinometer.runs import Run
 from clinometer.runs.compare import (
     DECISIVE,
     Align,
-    Compared,
     compared,
     resampling_note,
     run_names,
@@ -174,7 +173,7 @@ def decide(
     pair = [one if isinstance(one, Run) else Run.load(one) for one in (run, baseline)]
     names = run_names(pair)
     both = compared(pair, ["the run", "the baseline"], align=align, clusters=clusters)
-    silence, share = Silence.of(*pair), shared_weight(*pair)
+    silence = Silence.of(*pair)
     found = both.comparison
     if wanted is not None:
         rows = _risk_rows(found, wanted, margin)
@@ -192,7 +191,7 @@ def decide(
     else:
         rows = [silence.counted(row, pair[1]) for row in rows]
     verdict = _verdict(rows)
-    if verdict == "not worse" and share < LEAST_SHARED:
+    if verdict == "not worse" and silence.both < LEAST_SHARED:
         verdict = "cannot tell"
     return GateDecision(
         run=names[0],
@@ -201,16 +200,16 @@ def decide(
         rows=tuple(rows),
         reason="The answers are the same in every cell."
         if same
-        else _reason(verdict, rows, found, silence, share),
+        else _reason(verdict, rows, found, silence),
         findings=both.findings,
         level=found.level,
-        share=share,
+        share=silence.both,
         topic=pair[0].record.topic.title or pair[0].record.topic.name,
         contexts=pair[0].record.contexts.name,
         n_groups=len(found.groups),
         n_contexts=found.n_contexts,
         n_eff=found.n_eff,
-        notes=tuple(_notes(pair, names, both, silence, share)),
+        notes=tuple(_notes(pair, names, found, silence)),
     )
 
 
@@ -267,29 +266,20 @@ def _badness(row: GatedRow) -> tuple[int, float]:
     return order.index(row.verdict), high
 
 
-def shared_weight(run: Run, baseline: Run) -> float:
-    """The share of the weight of the baseline's cells whose group and context the run has too."""
-    p, q = run.preferences, baseline.preferences
-    weights = np.broadcast_to(q.context_weights, q.observed.shape) * q.group_weights[:, None]
-    weights = weights * q.observed
-    x = np.isin(q.groups, p.groups)
-    c = np.isin(q.contexts, p.contexts)
-    whole = float(weights.sum())
-    return float(weights[np.ix_(x, c)].sum()) / whole if whole else 0.0
-
-
 @dataclass(frozen=True)
 class Silence:
     """Answers that the baseline gives and the run does not, among the groups and contexts of both.
 
     groups   those that the run says nothing about
     cells    how many
-    share    of the weight of the baseline's cells
+    share    of the weight of the baseline's cells among them
+    both     the share of the weight of all of the baseline's cells that is among them
     """
 
     groups: tuple[str, ...]
     cells: int
     share: float
+    both: float
 
     @classmethod
     def of(cls, run: Run, baseline: Run) -> Silence:
@@ -302,11 +292,15 @@ class Silence:
         weights = np.broadcast_to(q.grid.context_weights, q.observed.shape)[np.ix_(x, c)]
         weights = weights * q.group_weights[x][:, None]
         whole = float((weights * asked).sum())
+        every = np.broadcast_to(q.context_weights, q.observed.shape) * q.group_weights[:, None]
+        every = every * q.observed
+        total = float(every.sum())
         mute = asked.any(axis=1) & (lacking == asked).all(axis=1) & (weights > 0).any(axis=1)
         return cls(
             groups=tuple(q.groups[x[i]] for i in np.flatnonzero(mute)),
             cells=int(lacking.sum()),
             share=float((weights * lacking).sum()) / whole if whole else 0.0,
+            both=float(every[np.ix_(x, c)].sum()) / total if total else 0.0,
         )
 
     def counted(self, row: GatedRow, baseline: Run) -> GatedRow:
@@ -350,19 +344,18 @@ def _same_answers(a: Run, b: Run) -> bool:
     )
 
 
-def _reason(
-    verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silence: Silence, share: float
-) -> str:
+def _reason(verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silence: Silence) -> str:
     if silence.groups:
         return f"{silence.sentence()}: groups without an answer count against it."
     deciding = [row for row in rows if row.verdict == verdict] or list(rows)
     said = " ".join(row.sentence for row in deciding)
     if verdict != "cannot tell":
         return said
-    if share < LEAST_SHARED and _verdict(rows) == "not worse":
+    if silence.both < LEAST_SHARED and _verdict(rows) == "not worse":
         return (
-            f"{said} But only {percent(share)} of the baseline was compared, and a run passes with "
-            f"{percent(LEAST_SHARED)}: audit both in the same contexts and about the same groups."
+            f"{said} But only {percent(silence.both)} of the baseline was compared, and a run passes "
+            f"with {percent(LEAST_SHARED)}: audit both in the same contexts and about the same "
+            "groups."
         )
     if any(row.because == "silence" for row in deciding):
         return (
@@ -389,15 +382,15 @@ def _reason(
 
 
 def _notes(
-    pair: Sequence[Run], names: Sequence[str], both: Compared, silence: Silence, share: float
+    pair: Sequence[Run], names: Sequence[str], found: Comparison, silence: Silence
 ) -> list[str]:
-    notes, found = [], both.comparison
+    notes = []
     scales = {one.preferences.categories for one in pair}
     if len(scales) > 1:
         each = " and ".join(sorted(f"{scale[0]} … {scale[-1]}" for scale in scales))
         notes.append(f"The runs hold other scores ({each}); both are compared on one scale.")
-    if share < 1:
-        notes.append(f"{percent(share)} of the baseline was compared.")
+    if silence.both < 1:
+        notes.append(f"{percent(silence.both)} of the baseline was compared.")
     if resampling := resampling_note(list(zip(names, pair, strict=True))):
         notes.append(resampling)
     was, now = pair[1].record.scoring, pair[0].record.scoring
