@@ -147,14 +147,6 @@ def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
     assert [run.path for run in runs] == [tmp_path / name.replace(":", "-") for name in names]
 
 
-@pytest.mark.usefixtures("no_model")
-def test_a_finished_run_is_not_rescored(run: Run) -> None:
-    again = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path)
-    assert again.preferences.equals(run.preferences)
-    other = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, criterion="ratio:2")
-    assert other.risks.R.value >= run.risks.R.value
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [

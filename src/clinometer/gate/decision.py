@@ -353,9 +353,9 @@ def _reason(verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silen
         return said
     if silence.both < LEAST_SHARED and _verdict(rows) == "not worse":
         return (
-            f"{said} But only {percent(silence.both)} of the baseline was compared, and a run passes "
-            f"with {percent(LEAST_SHARED)}: audit both in the same contexts and about the same "
-            "groups."
+            f"{said} But only {percent(silence.both)} of the baseline was compared, and a run "
+            f"passes with {percent(LEAST_SHARED)}: audit both in the same contexts and about the "
+            "same groups."
         )
     if any(row.because == "silence" for row in deciding):
         return (

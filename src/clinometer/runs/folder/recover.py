@@ -126,7 +126,8 @@ def open_run(path: str | Path) -> LoadedRun:
         run = Run.load(path)
     except Exception as error:  # a record that fits its schema can still make no sense
         name = path.name if record is None else record.model.id
-        why = _first(error).removeprefix(f"{path}{os.sep}")
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        why = why.removeprefix(f"{path}{os.sep}")
         over = _OVER if record is None else ""
         return LoadedRun(path, name, "unreadable", f"{name}: {why}{over}.")
     return LoadedRun(path, run.model, "finished", run=run, record=record)
@@ -159,11 +160,6 @@ def require_some(opened: Sequence[LoadedRun]) -> None:
     told = ("half-finished", "unmeasurable")
     if not any(one.run is not None or one.state in told for one in opened):
         raise RunError("; ".join(one.notice for one in opened))
-
-
-def _first(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 # --- Half-finished runs ---------------------------------------------------------------------------
