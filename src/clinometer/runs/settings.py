@@ -217,8 +217,13 @@ def resolve(
         spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
         given = {**given, **dict(spec.settings)}  # what is part of a model is for it alone
         served = spec.place in (ModelSource.SERVER, *APPLICATIONS)
-        if served and settings is None and base.load.sampled is None:
-            given = _automatic(given)
+        asked = {"replies", "sampled", "load", "route", "tokenizer"}
+        if served and settings is None and base.load.sampled is None and not given.keys() & asked:
+            # Replies where there are no log-probabilities. A temperature is one of replies,
+            # log-probabilities are those of temperature 1; and what is reasoned stands before a
+            # reply.
+            automatic = not given.keys() & {"temperature", "effort"}
+            given = {"replies": AUTOMATIC_REPLIES, "automatic": automatic, **given}
     chosen = with_settings(base, given)
     source = find_contexts(topic, contexts)
     if chosen.placebo and str(getattr(model, "name", model)).startswith("reference:"):
@@ -243,16 +248,6 @@ def resolve(
     if edited is not None:
         edited = EditedQuestions.of(topic, selected)
     return ResolvedAudit(topic, source, selected, chosen, edited)
-
-
-def _automatic(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was given, with replies where there are no log-probabilities."""
-    if given.keys() & {"replies", "sampled", "load", "route", "tokenizer"}:
-        return given
-    # A temperature is one of replies, log-probabilities are those of temperature 1; and what is
-    # reasoned stands before a reply.
-    automatic = not given.keys() & {"temperature", "effort"}
-    return {"replies": AUTOMATIC_REPLIES, "automatic": automatic, **given}
 
 
 def find_contexts(topic: Topic, contexts: Contexts) -> ContextSet:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure import preference
-from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import group_split
 from clinometer.measure.risk import decompose_grid
 from clinometer.runs.folder.record import FloorRecord
@@ -40,15 +39,23 @@ def word_floor(run: Run) -> FloorRecord:
     total probability. A p-value is the share of shuffles, including the original words, whose risk
     is at least as high.
     """
-    log_probs, mean, grid = _sampled_scores(run)
+    p = run.preferences
+    X, C, _ = p.values.shape
+    weights = np.asarray(p.context_weights / p.context_weights.sum())
+    most = max(1, MOST_CELLS // X)
+    if most < C:
+        weights = np.random.default_rng(0).multinomial(most, weights).astype(float)
+    kept = np.flatnonzero(weights)
+    log_probs, mean = _read(run, kept)
+    grid = replace(p.only(contexts=kept.tolist()), context_weights=weights[kept]).grid
     counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, mean)]
     # Every list contains the same words, so each has the same total: one matrix product.
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
     found = []
     for values in np.split(p_by_list, len(counts), axis=2):
-        p = grid.holding(values)
-        whole = decompose_grid(p)
-        split = group_split(p)
+        shuffled = grid.holding(values)
+        whole = decompose_grid(shuffled)
+        split = group_split(shuffled)
         between = 0.0 if split is None else split.R_between.value
         found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))
     measured, by_chance = np.array(found[0]), np.array(found[1:])
@@ -60,7 +67,7 @@ def word_floor(run: Run) -> FloorRecord:
         for v, a, b in zip(middle, ends[0], ends[1], strict=True)
     )
     above = (1 + (by_chance >= measured - 1e-9).sum(axis=0)) / (1 + SHUFFLES)
-    alone = len(run.preferences.groups) < 2
+    alone = X < 2
     return FloorRecord(
         shuffles=SHUFFLES,
         R=R,
@@ -70,21 +77,6 @@ def word_floor(run: Run) -> FloorRecord:
         p=float(above[0]),
         p_between=None if alone else float(above[3]),
     )
-
-
-def _sampled_scores(run: Run) -> tuple[NDArray[np.float32], FloatArray, PreferenceGrid]:
-    """Log-probabilities [X,C,V] of all contexts, or of some sampled by weight, the mean probability
-    of each word, and their grid."""
-    p = run.preferences
-    X, C, _ = p.values.shape
-    weights = np.asarray(p.context_weights / p.context_weights.sum())
-    most = max(1, MOST_CELLS // X)
-    if most < C:
-        weights = np.random.default_rng(0).multinomial(most, weights).astype(float)
-    kept = np.flatnonzero(weights)
-    scores, mean = _read(run, kept)
-    some = replace(p.only(contexts=kept.tolist()), context_weights=weights[kept])
-    return scores, mean, some.grid
 
 
 def mean_probabilities(run: Run) -> FloatArray:
