@@ -60,7 +60,7 @@ VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_page
 TASK, BUDGET = "tests/web/annotation/test_store.py", "tests/models/server/test_chat_budget.py"
 
 NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
-IDENTITY, PLANS = "tests/models/catalog/test_weights_revision.py", "tests/runs/test_protocol.py"
+IDENTITY, PLANS = "tests/models/catalog/test_weights.py", "tests/runs/test_protocol.py"
 GATE, HARNESS = "tests/gate/test_decision.py", "tests/bridges/lm_eval/test_read.py"
 INPUTS, OUTPUTS = "tests/security/test_inputs.py", "tests/security/test_outputs.py"
 LOADER, WEIGHTS = "models/catalog/pretrained.py", "models/catalog/weights.py"

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
-from clinometer.measure import stereotype
-from clinometer.measure.stereotype import resolve_reference, scale
+from clinometer.measure import compare, decompose, reference_risks, stereotype
+from clinometer.measure.inference import estimate_risks
+from clinometer.measure.reference_models import (
+    ReferenceName,
+    random_outcomes,
+    reference_preferences,
+)
+from clinometer.measure.stereotype import group_mean, resolve_reference, scale
 
 P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]])
 
@@ -98,3 +107,99 @@ def test_scale_refuses_invalid_references(reference: ArrayLike) -> None:
 def test_wrong_dimensions_are_refused(p: ArrayLike) -> None:
     with pytest.raises(SettingsError, match="p: expected"):
         stereotype(p)
+
+
+def loops(p: np.ndarray, w: np.ndarray, v: np.ndarray, criterion: str) -> plain_loops.SlowRisks:
+    """By loops from the equations, next to the mean of the groups; v sums to one."""
+    X, C, K = p.shape
+    mean = [[sum(v[x] * p[x, c, y] for x in range(X)) for y in range(K)] for c in range(C)]
+    star = np.array([mean] * X)
+    return plain_loops.decompose(
+        p, context_weights=w, group_weights=v, reference=star, criterion=criterion
+    )
+
+
+@pytest.mark.parametrize("criterion", ["ratio", "share"])
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_risks_are_those_of_plain_loops(K: int, criterion: str) -> None:
+    rng = np.random.default_rng(K)
+    p = rng.dirichlet(np.ones(K), (4, 7))
+    w, v = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(4))
+    found = decompose(
+        p, context_weights=w, group_weights=v, reference="group-mean", criterion=criterion
+    )
+    expected = loops(p, w, v, criterion)
+    values = found.R.value, found.R_bias.value
+    assert values == pytest.approx((expected.R, expected.R_bias), abs=1e-12)
+
+
+def test_all_groups_alike_is_zero_for_any_answer() -> None:
+    rng = np.random.default_rng(0)
+    p = np.repeat(rng.dirichlet(np.ones(3), (1, 9)), 5, axis=0)
+    assert decompose(p, reference="group-mean").R.value == 0
+    certain = np.tile(np.array([1.0, 0.0]), (5, 9, 1))
+    assert decompose(certain, reference="group-mean").R.value == 0
+
+
+@pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_reference_models_reach_the_ends_of_the_scale(name: ReferenceName, K: int) -> None:
+    shape = (6 * K, 5, K)
+    if name == "random":
+        found = decompose(
+            **random_outcomes(shape, reference="group-mean")._asdict(), criterion="ratio"
+        )
+    else:
+        p = reference_preferences(name, shape, reference="group-mean")
+        found = decompose(p, reference="group-mean", criterion="ratio")
+    expected = reference_risks(name, categories=K)
+    assert (found.R.value, found.R_bias.value, found.R_volatility.value) == pytest.approx(expected)
+
+
+def test_no_model_is_above_one() -> None:
+    """One is reached by certain answers, evenly split, and by nothing else: all vertices of four
+    groups and two categories, and many points inside."""
+    for answers in itertools.product([0, 1], repeat=4):
+        p = np.eye(2)[np.array(answers)][:, None]
+        risk = decompose(p, reference="group-mean", criterion="ratio").R.value
+        assert (risk > 1 - 1e-9) == (sum(answers) == 2)
+        assert risk <= 1
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        p = rng.dirichlet(np.full(2, 0.2), (4, 1))
+        assert decompose(p, reference="group-mean", criterion="ratio").R.value <= 1
+
+
+def test_three_groups_cannot_be_split_evenly_in_two() -> None:
+    # One group always yes, two always no: p* = (1/3, 2/3), scale 2. The first has s = 2, the
+    # others 1.5 - 1 = 0.5, so R = (1 + 0.25 + 0.25) / 3.
+    p = np.eye(2)[np.array([0, 1, 1])][:, None]
+    assert decompose(p, reference="group-mean", criterion="ratio").R.value == pytest.approx(0.5)
+    # One in three answers differs from the others': 2/3 + 1/3 + 1/3 would have to change.
+    assert decompose(p, reference="group-mean").R.value == pytest.approx(4 / 9)
+
+
+def test_missing_cells_take_no_part_in_the_mean() -> None:
+    values = np.array([[[0.8, 0.2]], [[0.4, 0.6]], [[np.nan, np.nan]]])
+    mask = np.array([[True], [True], [False]])
+    star = group_mean(values, np.array([0.25, 0.25, 0.5]), mask)
+    assert star[:, 0] == pytest.approx(np.tile([0.6, 0.4], (3, 1)))
+    alone = group_mean(values, np.array([0.25, 0.25, 0.5]), np.zeros((3, 1), dtype=bool))
+    assert alone == pytest.approx(0.5)
+
+
+def test_intervals_and_comparisons_take_each_models_own_mean() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.dirichlet(np.ones(2) * 4, (2, 4, 40))
+    report = estimate_risks(a, reference="group-mean")
+    assert report.R.low is not None
+    assert report.R.low <= report.R.value
+    both = compare(a, b, names=["a", "b"], reference="group-mean")
+    difference = next(d for d in both.overall if d.measure == "R")
+    alone = [decompose(p, reference="group-mean").R.value for p in (a, b)]
+    assert difference.value == pytest.approx(alone[0] - alone[1])
+
+
+def test_an_unknown_word_is_refused() -> None:
+    with pytest.raises(SettingsError, match="group-mean"):
+        decompose([[0.5, 0.5]], reference="groups")

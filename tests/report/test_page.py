@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.present import present
-from tests.report.made import HOSTILE, made_run
+from tests.report.made import HOSTILE, hiring_run, made_run, summary_of
 
 from clinometer.errors import RunError
-from clinometer.report import render_report, write_report
-from clinometer.report.page import PagePart, Report, lede
+from clinometer.measure import Estimate
+from clinometer.report import write_report
+from clinometer.report.cell_statistics import pick_examples
+from clinometer.report.page import (
+    MISSING,
+    PagePart,
+    Report,
+    badge,
+    chips,
+    contexts_worth,
+    evidence,
+    explorer_data,
+    first_screen,
+    lede,
+    limits,
+    render_report,
+    sentences,
+    worst_cells,
+)
 from clinometer.runs import Run, audit
+from clinometer.runs.findings import facts, steady
 from clinometer.topics import load_topic
 
 
@@ -135,3 +157,174 @@ def test_tables_have_no_raw_floats_and_that_of_the_groups_is_open(small: Run) ->
         cells = [cell.text for row in table.rows() for cell in row]
         assert not [text for text in cells if re.search(r"\d\.\d{9}", text)], table.key
     assert [t.key for t in parts(small)["groups"].tables] == ["groups"]
+
+
+@pytest.mark.parametrize(
+    ("R", "low", "high", "said"),
+    [
+        (0.398, 0.137, 0.213, "About half of R (34–54 %) is a steady lean; the rest swings"),
+        (0.398, 0.190, 0.213, "About half of R (48–54 %) is a steady lean; the rest swings"),
+        (0.398, 0.020, 0.360, "cannot be told"),
+        (0.400, 0.300, 0.380, "Most of R (75–95 %) is a steady lean; the rest swings"),
+        (0.400, 0.040, 0.160, "Most of R (60–90 %) swings with the sentence; the rest is steady."),
+        (0.400, 0.390, 0.400, "Nearly all of R is a steady lean."),
+        (0.400, 0.000, 0.010, "Nearly all of R swings with the sentence."),
+    ],
+)
+def test_the_share_that_is_steady(small: Run, R: float, low: float, high: float, said: str) -> None:
+    """Of a run with this R and this interval of the bias risk."""
+    report = replace(
+        small.risks,
+        R=Estimate(R, 0.9 * R, 1.1 * R, 0.95, "made"),
+        R_bias=Estimate((low + high) / 2, low, high, 0.95, "made"),
+    )
+    assert said in present(steady(facts(replace(small, risks=report)))).text
+
+
+def test_sentences_say_how_far_how_sure_and_how_many_groups(small: Run) -> None:
+    first, said = small.findings[0], sentences(small)
+    assert said[0] == first.text
+    assert (first.clear, first.counted) == (summary_of(small).cells.clear.sum(), 30)
+    assert f"{small.risks.R.value:.3f}" in " ".join(said)
+    assert "95 % intervals" in " ".join(said)
+    says, says_not = limits([small])
+    assert says[0].startswith("Each model was asked")
+    assert says_not[0].startswith("They do not say that a model is fair")
+
+
+def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:
+    odd = replace(small, risks=replace(small.risks, n_contexts=14, n_eff=15.0))
+    assert contexts_worth(odd) == "14 sentences"
+    few = replace(small, risks=replace(small.risks, n_contexts=10, n_eff=4.3))
+    assert contexts_worth(few) == "10 sentences that count like 4"
+    assert evidence(few) == ("thin", "10 sentences that count like 4")
+
+
+def test_undecided_answers_are_thin_evidence() -> None:
+    level, why = evidence(hiring_run(covered=0.1))
+    assert level == "thin"
+    assert why.startswith("10 % of the answers of 80 questions")
+    assert evidence(hiring_run(covered=0.8))[0] != "thin"
+
+
+def test_chips_hold_the_numbers_of_the_run(small: Run) -> None:
+    found = {chip.name: chip for chip in chips(small)}
+    for name, e in (
+        ("R", small.risks.R),
+        ("steady lean", small.risks.R_bias),
+        ("swing", small.risks.R_volatility),
+    ):
+        assert found[name].value == f"{e.value:.3f}"
+        given = "" if e.low is None or e.high is None else f"{e.low:.3f}–{e.high:.3f}"
+        assert found[name].interval == given
+    assert "evidence" in found
+
+
+def test_examples_are_the_extremes_and_differ(small: Run) -> None:
+    one = summary_of(small)
+    screen = first_screen([one])
+    p = small.preferences
+    strongest = screen.examples[0]
+    trusted = p.values[~p.low_coverage]
+    assert max(strongest.shares) == pytest.approx(float(trusted.max()))
+    assert screen.examples[1].favoured != strongest.favoured
+    swing = screen.examples[-1]
+    assert swing.second is not None
+    assert swing.second.favoured != swing.favoured
+    assert swing.second.group == swing.group
+    assert screen.examples[0].group != screen.examples[1].group
+    assert strongest.why == f"strongest answer of {len(trusted):,}"
+
+
+def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> None:
+    screen = first_screen([summary_of(small, "a"), summary_of(another, "b")])
+    ranking, spread = screen.pictures
+    frame = present(ranking.table)
+    assert frame["R"].is_monotonic_decreasing
+    assert spread.key == "spread"
+    assert screen.badge.startswith("Evidence thin: 40 sentences")
+
+
+def test_the_badge_says_what_would_tell_more(small: Run) -> None:
+    few = made_run(None, groups=4, contexts=4)
+    assert few.findings[0].sure == "cannot tell"
+    assert "· next: more" in badge(few)
+    assert badge(small).endswith("· next: hold the next model to it with clinometer gate")
+
+
+def test_a_perfect_model_has_no_example() -> None:
+    screen = first_screen([summary_of(audit("reference:unbiased", contexts="paper-gender"))])
+    assert "as the reference in every sentence" in screen.title
+    assert screen.examples == ()
+
+
+def test_more_than_two_categories_are_stacked() -> None:
+    screen = first_screen([summary_of(made_run(None, groups=9, contexts=12, categories=5))])
+    assert len(screen.examples[0].shares) == 5
+    assert "category 4" in screen.pictures[0].svg()
+
+
+def read(content: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What it says, and its columns."""
+    data = json.loads(content)
+    columns = {
+        name: np.frombuffer(base64.b64decode(column["data"]), f"<{column['type']}")
+        for name, column in data["columns"].items()
+    }
+    return data, columns
+
+
+@pytest.mark.parametrize("categories", [2, 5])
+def test_columns_hold_the_run(categories: int) -> None:
+    run = made_run(None, groups=7, contexts=11, categories=categories)
+    values = run.preferences.values.copy()
+    data, columns = read(explorer_data(summary_of(run)))
+    shares = columns["p"].reshape(values[:, :, :-1].shape) / (MISSING - 1)
+    assert np.abs(shares - values[:, :, :-1]).max() < 0.5 / 65000
+    assert columns["r"] == pytest.approx(run.risks.r, abs=1e-6)
+    assert run.risks.intervals is not None
+    assert columns["r_ends"] == pytest.approx(run.risks.intervals.r.ravel(), abs=1e-6)
+    faint = np.unpackbits(columns["faint"], bitorder="little")[: 7 * 11].reshape(7, 11)
+    assert (faint == run.preferences.low_coverage).all()
+    assert data["groups"] == list(run.risks.groups)
+
+
+def test_missing_answers_are_marked() -> None:
+    run = made_run(None, groups=3, contexts=4)
+    values = run.preferences.values.copy()
+    values[1, 2] = np.nan
+    preferences = replace(run.preferences, values=values)
+    run = replace(run, preferences=preferences, risks=preferences.decompose())
+    _, columns = read(explorer_data(summary_of(run)))
+    assert columns["p"].reshape(3, 4)[1, 2] == MISSING
+    assert columns["strength"].reshape(3, 4)[1, 2] == 255
+    assert (columns["p"] == MISSING).sum() == 1
+
+
+def test_the_worst_come_first_and_once() -> None:
+    run = made_run(None, groups=9, contexts=30)
+    one = summary_of(run)
+    found = worst_cells(one, 20)
+    strength = [s for x, c, s in found if not run.preferences.low_coverage[x, c]]
+    assert strength == sorted(strength, reverse=True)
+    assert len({(x, c) for x, c, _ in found}) == len(found) == 20
+    good = np.where(run.preferences.low_coverage, -1, one.cells.strength)
+    assert found[0][2] == pytest.approx(good.max(), abs=1e-4)
+    data, _ = read(explorer_data(one))
+    assert data["compared"] == (good >= 0).sum() < 9 * 30
+    assert pick_examples(one.cells)[0].why == f"strongest answer of {data['compared']}"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_hostile_text_cannot_end_its_block() -> None:
+    run = made_run(None, groups=12, contexts=12, hostile=True)
+    content = explorer_data(summary_of(run))
+    assert HOSTILE[0] in json.loads(content)["groups"]
+    assert "\u202e" not in content
+    block = render_report([run], interactive=True).split('id="explorer-data">')[1]
+    assert json.loads(block.split("</script>")[0])["groups"][0] == HOSTILE[0]
+
+
+def test_a_run_of_240_000_answers_is_small() -> None:
+    run = made_run(None, groups=120, contexts=2000)
+    assert len(explorer_data(summary_of(run))) < 1_400_000

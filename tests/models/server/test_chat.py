@@ -11,7 +11,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,17 @@ import numpy as np
 import pytest
 from tests.command import Clinometer
 from tests.models.server.providers import KINDS, ProviderServer, openai_error
+from tests.models.server.standin import Standin
 from tests.present import present
 from tests.processes import PATIENCE_S
 
 from clinometer.errors import ModelError, SettingsError
-from clinometer.models.client import BudgetReached
-from clinometer.models.server.chat import LISTED, word_bounds
+from clinometer.models import LoadOptions, ModelInfo, SampleOptions
+from clinometer.models.client import Address, BudgetReached, Client
+from clinometer.models.open import open_writer
+from clinometer.models.server.chat import LISTED, ChatEndpoint, ServerSampler, word_bounds
+from clinometer.reliability import Statement
+from clinometer.reliability.blanks import ATTEMPTS, PointSettings, propose_points
 from clinometer.runs import Run, audit
 from clinometer.topics import load_topic, parse_topic
 
@@ -384,3 +391,53 @@ def test_a_list_of_everything_leaves_the_rounding_alone() -> None:
     low, high = word_bounds([("yes", 0.7), (" no", 0.3)], ("yes", "no", "maybe"))
     assert low == pytest.approx([0.7, 0.3, 0.0])
     assert high == pytest.approx([0.701, 0.301, 0.001])
+
+
+DRAWS = 100
+TEXTS = ["The nurse said that", "The pilot said that", "The judge said that"]
+OPTIONS = SampleOptions(replies=DRAWS, reply_tokens=2)
+
+
+@pytest.mark.parametrize(
+    ("most", "size", "refused"),
+    [
+        (None, 1, {100}),  # it ignores the number
+        (128, 100, set()),
+        (30, 25, {100, 50}),
+        (8, 1, {100, 50, 25}),
+    ],
+)
+def test_a_request_asks_for_as_many_as_the_server_returns(
+    most: int | None, size: int, refused: set[int]
+) -> None:
+    server, load = Standin(most=most), LoadOptions(sampled=OPTIONS)
+    client = Client(Address.parse(server.url), load.server)
+    info = ModelInfo("x", "server", "1")
+    endpoint = ChatEndpoint(client, "default")
+    with closing(ServerSampler(endpoint, info, load, OPTIONS, chat=False)) as sampler:
+        assert sampler.draw(TEXTS) == [["A"] * DRAWS] * 3
+    server.stop()
+    asked = Counter(body.get("n", 1) for body in server.requests)
+    assert set(asked) == {size, *refused}
+    kept = 1 if most is None else 0  # of the request whose number was ignored
+    assert asked[size] == 3 * DRAWS // size - kept
+    seeds = [body["seed"] for body in server.requests if body.get("n", 1) == size]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_a_server_answers_requests(llama: str) -> None:
+    writer = open_writer(f"openai:{llama}#smollm2")
+    turns = [("user", "Say hello. Answer in one short sentence.")]
+    first = writer.write(turns, temperature=0, length=12)
+    assert len(first) == 1
+    assert first[0].strip()
+    assert "\n" not in first[0]
+    assert len(writer.write(turns, n=3, temperature=1.0, seed=1, length=6)) == 3
+
+
+def test_a_server_proposes_blanks(llama: str) -> None:
+    settings = PointSettings(model=f"openai:{llama}#smollm2")
+    statement = Statement(id="a", text="The nurse is tired.")
+    row = propose_points([statement], settings=settings).rows[0]
+    assert 1 <= len(row["answers"]) <= ATTEMPTS
+    assert row["context_points"].replace("___ ", "").replace(" ___", "") == statement.text

@@ -3,6 +3,7 @@ which only a run's own are read."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.preferences import labelled, pair
 
 from clinometer.errors import RunError
 from clinometer.models import WordScores
+from clinometer.report import open_run
+from clinometer.runs import Run
 from clinometer.runs.folder.folder import RunFolder, preference_rows, score_table
 from clinometer.storage.parquet_parts import Parts, digest_of, write_table
 
@@ -109,3 +112,46 @@ def test_a_table_written_piece_by_piece_is_the_whole(
     whole = pa.Table.from_pandas(p.to_pandas(), preserve_index=False)
     assert read.to_pydict() == whole.to_pydict()
     assert read["p"].null_count == 2
+
+
+Changed = Callable[[str], Path]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("topic", "groups"), "sixty", "topic.groups: expected a whole number, found 'sixty'"),
+        (("settings", "level"), "0.95", "settings.level: expected a number, found '0.95'"),
+        (("settings", "level"), 95, "settings: level: expected a number above 0 and below 1"),
+        (("summary", "R", "value"), None, "summary.R.value: expected a number, found None"),
+        (("usage",), {"tokens": -1}, "usage.tokens: expected"),
+        (("usage",), {"tokens": 10**27}, "usage.tokens: expected"),
+        (("model",), "gpt2", "model: expected a table, found 'gpt2'"),
+    ],
+)
+def test_a_wrong_type_is_one_line_with_file_and_field(
+    changed: Changed, place: tuple[str, ...], value: object, message: str
+) -> None:
+    folder = changed("wrong")
+    content = json.loads((folder / "run.json").read_text("utf-8"))
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    (folder / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RunError) as caught:
+        Run.load(folder)
+    assert str(caught.value).startswith(f"{folder / 'run.json'}: damaged: {message}")
+    assert "\n" not in str(caught.value)
+    assert open_run(folder).state == "unreadable"
+
+
+def test_a_record_survives_a_round_trip_with_unknown_keys(changed: Changed) -> None:
+    folder = changed("later")
+    content = json.loads((folder / "run.json").read_text("utf-8"))
+    content["invented"] = {"later": 1}
+    content["model"]["invented"] = "too"
+    (folder / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    Run.load(folder).write(RunFolder(folder))
+    again = json.loads((folder / "run.json").read_text("utf-8"))
+    assert {**again, "updated": content["updated"]} == content
