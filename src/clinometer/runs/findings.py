@@ -132,8 +132,12 @@ def are(n: int) -> str:
 
 
 def minus(text: str) -> str:
-    """A number with the sign that print has."""
-    return text.replace("-", "−")
+    """A number with the sign that print has; 0 has none below it.
+
+    >>> minus("-0.3"), minus("-0.0"), minus("+0.0")
+    ('−0.3', '0.0', '+0.0')
+    """
+    return text.replace("-", "−" if text.strip("-0.") else "")
 
 
 def ends(number: Estimate, digits: int = 3, *, size: bool = False) -> str:
