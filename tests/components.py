@@ -121,7 +121,7 @@ def find(component: str) -> Provision:
     return COMPONENTS[component]()
 
 
-def _missing(finding: Provision) -> str:
+def missing(finding: Provision) -> str:
     """What is missing, what that costs, and the command that installs it."""
     command = f": {finding.command}" if finding.command else ""
     return f"{finding.name}: not found; needed for {finding.enables}{command}"
@@ -131,22 +131,22 @@ def require(component: str) -> str:
     """Where a component is; skips the test that asks when it is missing."""
     finding = find(component)
     if finding.found is None:
-        pytest.skip(_missing(finding))
+        pytest.skip(missing(finding))
     return finding.found
 
 
 def needs(component: str) -> pytest.MarkDecorator:
     """A mark for tests, or a whole module (pytestmark), that cannot run without a component."""
     finding = find(component)
-    return pytest.mark.skipif(not finding, reason=_missing(finding))
+    return pytest.mark.skipif(not finding, reason=missing(finding))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     if os.environ.get("CI") != "true" or hasattr(session.config, "workerinput"):
         return
-    missing = [_missing(finding) for name in COMPONENTS if not (finding := find(name))]
-    if missing:
-        pytest.exit("CI may skip no test:\n" + "\n".join(missing), returncode=4)
+    absent = [missing(finding) for name in COMPONENTS if not (finding := find(name))]
+    if absent:
+        pytest.exit("CI may skip no test:\n" + "\n".join(absent), returncode=4)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

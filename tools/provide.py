@@ -20,7 +20,7 @@ from clinometer.machine import Provision
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from tests.components import find_axe, find_browser  # noqa: E402
+from tests.components import find_axe, find_browser, missing  # noqa: E402
 
 CONSTRAINTS = ROOT / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,
@@ -77,7 +77,8 @@ def pip_install(package: str) -> None:
 
 
 def report(finding: Provision) -> None:
-    sys.stdout.write(finding.line + "\n")
+    found = f"{finding.name}: {finding.found}" if finding else missing(finding)
+    sys.stdout.write(found + "\n")
 
 
 if __name__ == "__main__":
