@@ -20,6 +20,7 @@ from clinometer.report import write_report
 from clinometer.report.cell_statistics import pick_examples
 from clinometer.report.page import (
     MISSING,
+    Extra,
     PagePart,
     Report,
     badge,
@@ -328,3 +329,10 @@ def test_hostile_text_cannot_end_its_block() -> None:
 def test_a_run_of_240_000_answers_is_small() -> None:
     run = made_run(None, groups=120, contexts=2000)
     assert len(explorer_data(summary_of(run))) < 1_400_000
+
+
+def test_a_study_stands_before_its_runs_and_other_parts_after_them(small: Run) -> None:
+    for first, sign in ((True, 1), (False, -1)):  # where the first question follows
+        page = render_report([small], extras=[Extra("Extra part", first=first)])
+        order = page.index('-q-groups">', page.index('class="rest"')) - page.index('id="extra-1"')
+        assert np.sign(order) == sign

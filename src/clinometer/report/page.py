@@ -58,12 +58,13 @@ _MOST_COMPARED = 5
 
 @dataclass(frozen=True)
 class Extra:
-    """A part that a caller adds to a report, such as a study of the same runs."""
+    """A part that a caller adds to a report: `first` a study of its runs, else what they end in."""
 
     title: str
     text: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    first: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,7 @@ class Report:
             numbers=_some(tables.parts_table(opened), tables.risks_table(opened)),
             comparison=self.compared,
             extras=self.extras,
+            study=any(extra.first for extra in self.extras),
             said=said,
             not_said=not_said,
         )

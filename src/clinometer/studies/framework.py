@@ -233,7 +233,7 @@ class Findings:
                 write_files(charts)
             if self.runs and not missing:
                 said = (*self.sentences, *(f"Not scored: {m}: {why}" for m, why in self.not_scored))
-                extra = Extra(self.title, said, tuple(self.figures), tuple(self.tables))
+                extra = Extra(self.title, said, tuple(self.figures), tuple(self.tables), first=True)
                 write_report(list(self.runs), out / "report.html", extras=[extra])
             text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
             write_files({out / "study.json": f"{text}\n".encode()})
