@@ -188,8 +188,9 @@ def test_a_number_of_24_digits_takes_no_page_down(path: str, header: str, page: 
 
 @pytest.mark.parametrize("total", [10**31, -1, 1e31, 12.5, "12", True, None, [], 10**9], ids=repr)
 def test_an_impossible_count_of_tokens_does_not_count(total: Any) -> None:
-    counted = tokens_of(None, {"usage": {"total_tokens": total}})
-    assert counted.read + counted.written == 0
+    for usage in ({"total_tokens": total}, {"prompt_tokens": total}):
+        counted = tokens_of(None, {"usage": usage})
+        assert (counted.read, counted.written) == (0, 0)
 
 
 def test_a_reply_is_no_longer_than_its_tokens() -> None:

@@ -44,6 +44,7 @@ def said(store: Store) -> dict[tuple[int, int], str]:
 def test_a_wrong_token_gets_403(store: Store) -> None:
     client = TestClient(annotation(store, guidelines=""), base_url="http://127.0.0.1")
     store.annotators(at_least=1)
+    assert store.annotator("\ud800") is None  # which a database cannot be asked for
     tokens = [f"/?token={token}" for token in ("wrong", "%F0%9F%99%82", "%00")]
     for path in ("/", *tokens, "/judge", "/answers", "/stop"):
         assert client.get(path).status_code == 403, path
