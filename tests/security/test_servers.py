@@ -99,7 +99,7 @@ def test_a_server_that_lies_only_after_the_probe_is_refused(
     with opened(server) as scorer:
         server.change = lying(lie)
         with pytest.raises(ModelError, match=said):
-            scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS)
+            scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])  # one length
 
 
 # --- floods, stalls and nonsense ------------------------------------------------------------------
