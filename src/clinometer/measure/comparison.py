@@ -192,8 +192,9 @@ def _rule_out_opposites(tested: Tested, a: Bracket, b: Bracket, level: float) ->
     """Leave r^b of a group open where both models may lean equally far, in opposite directions.
 
     What moves both in one context moves one of them away from parity and the other towards it, and
-    then cancels in the difference if one only seems to lean as the other does. Leans of equal
-    size are equal or opposite, so a difference has to rule out that their sum is 0, too.
+    then cancels in the difference if one only seems to lean as the other does. Of two categories,
+    leans of equal size are equal or opposite, so a difference has to rule out that their sum is 0,
+    too; of more, this asks for more than is needed.
     """
     _, low, high, p = tested
     weights, both = a.weights[:, :-1], (a.each + b.each)[1, :, :-1]
