@@ -1,8 +1,8 @@
 """Coverage of the intervals and error rates of the tests, over many settings: one JSON line each.
 
     python benchmarks/coverage.py OUT.jsonl [--processes 16] [--repeats 200] [--part bracket|
-        replies|intervals|compare|unpaired|margin|leaning|criteria|equal] [--half choose|report]
-        [--only TEXT] [--csv FILE] [--limit SECONDS]
+        replies|intervals|few|compare|unpaired|margin|leaning|criteria|equal]
+        [--half choose|report] [--only TEXT] [--csv FILE] [--limit SECONDS]
     python benchmarks/coverage.py OUT.jsonl --summary
 
 Lines that OUT holds already are not computed again, so the same command resumes a run that was
@@ -18,7 +18,8 @@ where one is given, and the others are alike.
 "bracket" has the nineteen worlds that the construction was first tried in, drawn anew. "replies"
 counts replies on scales, and looks for groups that lean. "criteria" holds groups against their
 mean, with the criteria share and points: coverage, and how often any group is listed where none
-leans (`listed`). "equal" compares models of equal risk.
+leans (`listed`). "equal" compares models of equal risk. "few" is R alone in the settings of
+"intervals" with two categories and at most 50 contexts, for thousands of repetitions.
 """
 
 from __future__ import annotations
@@ -119,6 +120,8 @@ def settings_of(part: str) -> list[dict[str, Any]]:
     """The settings of a part."""
     if part == "intervals":
         return list(intervals_settings())
+    if part == "few":
+        return [one for one in intervals_settings() if one["K"] == 2 and one["n"] <= 50]
     if part == "criteria":
         return list(criteria_settings())
     if part == "equal":
@@ -336,6 +339,25 @@ def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str,
         "given": (given / repeats).round(3).tolist(),
         "width_in_standard_errors": ratio(width, given * standard_error(w)),
         **({"listed": round(listed / repeats, 4)} if null else {}),
+    }
+
+
+def run_few(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """How often the interval of R holds it. R is the mean over contexts of the mean departure of
+    the groups there: that of one group that departs as far, so repetitions are groups of one set.
+    """
+    w = weights(setting["weights"], setting["n"])
+    mu = leans_of(setting, w)
+    truth = truth_of(setting, mu)[0]
+    rng = stream(name, 0)
+    r = np.stack([np.abs(2 * draw(rng, setting, mu)[..., 0] - 1).mean(0) for _ in range(repeats)])
+    first = (1 + r) / 2
+    found = estimate_risks(np.stack([first, 1 - first], axis=-1), context_weights=w).intervals.r
+    best = 2 * 1.96 * np.std(r @ (w / w.sum()))
+    return {
+        "truth": float(f"{truth:.4g}"),
+        "held": round(float(((found[:, 0] <= truth) & (truth <= found[:, 1])).mean()), 4),
+        "width": round(float(np.median(found[:, 1] - found[:, 0]) / best), 2),
     }
 
 
@@ -675,6 +697,7 @@ def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 
 PARTS = {
     "intervals": run_intervals,
+    "few": run_few,
     "compare": run_compare,
     "unpaired": run_unpaired,
     "margin": run_margin,

@@ -43,6 +43,9 @@ MOST_SKEW = 0.9
 LEAST_ARM = 0.7
 """No arm of an interval is shorter than this share of Student's."""
 
+FEW = 3.0
+"""Of n units the upper end of R reaches 1 + FEW / n times as far: the largest are not among few."""
+
 LEAST_EFFECTIVE = 2.5
 """Effective units that an interval needs: of two it reaches from 0 to several times the value and
 says nothing that two values do not."""
@@ -225,8 +228,8 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     """The risks of evidence, each as a mean over its units; see the top of this module.
 
     R: from the lower mean of J to the upper one, which are the same for exact probabilities. The
-    upper end is at least Student's on the scale of log odds, since few units show the skewness of J
-    too small.
+    upper end is at least Student's on the scale of log odds, 1 + `FEW` / n times as far, since few
+    units show the skewness of J and their own spread too small.
 
     R^b: from the cross-fitted mean less the error of a mean, to the highest end of the lines that
     the truth may follow: each group's own direction, or one for all, either way.
@@ -245,7 +248,8 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     ends = [interval_of_means(v, weights, level=level, draws=draws) for v in lines]
     under = interval_of_means(low, weights, level=level, draws=draws)
     over = interval_of_means(high, weights, level=level, draws=draws) if e.sampled else under
-    most = np.maximum(over[2], _odds(over[0], over[3], J.top))
+    n = np.maximum((weights > 0).sum(axis=0), 1) if draws is None else draws
+    most = np.maximum(over[2], _odds(over[0], (1 + FEW / n) * over[3], J.top))
     size = J(mean)
     plug = np.append(size, e.groups @ size)
     crossed = np.minimum(_crossed(e, seed), plug)
