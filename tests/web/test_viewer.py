@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.browser import watched
+from tests.planted import planted_run
 from tests.processes import PATIENCE_S
 from tests.report.made import HOSTILE, made_run, with_floor
 from tests.web.conftest import served
@@ -75,6 +76,23 @@ def test_peers_are_the_other_runs_of_the_topic(client: httpx.Client) -> None:
     shares = client.get("/peers", params={"id": "second", "x": 2, "c": 3}).json()[0]["shares"]
     assert sum(shares) == pytest.approx(1)
     assert client.get("/peers", params={"id": "real"}).json() == []
+
+
+def test_scores_of_another_model_are_drawn_on_the_scale_and_beside_its_own_mean(
+    tmp_path: Path,
+) -> None:
+    """A page of scores draws two ends of the scale, not the probability of each score."""
+    rng = np.random.default_rng(0)
+    for name, lean in (("one", 0.0), ("other", 0.2)):
+        planted_run("ratings", np.array([0.1, -0.1]) + lean, rng, model=name).save(tmp_path / name)
+    other = Run.load(tmp_path / "other")
+    with served(tmp_path) as address:
+        asked = {"id": "one", "x": 1, "c": 3}
+        (peer,) = httpx.get(f"{address}/peers", params=asked, timeout=PATIENCE_S).json()
+    points = np.arange(len(other.preferences.categories)) / (len(other.preferences.categories) - 1)
+    scores = other.preferences.values @ points
+    assert peer["shares"] == pytest.approx([1 - scores[1, 3], scores[1, 3]])
+    assert peer["star"] == pytest.approx(scores[:, 3].mean())
 
 
 def test_states_of_a_run_that_is_not_finished(tmp_path: Path, root: Path) -> None:

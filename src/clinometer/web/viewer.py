@@ -22,6 +22,7 @@ from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
 from fastapi import FastAPI, Query
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
@@ -365,7 +366,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     def peers(id: str, x: int = -1, c: int = -1) -> JSONResponse:
         """The other runs of the same topic, in the order after this one; with x and c, the shares
         of the same sentence in each."""
-        run = index.open(id).run
+        run = index.open(id).summary.run
         cell = None if x < 0 else _cell(run, x, c)
         return JSONResponse(
             [
@@ -462,10 +463,11 @@ def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
 
 
 def _answer(opened: OpenedRun, run: Run, x: int, c: int) -> dict[str, Any]:
-    """The shares of the same group and context in another run, and whether it was asked."""
+    """The shares of the same group and context in another run, as its page shows them; the
+    reference of the second category there; and whether it was asked."""
     if opened.loaded.run is None:
         return {"shares": None, "asked": False}
-    p, other = run.preferences, opened.run.preferences
+    p, other = run.preferences, opened.summary.run.preferences
     try:
         i, j = other.groups.index(p.groups[x]), other.contexts.index(p.contexts[c])
     except ValueError:
@@ -473,7 +475,8 @@ def _answer(opened: OpenedRun, run: Run, x: int, c: int) -> dict[str, Any]:
     values = other.values[i, j]
     if values.shape != p.values[x, c].shape or (values != values).any():
         return {"shares": None, "asked": opened.loaded.state == "finished"}
-    return {"shares": [float(v) for v in values], "asked": True}
+    star = np.broadcast_to(other.grid.reference, other.values.shape)[i, j, 1]
+    return {"shares": [float(v) for v in values], "star": float(star), "asked": True}
 
 
 def _cell(run: Run, x: int, c: int) -> tuple[Run, int, int]:

@@ -47,13 +47,13 @@ const svgEl = (tag, attributes = {}, ...children) => {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /** A bar of shares with labels where there is room; of a score, how far up the scale it is, and a
- * tick where all groups are in context `c`. */
-const shareBar = (shares, run, c) => {
+ * tick at `star`, where all groups are. */
+const shareBar = (shares, run, star) => {
   const { categories } = run;
   if (run.points.length) {
     return el("span.shares.score", { role: "img", "aria-label": run.said(shares) },
-      el(`i.k${Number(shares[1] > run.star(c, 1))}`, { style: `width:${(100 * shares[1]).toFixed(2)}%` }, fixed(run.score(shares), 1)),
-      el("em", { style: `left:${(100 * run.star(c, 1)).toFixed(2)}%` }));
+      el(`i.k${Number(shares[1] > star)}`, { style: `width:${(100 * shares[1]).toFixed(2)}%` }, fixed(run.score(shares), 1)),
+      el("em", { style: `left:${(100 * star).toFixed(2)}%` }));
   }
   const label = shares.map((v, y) => `${categories[y]} ${asPercent(v)}`).join(", ");
   return el("span.shares", { role: "img", "aria-label": label, title: label },
@@ -338,7 +338,7 @@ class GroupsPane {
       const clear = run.clear_of[x];
       const said = run.away_of ? run.distance(x) : run.K === 2 ? `${asPercent(run.share_of[x * 2 + run.right])} ${run.categories[run.right]}` : `leans to ${run.categories[run.favoured_of[x]]}`;
       const label = `${run.groups[x]}: ${said}${clear ? "" : ", not clear"}; risk ${asRisk(run.r_of[x])}, swing ${asRisk(run.r_volatility_of[x])}`;
-      const picture = run.K === 2 ? this.dots(x) : shareBar([...run.row("share", x, run.K)], run, 0);
+      const picture = run.K === 2 ? this.dots(x) : shareBar([...run.row("share", x, run.K)], run);
       return this.row([el(clear ? "span.name" : "span.name.unclear", {}, shorten(run.groups[x], 60)), picture],
         { group: run.groups[x] }, () => state.set({ group: run.groups[x], tab: "sentence" }), label);
     });
@@ -368,7 +368,7 @@ class GroupsPane {
       const shares = run.shares(x, c);
       const k = shares ? run.favoured(x, c) : 0;
       const said = `${before}${run.gap(c)}${after}`;
-      return this.row([el("span.said", {}, el("bdi", {}, tailOf(before, 80)), run.gap(c) ? el(`b.u${k % 8}`, {}, "\u00a0\u00a0\u00a0") : null, el("bdi", {}, shorten(after, 60))), shares && shareBar(shares, run, c)],
+      return this.row([el("span.said", {}, el("bdi", {}, tailOf(before, 80)), run.gap(c) ? el(`b.u${k % 8}`, {}, "\u00a0\u00a0\u00a0") : null, el("bdi", {}, shorten(after, 60))), shares && shareBar(shares, run, run.star(c, 1))],
         { group: run.groups[x], context: run.contexts[c] },
         () => state.set({ group: run.groups[x], context: run.contexts[c], tab: "sentence" }), shares ? `${said}: ${run.points.length ? run.said(shares) : `${run.categories[k]} ${asPercent(shares[k])}`}` : said);
     });
@@ -648,7 +648,7 @@ class SentencePane {
     const parts = [
       opening && el("p.soft", {}, `The strongest of ${run.compared.toLocaleString("en")} answers. Choose a group or a square for others; ? shows the keys.`),
       el("p.large", {}, el("bdi", {}, before), run.gap(c) ? this.word : null, el("bdi", {}, after), after || !run.gap(c) ? "" : " …"),
-      shares ? shareBar(shares, run, c) : el("p.soft", {}, run.absent === "no answer" ? "No answer here." : "Not asked yet."),
+      shares ? shareBar(shares, run, run.star(c, 1)) : el("p.soft", {}, run.absent === "no answer" ? "No answer here." : "Not asked yet."),
       run.faint(x, c) && el("p.soft", {}, "The words carry hardly any probability here: the shares are close to noise."),
       this.words, this.groupFacts(x), this.elsewhere(x, c), this.others,
     ];
@@ -681,7 +681,7 @@ class SentencePane {
     const peers = source.peers ? await source.peers(x, c).catch(() => []) : [];
     if (this.key !== key || !peers.length) return;
     this.others.replaceChildren(el("h3", {}, `The same ${run.context}, other models`),
-      el("ol.plain", {}, ...peers.map((peer) => el("li", {}, el("a", { href: `${peer.href}${location.hash}` }, shorten(peer.name, 50)), peer.shares ? shareBar(peer.shares, run, c) : el("span.soft", {}, peer.asked ? "no answer" : "not asked")))));
+      el("ol.plain", {}, ...peers.map((peer) => el("li", {}, el("a", { href: `${peer.href}${location.hash}` }, shorten(peer.name, 50)), peer.shares ? shareBar(peer.shares, run, peer.star) : el("span.soft", {}, peer.asked ? "no answer" : "not asked")))));
   }
 
   showWords(x, c, words) {
@@ -718,7 +718,7 @@ class SentencePane {
     const { run, state } = this;
     const rows = this.groups.order().map((g) => [g, run.shares(g, c)]).filter(([, shares]) => shares);
     rows.sort((a, b) => b[1][run.right] - a[1][run.right]);
-    const line = ([g, shares]) => el("li", {}, el("button.link", { type: "button", "aria-current": g === x ? "true" : "false", onclick: () => state.set({ group: run.groups[g], context: run.contexts[c] }) }, shorten(run.groups[g], 40)), shareBar(shares, run, c));
+    const line = ([g, shares]) => el("li", {}, el("button.link", { type: "button", "aria-current": g === x ? "true" : "false", onclick: () => state.set({ group: run.groups[g], context: run.contexts[c] }) }, shorten(run.groups[g], 40)), shareBar(shares, run, run.star(c, 1)));
     const few = rows.length > 9 ? [...rows.slice(0, 4), ...rows.slice(-4)] : rows;
     return el("div.elsewhere", {}, el("h3", {}, `The same ${run.context}, other ${run.noun}`), el("ol.plain", {}, ...few.map(line)),
       rows.length > 9 ? el("details", {}, el("summary", {}, `all ${rows.length}`), el("ol.plain", {}, ...rows.map(line))) : null);
