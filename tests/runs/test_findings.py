@@ -19,6 +19,7 @@ from tests.present import present
 
 import clinometer as cm
 from clinometer.measure import compare
+from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShare, FactorShares
 from clinometer.measure.preferences import Sampling
 from clinometer.runs.compare import comparison_findings
@@ -173,6 +174,9 @@ CASES: dict[str, Later] = {
     "all one way": facts(pair(around([0.9, 0.8, 0.7, 0.8], 40))),
     "extremes": facts(pair(around([0.94, 0.4, 0.7], 40))),
     "the other way": facts(pair(around([0.1, 0.2, 0.3], 40))),
+    "the least lean is not clear": facts(
+        np.concatenate([pair(around([0.9, 0.8], 40)), pair(around([0.51], 40, 0.2))])
+    ),
     "full agreement of many": facts(pair(np.full((3, 40), 0.7))),
     "full agreement of few": facts(pair(np.full((3, 10), 0.7))),
     "five categories": facts(FIVE, RACES),
@@ -273,6 +277,16 @@ def test_dice_of_few_replies_are_not_called_swing() -> None:
     said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N)())}
     assert said["size"].numbers["R"].low == 0
     assert not {one.sure for one in said.values()} & {"clear", "exact"}
+
+
+@pytest.mark.parametrize(("low", "said"), [(0.0, False), (0.01, True)])
+def test_replies_swing_where_their_swing_is_clear_whatever_r_is(low: float, said: bool) -> None:
+    """R of replies holds dice, so that it is above 0 without any swing."""
+    alike = rates(pair(SWING))()
+    assert (alike.report.R.low or 0) > 0
+    swing = Estimate(0.02, low, 0.05, 0.95)
+    split = cast(Components, SimpleNamespace(swing=swing, lean=Estimate(0.0), p=0.5))
+    assert ("which way changes" in replace(alike, split=split).whole) == said
 
 
 @pytest.mark.parametrize(("share", "said"), [((0.0, 1.0), False), ((0.2, 1.0), True)])

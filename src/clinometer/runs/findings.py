@@ -308,9 +308,15 @@ class Facts:
             return ""
         if self.on_the_whole:
             return f"; the {self.nouns.many} {'differ' if self.relative else 'lean'} on the whole"
-        if (self.report.R.low or 0.0) > 0:
+        if self.swings:
             return f"; which way changes with the {self.nouns.context}"
         return ""
+
+    @property
+    def swings(self) -> bool:
+        """Whether what groups get changes with the context; of replies, by more than dice."""
+        swing = None if self.split is None else self.split.swing
+        return ((self.report.R if swing is None else swing).low or 0.0) > 0
 
     @property
     def reference(self) -> str:
@@ -468,7 +474,7 @@ def leans(f: Facts) -> Finding:
     if len(names) == 2:
         side = max(names, key=lambda name: ahead[name])
         values = shares[:, names.index(side)]
-        order = sorted(f.seen, key=lambda x: -values[x])
+        order = sorted(f.clear or f.seen, key=lambda x: -values[x])
         at = [order[0], *([order[-1]] if len(order) > 1 else [])]
     else:
         at = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
