@@ -135,6 +135,9 @@ def test_what_replies_cannot_tell_is_said() -> None:
     assert alone.swing is None
     assert alone.p is None
     assert alone.note == ONE_CONTEXT
+    rates = read_preferences([[[0.8, 0.2]], [[0.4, 0.6]]], reference="group-mean")
+    yes = split_replies(CellMoments.of(rates, np.full((2, 1), 20.0)), names(2)).groups
+    assert [part.lean for part in yes] == [pytest.approx((0.2, -0.2)), pytest.approx((-0.2, 0.2))]
     empty = moments(y)
     with pytest.raises(SettingsError, match="at least one reply"):
         split_replies(CellMoments(**{**vars(empty), "n": np.zeros((3, 8))}), names(3))

@@ -179,7 +179,7 @@ def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.
     dice = None if once else Estimate(v_dice)
     groups = [
         GroupPart(name, tuple(x), None, None, None)
-        for name, x in zip(names, d.lean.tolist(), strict=True)
+        for name, x in zip(names, d.shown.tolist(), strict=True)
     ]
     if not alone:
         share = d.W @ d.groups
@@ -261,6 +261,11 @@ class Deviations:
         """[X,D], the mean deviation of each group."""
         return np.asarray(self.z.sum(axis=0))
 
+    @property
+    def shown(self) -> FloatArray:
+        """The same in points, or as shares of the categories, of which each is counted in full."""
+        return self.lean * (1.0 if self.lean.shape[-1] == 1 else math.sqrt(2))
+
     def lean_squares(self) -> FloatArray:
         """[X], unbiased squares of the leans: products of two different units have no noise."""
         W, z = self.W, self.z
@@ -322,7 +327,8 @@ class Deviations:
 
     def group_leans(self, names: Sequence[str], level: float) -> list[GroupPart]:
         """Each group's lean, tested by its own spread over the contexts."""
-        lean, freedom, residuals = self.lean, self.freedom(), self.residuals()
+        lean, shown, freedom = self.lean, self.shown, self.freedom()
+        residuals = self.residuals()
         square, unbiased = (lean**2).sum(axis=-1), self.lean_squares()
         D = lean.shape[-1]
         p = holm([
@@ -333,10 +339,9 @@ class Deviations:
         q = (W**2).sum(axis=0)
         off = (z - W * lean[:, 0]) ** 2 / np.where(W > 0, W, 1.0)
         error = np.sqrt(q / np.maximum(1 - q, 1e-9) * off.sum(axis=0))
-        scale = 1.0 if D == 1 else math.sqrt(2)
-        reach = stdtrit(freedom, (1 + level) / 2) * scale * error
-        low, high = scale * lean[:, 0] - reach, scale * lean[:, 0] + reach
-        columns = (part.tolist() for part in (scale * lean, low, high, p))
+        reach = stdtrit(freedom, (1 + level) / 2) * (1.0 if D == 1 else math.sqrt(2)) * error
+        low, high = shown[:, 0] - reach, shown[:, 0] + reach
+        columns = (part.tolist() for part in (shown, low, high, p))
         rows = zip(names, *columns, strict=True)
         return [GroupPart(name, tuple(x), a, b, q) for name, x, a, b, q in rows]
 
