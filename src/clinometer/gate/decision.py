@@ -289,18 +289,15 @@ class Silence:
         own = [p.groups.index(q.groups[i]) for i in x], [p.contexts.index(q.contexts[i]) for i in c]
         asked = q.observed[np.ix_(x, c)]
         lacking = asked & ~p.observed[np.ix_(*own)]
-        weights = np.broadcast_to(q.grid.context_weights, q.observed.shape)[np.ix_(x, c)]
-        weights = weights * q.group_weights[x][:, None]
-        whole = float((weights * asked).sum())
-        every = np.broadcast_to(q.context_weights, q.observed.shape) * q.group_weights[:, None]
-        every = every * q.observed
-        total = float(every.sum())
-        mute = asked.any(axis=1) & (lacking == asked).all(axis=1) & (weights > 0).any(axis=1)
+        every = q.grid.context_weights * q.group_weights[:, None] * q.observed
+        weights = every[np.ix_(x, c)]
+        whole, total = float(weights.sum()), float(every.sum())
+        mute = (lacking == asked).all(axis=1) & (weights > 0).any(axis=1)
         return cls(
             groups=tuple(q.groups[x[i]] for i in np.flatnonzero(mute)),
             cells=int(lacking.sum()),
             share=float((weights * lacking).sum()) / whole if whole else 0.0,
-            both=float(every[np.ix_(x, c)].sum()) / total if total else 0.0,
+            both=whole / total if total else 0.0,
         )
 
     def counted(self, row: GatedRow, baseline: Run) -> GatedRow:
