@@ -55,7 +55,6 @@ INFERENCE = (
     "population",
 )
 
-_contexts = partial(option, panel="Contexts")
 _statistics = partial(option, panel="Statistics", advanced=True)
 
 
@@ -66,14 +65,15 @@ class AuditSettings:
     max_contexts: int | None = option(
         None, help="Sample at most this many contexts by weight.", allowed=COUNT, unset="use all"
     )
-    placebo: bool = _contexts(
+    placebo: bool = option(
         False,
         "--placebo",
         help="Also ask the questions with edits that should not matter (a blank line, a weekday, "
         "the weather), for at most four groups: the floor of a decision.",
+        panel="Question",
         advanced=True,
     )
-    seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
+    seed: int = _statistics(0, help="Random seed.", allowed=SEED)
     criterion: str | None = _statistics(
         None,
         help="What R measures: ratio (the paper's, against an even split; ratio:2 with the norm "
