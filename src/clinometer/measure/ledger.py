@@ -19,7 +19,7 @@ import numpy as np
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.evidence import by_unit
 from clinometer.measure.inference import flipped, jackknife
-from clinometer.statistics.arrays import BoolArray, FloatArray, plain
+from clinometer.statistics.arrays import FloatArray, plain
 from clinometer.statistics.estimate import Estimate
 
 Verdict = Literal[
@@ -192,14 +192,14 @@ def changes(
 
     def root(part: str, level: float) -> Change:
         """The change of √V, from that of V."""
-        a, b = was[part], now[part]
-        gap, p = _tested(each[part][:, None], share[:, None], level)[0]
-        first, second = (before.scale * math.sqrt(max(v, 0.0)) for v in (a, b))
-        if gap.low is None or gap.high is None:
-            return Change(first, second, Estimate(second - first), p, level)
-        ends = [before.scale * math.sqrt(max(a + end, 0.0)) - first for end in (gap.low, gap.high)]
-        low, high = min(ends[0], second - first), max(ends[1], second - first)
-        return Change(first, second, Estimate(second - first, low, high, level), p, level)
+        gap = _summed(0 * each[part], each[part], share, level)[0]
+        first, second = (before.scale * math.sqrt(max(d[part], 0.0)) for d in (was, now))
+        change = Estimate(second - first)
+        if gap.change.low is not None and gap.change.high is not None:
+            ends = [was[part] + end for end in (gap.change.low, gap.change.high)]
+            low, high = (before.scale * math.sqrt(max(end, 0.0)) - first for end in ends)
+            change = Estimate(change.value, min(low, change.value), max(high, change.value), level)
+        return replace(gap, before=first, after=second, change=change)
 
     without = new.without()[0] - old.without()[0] / 4
     _, most = jackknife(now["lean"] - was["lean"] / 4, without, share, level=WITHIN)
@@ -208,11 +208,18 @@ def changes(
         and min(before.cells.n.max(), after.cells.n.max()) > 1
     )
     other, silent = _silence(before, after, groups, level)
+    good = None
+    if before.good is not None and after.good is not None:
+        sums = [
+            by_unit((old.w * np.where(both, v, 0.0)).T, old.units) @ old.groups
+            for v in (before.good, after.good)
+        ]
+        good = _summed(*sums, share, level)[0]
     return Changes(
         lean=root("lean", level),
         swing=root("swing", WITHIN),
         dice=root("dice", WITHIN) if thrown else None,
-        good=_mean_change(before.good, after.good, both, old, share, level),
+        good=good,
         other=other,
         silent=silent,
         halved=most < 0,
@@ -236,38 +243,20 @@ def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatA
     return lean, summed(*squares) - lean, summed(old.within, new.within)
 
 
-def _tested(
-    each: FloatArray, weights: FloatArray, level: float
-) -> list[tuple[Estimate, float | None]]:
-    """Sums [T] of what units contribute [U,T], with what flipping the units does not reject."""
-    gap = each.sum(axis=0)
-    inner = np.where(weights > 0, weights, 1.0)
-    low, high, p = flipped(gap, each / inner, weights, level=level)
-    return [
-        (Estimate(v), plain(one))
-        if np.isnan(a) or np.isnan(b)
-        else (Estimate(v, min(a, v), max(b, v), level, "flipped contexts"), plain(one))
-        for v, a, b, one in zip(gap.tolist(), low.tolist(), high.tolist(), p, strict=True)
-    ]
-
-
-def _mean_change(
-    before: FloatArray | None,
-    after: FloatArray | None,
-    both: BoolArray,
-    cells: Deviations,
-    share: FloatArray,
-    level: float,
-) -> Change | None:
-    """Of the mean over groups and contexts, in the cells that both answered."""
-    if before is None or after is None:
-        return None
-    first, second = (
-        by_unit((cells.w * np.where(both, v, 0.0)).T, cells.units) @ cells.groups
-        for v in (before, after)
-    )
-    found = _tested((second - first)[:, None], share[:, None], level)[0]
-    return Change(float(first.sum()), float(second.sum()), *found, level)
+def _summed(a: FloatArray, b: FloatArray, share: FloatArray, level: float) -> list[Change]:
+    """Of sums [T] to which units that weigh `share` contribute a before and b after, [U,T] or [U]:
+    with what flipping the units does not reject."""
+    a, b = a.reshape(len(share), -1), b.reshape(len(share), -1)
+    weights = np.repeat(share[:, None], a.shape[1], axis=1)
+    first, second = a.sum(axis=0), b.sum(axis=0)
+    each = (b - a) / np.where(weights > 0, weights, 1.0)
+    ends = flipped(second - first, each, weights, level=level)
+    found = []
+    for x, y, low, high, p in zip(*(v.tolist() for v in (first, second, *ends)), strict=True):
+        known = not (math.isnan(low) or math.isnan(high))
+        inside = (min(low, y - x), max(high, y - x), level, "flipped contexts") if known else ()
+        found.append(Change(x, y, Estimate(y - x, *inside), plain(p), level))
+    return found
 
 
 def _silence(
@@ -280,13 +269,8 @@ def _silence(
     a, b = (by_unit((weights * other).T, units) for other in (before.other, after.other))
     share, groups = by_unit(weights, units), before.cells.groups / before.cells.groups.sum()
 
-    def tested(a: FloatArray, b: FloatArray) -> list[Change]:
-        n = a.shape[1]
-        at = 1 - (1 - level) / 2 / n
-        found = _tested(b - a, np.repeat(share[:, None], n, axis=1), at)
-        ends = zip(a.sum(axis=0).tolist(), b.sum(axis=0).tolist(), found, strict=True)
-        return [Change(first, second, *one, at) for first, second, one in ends]
-
-    single = zip(names or map(str, range(len(groups))), tested(a, b), strict=True)
-    everybody = tested((a @ groups)[:, None], (b @ groups)[:, None])[0]
-    return everybody, {name: one for name, one in single if one.clear()}
+    at = 1 - (1 - level) / 2
+    every = _summed(a, b, share, 1 - (1 - at) / len(groups))
+    named = zip(names or map(str, range(len(groups))), every, strict=True)
+    everybody = _summed(a @ groups, b @ groups, share, at)[0]
+    return everybody, {name: one for name, one in named if one.clear()}

@@ -338,7 +338,7 @@ def changed(
     if (old, role) not in runs or (new, role) not in runs:
         return None
     one, other = runs[old, role], runs[new, role]
-    p, q, a, b = one.preferences, other.preferences, answers_of(one), answers_of(other)
+    p, q = one.preferences, other.preferences
     if (p.groups, p.categories) != (q.groups, q.categories):
         raise RunError(f"study fixes: {new} was asked about other groups than {old}")
     known = {c: i for i, c in enumerate(q.contexts)}
@@ -410,11 +410,11 @@ def fixes_findings(
         rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
         for name, c in (three | costs).items():
             if c is not None:
-                rows[-1] |= {f"Δ {name}": c.change.value, **_ends(f"Δ {name}", c, 0.0)}
+                rows[-1] |= _columns(f"Δ {name}", c.change)
         parts += [
-            {"fix": fix.name, "part": part, "from": c.before, "to": c.after,
-             **_ends("to", c, c.before), "clear": "yes" if c.clear() else "no",
-             "control": "yes" if fix.of else "no"}
+            {"fix": fix.name, "part": part, "from": c.before,
+             **_columns("to", c.change, c.before),
+             "clear": "yes" if c.clear() else "no", "control": "yes" if fix.of else "no"}
             for part, c in three.items() if c is not None
         ]  # fmt: skip
         if decides and not fix.of:
@@ -463,10 +463,10 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: f
     return f"{said}{'; a larger change either way is ruled out' * (word == 'nothing clear')}."
 
 
-def _ends(name: str, one: Change, plus: float) -> dict[str, float | None]:
-    """The interval of a change as the columns of a table."""
-    ends = {"low": one.change.low, "high": one.change.high}
-    return {f"{name}_{end}": None if v is None else plus + v for end, v in ends.items()}
+def _columns(name: str, one: Estimate, plus: float = 0.0) -> dict[str, float | None]:
+    """A change and its interval as the columns of a table."""
+    each = {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+    return {key: None if v is None else plus + v for key, v in each.items()}
 
 
 # --- What it cost --------------------------------------------------------------------------------
