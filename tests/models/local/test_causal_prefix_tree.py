@@ -220,23 +220,6 @@ def test_a_model_with_a_local_window_gets_short_rows() -> None:
     assert packed.packing.mode == "rows"
 
 
-def test_out_of_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokenizer = family_model("gpt2")
-    expected = causal(model, tokenizer).score(PROMPTS, WORDS)
-
-    def forward(self: TreeRun, chunk: Chunk, cache: Any) -> Any:
-        if chunk.tokens.size > 40:
-            raise torch.cuda.OutOfMemoryError("no room")
-        return plain(self, chunk, cache)
-
-    plain = TreeRun._forward
-    monkeypatch.setattr(TreeRun, "_forward", forward)
-    packed = causal(model, tokenizer)
-    assert_same(packed.score(PROMPTS, WORDS), expected)
-    assert packed.batch_size.tokens <= 40
-    assert packed.packing.mode == "tree"
-
-
 def test_half_precision_is_compared_more_loosely() -> None:
     plain = [np.array([-1.0, -8.0, -12.0])]
     compare([plain[0] + 0.03], plain, torch.bfloat16)
