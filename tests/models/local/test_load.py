@@ -16,7 +16,7 @@ import pytest
 import torch
 import transformers
 from tests.components import needs
-from tests.models import zoo, zoo_tokenizers
+from tests.models import direct, zoo, zoo_tokenizers
 
 from clinometer.errors import ContextError, MissingExtra, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
@@ -229,15 +229,8 @@ def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_p
     scorer: Any = open_model(str(tmp_path), load=CPU)
     assert not scorer.model.legacy
     found = scorer.score([PROMPT], ["him", "her"]).log_probs
-    ids = tokenizer("The nurse said that [MASK]")["input_ids"]
-    ids = [i for i in ids if tokenizer.convert_ids_to_tokens(i) != "Ġ"]
-    with torch.no_grad():
-        logits = scorer.model(input_ids=torch.tensor([ids])).logits[0, -2].log_softmax(-1)
-    expected = [
-        float(logits[t])
-        for w in ("him", "her")
-        for t in scorer.word_list([w], space=True).sequences[0]
-    ]
+    slot = ("masked", scorer.model, tokenizer, PROMPT.before, "")
+    expected = [direct.log_prob(*slot, word) for word in ("him", "her")]
     np.testing.assert_allclose(found[0], expected, atol=1e-4)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo, zoo_tokenizers
+from tests.models import direct, zoo, zoo_tokenizers
 
 from clinometer.models import LoadOptions, WordOptions, open_model
 from clinometer.models.local.base import light_kernels, read_log_probs
@@ -101,38 +101,22 @@ def test_mbart_uses_the_language_code_of_its_texts(tmp_path: Path) -> None:
     scorer = opened(tmp_path)
     english = scorer.tokenizer.convert_tokens_to_ids("en_XX")
     assert scorer.start == english
-    source = scorer.tokenizer("The nurse said that <mask>")["input_ids"]
-    assert source[-1] == english
-    head = [english, *scorer.tokenizer("The nurse said that")["input_ids"][:-2]]
-    word = scorer.word_list(["him"], space=True).sequences[0]
-    with torch.no_grad():
-        found = (
-            scorer.model(
-                input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[*head, *word]])
-            )
-            .logits[0]
-            .log_softmax(-1)
-        )
-    expected = sum(float(found[len(head) - 1 + j, t]) for j, t in enumerate(word))
-    assert scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0] == pytest.approx(expected, abs=1e-4)
+    found = scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0]
+    scorer.model.config.decoder_start_token_id = english
+    slot = ("seq2seq", scorer.model, scorer.tokenizer, PROMPTS[0].before, "")
+    assert found == pytest.approx(direct.log_prob(*slot, "him"), abs=1e-4)
 
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = transformers.BertTokenizer(
-        vocab=zoo_tokenizers.wordpiece(names, corpus=zoo_tokenizers.CHINESE)
-    )
+    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
     zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     scorer = opened(tmp_path)
     prompt = Prompt("医生说", "很好", space=False)
-    ids = tokenizer("医生说[MASK]很好")["input_ids"]
-    with torch.no_grad():
-        expected = scorer.model(input_ids=torch.tensor([ids])).logits[0, 4].log_softmax(-1)
     found = scorer.score([prompt], ["他", "她"]).log_probs[0]
-    np.testing.assert_allclose(
-        found, expected[tokenizer.convert_tokens_to_ids(["他", "她"])], atol=1e-4
-    )
+    slot = ("masked", scorer.model, tokenizer, prompt.before, prompt.after)  # spaces are dropped
+    expected = [direct.log_prob(*slot, word) for word in ("他", "她")]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,18 +82,8 @@ def test_chunks_are_assembled_in_order() -> None:
 
 
 #: one token, several under one prefix, words that begin another, three tokens
-WORDS: list[Tokens] = [
-    (1,),
-    (2,),
-    (3,),
-    (1, 4),
-    (3, 4),
-    (5, 6),
-    (5, 7),
-    (5, 7, 8),
-    (9, 1, 2),
-    (9, 3),
-]
+WORDS: list[Tokens] = [(1,), (2,), (3,), (1, 4), (3, 4)]
+WORDS += [(5, 6), (5, 7), (5, 7, 8), (9, 1, 2), (9, 3)]
 MALE, FEMALE, BOTH, NEITHER = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)
 TWO = np.array([MALE, FEMALE, MALE, MALE, FEMALE, MALE, FEMALE, MALE, BOTH, FEMALE])
 
