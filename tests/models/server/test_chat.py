@@ -274,11 +274,6 @@ def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(asked: Asked) -> No
     assert run.record.replies["replies_words"] == run.record.replies["replies"]
 
 
-def test_a_temperature_that_the_provider_fixes_is_an_error_and_not_ignored(asked: Asked) -> None:
-    with pytest.raises(SettingsError, match=r"takes no temperature 0\.5"):
-        asked("OpenAI", temperature=0.5)
-
-
 def test_an_effort_is_sent_with_every_request(asked: Asked) -> None:
     server, run = asked("OpenAI", effort="low")
     assert {body["reasoning_effort"] for body in server.answered} == {"low"}
@@ -287,24 +282,21 @@ def test_an_effort_is_sent_with_every_request(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "effort", "said"),
+    ("name", "options", "said"),
     [
-        ("OpenAI", "none", "takes no effort none for this model"),
-        ("OpenAI with log-probabilities", "low", "takes no effort low for this model"),
-        ("Anthropic", "low", "effort: .* takes none"),
-        ("OpenAI", "lots", "effort: expected one of none, minimal"),
+        ("OpenAI", {"temperature": 0.5}, r"takes no temperature 0\.5"),
+        ("OpenAI", {"effort": "none"}, "takes no effort none for this model"),
+        ("OpenAI with log-probabilities", {"effort": "low"}, "takes no effort low for this model"),
+        ("Anthropic", {"effort": "low"}, "effort: .* takes none"),
+        ("OpenAI", {"effort": "lots"}, "effort: expected one of none, minimal"),
+        ("pocket:gpt2-s", {"effort": "low", "replies": 3}, "effort: expected a hosted model"),
     ],
 )
-def test_an_effort_that_the_provider_does_not_take_is_an_error_and_not_ignored(
-    name: str, effort: str, said: str, asked: Asked
+def test_what_a_provider_does_not_take_is_an_error_and_not_ignored(
+    name: str, options: dict[str, Any], said: str, asked: Asked
 ) -> None:
     with pytest.raises(SettingsError, match=said):
-        asked(name, effort=effort)
-
-
-def test_a_local_model_takes_no_effort() -> None:
-    with pytest.raises(SettingsError, match="effort: expected a hosted model"):
-        audit("pocket:gpt2-s", topic="hiring", effort="low", replies=3, max_contexts=2)
+        asked(name, **options) if name in KINDS else audit(name, topic="hiring", **options)
 
 
 def test_replies_that_a_filter_withholds_are_empty_and_counted(asked: Asked) -> None:
