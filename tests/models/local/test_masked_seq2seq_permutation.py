@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ PROMPTS = [
     Prompt('The nurse said "', '"', space=False),
 ]
 WORDS = ["he", "her", "queen", "girls"]
-Folder = Callable[[str], Path]
 
 
 def opened(folder: Path, **words: Any) -> Any:
@@ -36,7 +34,7 @@ def opened(folder: Path, **words: Any) -> Any:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "t5", "bart", "xlnet"])
-def test_the_slot_may_be_anywhere(family: str, small_model: Folder) -> None:
+def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
     """At the opening of the text, after a quote, before a full stop: all are probabilities, and
     the order and company of the prompts do not matter."""
     scorer = opened(small_model(family))
@@ -50,7 +48,7 @@ def test_the_slot_may_be_anywhere(family: str, small_model: Folder) -> None:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "t5", "bart"])
-def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: Folder) -> None:
+def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: zoo.Folder) -> None:
     """With the end required, a word's probability is multiplied by that of what may follow it."""
     folder = small_model(family)
     plain, ended = opened(folder), opened(folder, end_of_word=True)
@@ -75,7 +73,7 @@ def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: Fol
     assert change[0, 0] < -0.01
 
 
-def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: Folder) -> None:
+def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folder) -> None:
     """A word in one tree with a longer one; under a masked model each length has its own tree."""
     bart = opened(small_model("bart"))
     both = np.exp(bart.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0])
@@ -119,21 +117,19 @@ def test_chinese_without_spaces(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_change_no_number(small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     for family in ("bert", "t5"):
         scorer = opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
         monkeypatch.setattr("clinometer.models.tokens._SLICE", 2)
         monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
-        monkeypatch.setitem(
-            __import__("clinometer.models.local.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2
-        )
+        monkeypatch.setattr("clinometer.models.local.seq2seq._CHUNK", {"cpu": 2})
         parts = scorer.score(PROMPTS, WORDS)
         np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-4)
         np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, atol=1e-4)
 
 
-def test_threads_share_one_model(small_model: Folder) -> None:
+def test_threads_share_one_model(small_model: zoo.Folder) -> None:
     """Two chunks at a time, as on a GPU: the hook that picks positions must not be shared."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -148,16 +144,12 @@ def test_threads_share_one_model(small_model: Folder) -> None:
 
 def test_onednn_is_disabled_on_arm_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = torch.backends.mkldnn
-    was_on = settings.enabled
-    try:
-        settings.enabled = True
-        for machine, inside in (("aarch64", False), ("x86_64", True)):
-            monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
-            with light_kernels():
-                assert settings.enabled == inside
-            assert settings.enabled
-    finally:
-        settings.enabled = was_on
+    monkeypatch.setattr(settings, "enabled", True)
+    for machine, inside in (("aarch64", False), ("x86_64", True)):
+        monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+        with light_kernels():
+            assert settings.enabled == inside
+        assert settings.enabled
 
 
 def test_a_large_vocabulary_loses_no_precision() -> None:
