@@ -76,9 +76,7 @@ def test_a_word_has_the_tokens_it_has_in_the_sentence(made: dict[str, Any], fami
     assert text[-len(ids) :] == ids
 
 
-def test_text_that_continues_a_word_gets_the_wordpiece_prefix(
-    made: dict[str, Any],
-) -> None:
+def test_text_that_continues_a_word_gets_the_wordpiece_prefix(made: dict[str, Any]) -> None:
     tokenizer = made["wordpiece"]
     texts = ["s", " was late", ".", " and"]
     found = continuations(tokenizer, texts)
