@@ -45,7 +45,7 @@ MARIAN_LIKE = {"d_model": 32, **PLACES} | {
     for size, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 48))
 }
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
-DEBERTA = {**SMALL, "position_biased_input": False, "type_vocab_size": 0}
+DEBERTA: dict[str, Any] = {**SMALL, "position_biased_input": False, "type_vocab_size": 0}
 DEBERTA |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 #: BOS and EOS are the first token.
 ENDS = {"bos_token_id": 0, "eos_token_id": 0}
