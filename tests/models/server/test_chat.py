@@ -255,13 +255,11 @@ def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
 
 @pytest.fixture
 def asked(provider: Start) -> Asked:
-    def run(name: str, **options: Any) -> tuple[ProviderServer, Run]:
+    def run(name: str, *, before: Any = None, **options: Any) -> tuple[ProviderServer, Run]:
         server = provider(name)
-        before = options.pop("before", None)
-        if before is not None:
-            server.before = before
-        topic = options.pop("topic", None) or load_topic("hiring").select(PEOPLE)
-        return server, audit(server.model, topic=topic, max_contexts=2, **options)
+        server.before = before or server.before
+        how = {"topic": load_topic("hiring").select(PEOPLE), "max_contexts": 2, **options}
+        return server, audit(server.model, **how)
 
     return run
 
