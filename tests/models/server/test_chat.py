@@ -75,12 +75,12 @@ def without_key(*folders: Path) -> int:
 def test_a_kill_costs_at_most_the_requests_on_their_way(
     anthropic: ProviderServer, clinometer: Clinometer, tmp_path: Path
 ) -> None:
-    """The stand-in holds every reply after the 60th; then the audit is killed and continued."""
+    """The stand-in holds every reply after the 120th; then the audit is killed and continued."""
     reached, go = threading.Event(), threading.Event()
     held: list[dict[str, Any]] = []
 
     def hold(body: dict[str, Any]) -> None:
-        if len(anthropic.answered) >= 60 and not go.is_set():
+        if len(anthropic.answered) >= 120 and not go.is_set():
             held.append(body)
             reached.set()
             go.wait(PATIENCE_S)
