@@ -32,6 +32,8 @@ from tests.models.zoo_tokenizers import (
     xlnet_tokenizer,
 )
 
+from clinometer.models import LoadOptions, WordOptions, open_model
+
 #: The folder of an architecture's small model.
 Folder = Callable[[str], Path]
 PLACES = {"max_position_embeddings": 64}
@@ -184,3 +186,9 @@ def widen(model: Any) -> Any:
             else:
                 parameter.add_(torch.randn_like(parameter) * 0.1)
     return model.eval()
+
+
+def opened(folder: Path, **words: Any) -> Any:
+    """The folder's model on the CPU, with exact probabilities."""
+    exact = WordOptions(tolerance=0.0, **words)
+    return open_model(str(folder), load=LoadOptions(device="cpu"), words=exact)

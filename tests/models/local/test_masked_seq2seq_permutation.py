@@ -11,14 +11,11 @@ import torch
 import transformers
 from tests.models import direct, zoo, zoo_tokenizers
 
-from clinometer.models import LoadOptions, WordOptions, open_model
 from clinometer.models.local.base import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
 
-CPU = LoadOptions(device="cpu")
-EXACT = WordOptions(tolerance=0.0)
 PROMPTS = [
     Prompt("The nurse said that", "", space=True),
     Prompt("The man said that", " was late.", space=True),
@@ -29,15 +26,11 @@ PROMPTS = [
 WORDS = ["he", "her", "queen", "girls"]
 
 
-def opened(folder: Path, **words: Any) -> Any:
-    return open_model(str(folder), load=CPU, words=WordOptions(tolerance=0.0, **words))
-
-
 @pytest.mark.parametrize("family", ["bert", "roberta", "t5", "bart", "xlnet"])
 def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
     """At the opening of the text, after a quote, before a full stop: all are probabilities, and
     the order and company of the prompts do not matter."""
-    scorer = opened(small_model(family))
+    scorer = zoo.opened(small_model(family))
     together = scorer.score(PROMPTS, WORDS)
     writable = np.array([w not in scorer.word_report(WORDS, space=True).unwritable for w in WORDS])
     assert np.isfinite(together.log_probs[:3][:, writable]).all()
@@ -51,7 +44,7 @@ def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
 def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: zoo.Folder) -> None:
     """With the end required, a word's probability is multiplied by that of what may follow it."""
     folder = small_model(family)
-    plain, ended = opened(folder), opened(folder, end_of_word=True)
+    plain, ended = zoo.opened(folder), zoo.opened(folder, end_of_word=True)
     prompt, word = (PROMPTS[0] if family == "gpt2" else PROMPTS[1]), "her"
     ids = list(plain.word_list([word], space=True).sequences[0])
     read = plain.tokenizer(prompt.before)["input_ids"]
@@ -75,11 +68,11 @@ def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: zoo
 
 def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folder) -> None:
     """A word in one tree with a longer one; under a masked model each length has its own tree."""
-    bart = opened(small_model("bart"))
+    bart = zoo.opened(small_model("bart"))
     both = np.exp(bart.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0])
     alone = np.exp(bart.score(PROMPTS[:1], ["girl"]).log_probs[0])
     assert both.sum() == pytest.approx(alone[0], rel=1e-4)
-    bert = opened(small_model("bert"))
+    bert = zoo.opened(small_model("bert"))
     both = bert.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0]
     alone = bert.score(PROMPTS[:1], ["girl"]).log_probs[0]
     assert both[0] == pytest.approx(alone[0], abs=1e-5)
@@ -96,7 +89,7 @@ def test_mbart_uses_the_language_code_of_its_texts(tmp_path: Path) -> None:
     )
     zoo.widen(transformers.MBartForConditionalGeneration(config)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    scorer = opened(tmp_path)
+    scorer = zoo.opened(tmp_path)
     english = scorer.tokenizer.convert_tokens_to_ids("en_XX")
     assert scorer.start == english
     found = scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0]
@@ -109,7 +102,7 @@ def test_chinese_without_spaces(tmp_path: Path) -> None:
     tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
     zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    scorer = opened(tmp_path)
+    scorer = zoo.opened(tmp_path)
     prompt = Prompt("医生说", "很好", space=False)
     found = scorer.score([prompt], ["他", "她"]).log_probs[0]
     slot = ("masked", scorer.model, tokenizer, prompt.before, prompt.after)  # spaces are dropped
@@ -119,7 +112,7 @@ def test_chinese_without_spaces(tmp_path: Path) -> None:
 
 def test_chunks_change_no_number(small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     for family in ("bert", "t5"):
-        scorer = opened(small_model(family))
+        scorer = zoo.opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
         monkeypatch.setattr("clinometer.models.tokens._SLICE", 2)
         monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
@@ -133,7 +126,7 @@ def test_threads_share_one_model(small_model: zoo.Folder) -> None:
     """Two chunks at a time, as on a GPU: the hook that picks positions must not be shared."""
     from concurrent.futures import ThreadPoolExecutor
 
-    scorer: MaskedScorer = opened(small_model("bert"))
+    scorer: MaskedScorer = zoo.opened(small_model("bert"))
     chunks = [PROMPTS[:1] * 3, PROMPTS[1:2] * 5, PROMPTS[2:3]] * 4
     expected = [scorer.score(c, WORDS).log_probs for c in chunks]
     with ThreadPoolExecutor(2) as pool:
