@@ -59,7 +59,8 @@ def seq2seq(model: Any, tokenizer: Any, before: str, after: str, word: list[int]
         head = [start, tokenizer.convert_tokens_to_ids("<extra_id_0>")]
     else:
         source = tokenizer(f"{before} {tokenizer.mask_token}{after}")["input_ids"]
-        head = [start, *tokenizer(before)["input_ids"][:-1]]
+        read = tokenizer(before)["input_ids"]
+        head = [start, *read[: read.index(tokenizer.eos_token_id)]]
     target = head + word
     found = (
         model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([target]))

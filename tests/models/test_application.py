@@ -210,6 +210,9 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
     assert SECRET not in str(caught.value)
 
 
+HEADERS, BODY = (f'address = "https://h/x"\n[{table}]\n' for table in ("headers", "body"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -217,33 +220,24 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
         (f'address = "https://me:{SECRET}@host/x"', "expected no user and password"),
         ('address = "https://h/x"\ncode = "os:system"', "code: unknown"),
         ('address = "https://h/x"\nmethod = "EXEC"', "method"),
-        (f'address = "https://h/x"\n[headers]\nX-Api-Key = "{SECRET}"', "an environment variable"),
+        (f'{HEADERS}X-Api-Key = "{SECRET}"', "an environment variable"),
         ('address = "http://h/x"\n[headers]\nA = "{CLINOMETER_APP_KEY}"', "over https only"),
-        (
-            'address = "https://h/x"\n[headers]\nA = "{CLINOMETER_APP_NOT_SET}"',
-            "has no CLINOMETER_APP_NOT_SET",
-        ),
-        (
-            'address = "https://h/x"\n[headers]\nA = "{OPENAI_API_KEY}"',
-            "--allow env:OPENAI_API_KEY",
-        ),
-        ('address = "https://h/x"\n[headers]\nA = "{DATABASE_URL}"', "--allow env:DATABASE_URL"),
+        (HEADERS + 'A = "{CLINOMETER_APP_NOT_SET}"', "has no CLINOMETER_APP_NOT_SET"),
+        (HEADERS + 'A = "{OPENAI_API_KEY}"', "--allow env:OPENAI_API_KEY"),
+        (HEADERS + 'A = "{DATABASE_URL}"', "--allow env:DATABASE_URL"),
         ('address = "https://h:99999/x"', "expected http or https"),
         ('address = "http://[::1/x"', "expected http or https"),
         ('address = "https://h:x/"', "expected http or https"),
         ('address = "https://h/x\\r\\nHost: y"', "expected http or https"),
         ('address = "https://h/x\\u0000"', "without NUL"),
         (f'address = "https://h/{"x" * 70_000}"', "expected http or https"),
-        ('address = "https://h/x"\n[headers]\nA = "é"', "expected ASCII signs"),
-        ('address = "https://h/x"\n[headers]\nA = "b\\r\\nC: d"', "expected ASCII signs"),
-        ('address = "https://h/x"\n[headers]\n"A\\n" = "b"', "expected ASCII signs"),
-        ('address = "https://h/x"\n[headers]\nContent-Length = "5"', "no length or encoding"),
-        (f'address = "https://h/x"\n[body]\na = {"[" * 99}{"]" * 99}', "at most 64 levels"),
-        (
-            'address = "https://h/x"\n[body]\na = "{CLINOMETER_APP_KEY}"',
-            "found {CLINOMETER_APP_KEY}",
-        ),
-        ('address = "https://h/x"\n[body]\na = inf', "expected finite numbers"),
+        (HEADERS + 'A = "é"', "expected ASCII signs"),
+        (HEADERS + 'A = "b\\r\\nC: d"', "expected ASCII signs"),
+        (HEADERS + '"A\\n" = "b"', "expected ASCII signs"),
+        (HEADERS + 'Content-Length = "5"', "no length or encoding"),
+        (f"{BODY}a = {'[' * 99}{']' * 99}", "at most 64 levels"),
+        (BODY + 'a = "{CLINOMETER_APP_KEY}"', "found {CLINOMETER_APP_KEY}"),
+        (BODY + "a = inf", "expected finite numbers"),
         (f'address = "https://h/x?{"y" * 65_500}"\nmethod = "GET"', 'write method = "POST"'),
         ("address = 3", "address"),
         ("address", "expected TOML"),

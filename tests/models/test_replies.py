@@ -27,10 +27,10 @@ from clinometer.models.sampled import SampledScorer
 from clinometer.readouts import EMPTY, OTHER, REFUSAL, ShownQuestion
 from clinometer.readouts.tables import parse_readout
 from clinometer.storage.untrusted import NOTHING
-from clinometer.topics import Prompt, Topic, load_topic, parse_topic
+from clinometer.topics import Topic, load_topic, parse_topic
 
 MODEL = "pocket:gpt2-s"
-LETTERS = """
+SEAT = parse_topic("""
 name = "seat"
 groups = ["Ann", "Bob"]
 [attributes]
@@ -38,17 +38,11 @@ front = ["the front seat", "front"]
 back = ["the back seat of the old car"]
 [readout]
 kind = "choice"
-{more}
-"""
-
-
-def seat(more: str = "") -> Topic:
-    return parse_topic(LETTERS.format(more=more))
+""")
 
 
 def query(topic: Topic) -> ReadoutQuery:
-    found = present(ReadoutQuery.of(topic))
-    return found
+    return present(ReadoutQuery.of(topic))
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +52,10 @@ def causal() -> CausalScorer:
     return found
 
 
-def directly(scorer: CausalScorer, before: str, answer: str) -> list[float]:
+def directly(scorer: CausalScorer, before: str, answer: str, space: str = " ") -> list[float]:
     """Log-probabilities of the answer's tokens, by one plain forward over question and answer."""
     head = scorer.head_tokens([before])[0]
-    tail = scorer.tokenizer.encode(" " + answer, add_special_tokens=False)
+    tail = scorer.tokenizer.encode(space + answer, add_special_tokens=False)
     with torch.inference_mode():
         logits = scorer.model(input_ids=torch.tensor([head + tail])).logits[0].double()
     steps = torch.log_softmax(logits, dim=-1)
@@ -73,16 +67,12 @@ QUESTIONS = [
     "Where does [X] sit? [options: back, front] Answer: [Y]",
     "And [X]? [options] I say [Y]",
 ]
-
-
-def prompts(topic: Topic) -> list[Prompt]:
-    return [topic.render(question, group) for question in QUESTIONS for group in topic.groups]
+PROMPTS = [SEAT.render(question, group) for question in QUESTIONS for group in SEAT.groups]
 
 
 def test_labels_are_scored_for_the_option_they_stand_at(causal: CausalScorer) -> None:
-    topic = seat()
-    found = ReplyScorer(causal, query(topic), chat=False).score(prompts(topic), topic.words)
-    for row, prompt in enumerate(prompts(topic)):
+    found = ReplyScorer(causal, query(SEAT), chat=False).score(PROMPTS, SEAT.words)
+    for row, prompt in enumerate(PROMPTS):
         assert prompt.shown is not None
         a, b = (directly(causal, prompt.before, label)[0] for label in "AB")
         front, back = (a, b) if prompt.shown.order == (0, 1) else (b, a)
@@ -110,23 +100,18 @@ def test_texts_are_compared_by_their_tokens_as_asked(rule: str, causal: CausalSc
 def test_in_a_chat_template_the_question_is_the_users_message(causal: CausalScorer) -> None:
     opening = f"<user>{QUESTION}<end> <bot>"
     chatting = CausalScorer(causal.model, causal.tokenizer, causal.info, chat=opening)
-    topic = seat()
-    prompt = topic.render(QUESTIONS[0], "Ann")
+    prompt = SEAT.render(QUESTIONS[0], "Ann")
     ids = chatting.head_tokens([prompt.before])[0]
     assert causal.tokenizer.decode(ids) == f"<user>{prompt.before}<end> <bot>"
-    found = ReplyScorer(chatting, query(topic), chat=True).score([prompt], topic.words)
-    label = causal.tokenizer.encode('"A')[-1]  # at the start of the turn: no space before it
-    with torch.inference_mode():
-        logits = causal.model(input_ids=torch.tensor([ids])).logits[0, -1].double()
-    assert found.log_probs[0, 0] == pytest.approx(
-        float(torch.log_softmax(logits, dim=-1)[label]), abs=1e-4
-    )
+    found = ReplyScorer(chatting, query(SEAT), chat=True).score([prompt], SEAT.words)
+    (expected,) = directly(chatting, prompt.before, "A", space="")  # it begins the turn
+    assert found.log_probs[0, 0] == pytest.approx(expected, abs=1e-4)
 
 
 def test_models_that_fill_gaps_are_refused_in_one_line() -> None:
     scorer = open_model("pocket:bert", load=LoadOptions(device="cpu"))
     with pytest.raises(ModelError, match="a masked model fills gaps") as caught:
-        ReplyScorer(scorer, query(seat()), chat=False)
+        ReplyScorer(scorer, query(SEAT), chat=False)
     assert "\n" not in str(caught.value)
 
 
@@ -158,9 +143,8 @@ def asking(topic: Topic, *replies: str) -> ReplyScorer:
 
 
 def test_sampled_replies_are_counted_for_their_category() -> None:
-    topic = seat()
     said = ("A", "(A)", "the back seat of the old car", "Front", "", "As an AI", "hm")
-    found = asking(topic, *said).score(prompts(topic)[:3], topic.words)
+    found = asking(SEAT, *said).score(PROMPTS[:3], SEAT.words)
     n = 7
     # In the first two questions A is the front seat, in the third the back seat.
     expected = [[3 / n, 0, 1 / n], [3 / n, 0, 1 / n], [1 / n, 0, 3 / n]]

@@ -116,15 +116,13 @@ def test_what_a_model_cannot_do_is_refused(model: str, options: dict[str, Any], 
 def test_the_chat_template_precedes_the_sentence() -> None:
     scorer = open_model("smollm2", load=LoadOptions(chat=True, chat_request="Say something."))
     assert isinstance(scorer, CausalScorer)
-    template = scorer.tokenizer.apply_chat_template(
-        [
-            {"role": "user", "content": "Say something."},
-            {"role": "assistant", "content": "The nurse said that"},
-        ],
+    said = {"user": "Say something.", "assistant": "The nurse said that"}
+    ids = scorer.tokenizer.apply_chat_template(
+        [{"role": role, "content": text} for role, text in said.items()],
         continue_final_message=True,
+        return_dict=False,
     )
-    ids = template.get("input_ids", template) if hasattr(template, "get") else template
-    assert scorer.head_tokens(["The nurse said that"])[0] == list(ids)
+    assert scorer.head_tokens([said["assistant"]])[0] == list(ids)
 
 
 @pytest.mark.parametrize(

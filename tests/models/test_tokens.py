@@ -27,7 +27,6 @@ TOKENIZERS = {
     "llama": zoo_tokenizers.llama_tokenizer,
     "gemma": zoo_tokenizers.gemma_tokenizer,
 }
-NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +76,7 @@ def test_a_word_has_the_tokens_it_has_in_the_sentence(made: dict[str, Any], fami
     assert text[-len(ids) :] == ids
 
 
-def test_text_that_continues_a_word_gets_the_wordpiece_prefix(
-    made: dict[str, Any],
-) -> None:
+def test_text_that_continues_a_word_gets_the_wordpiece_prefix(made: dict[str, Any]) -> None:
     tokenizer = made["wordpiece"]
     texts = ["s", " was late", ".", " and"]
     found = continuations(tokenizer, texts)
@@ -90,8 +87,7 @@ def test_text_that_continues_a_word_gets_the_wordpiece_prefix(
 
 @pytest.mark.parametrize("lower", [True, False])
 def test_casing_is_the_tokenizers_own(lower: bool) -> None:
-    vocab = zoo_tokenizers.wordpiece(NAMES, lower=lower)
-    tokenizer = transformers.BertTokenizer(vocab=vocab, do_lower_case=lower)
+    tokenizer = zoo_tokenizers.bert_tokenizer(lower=lower)
     words = WordList(tokenizer, ["he", "He", "she"], space=True)
     if lower:
         assert words.report.same_tokens == {"He": "he"}
@@ -102,9 +98,7 @@ def test_casing_is_the_tokenizers_own(lower: bool) -> None:
 
 
 def test_chinese_wordpiece() -> None:
-    tokenizer = transformers.BertTokenizer(
-        vocab=zoo_tokenizers.wordpiece(NAMES, corpus=zoo_tokenizers.CHINESE)
-    )
+    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
     words = WordList(tokenizer, ["他", "她", "他们", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
     assert words.report.tokens["他们"] == ("他", "们")

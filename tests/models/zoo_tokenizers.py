@@ -34,7 +34,7 @@ boys girls sisters uncles hims mothers fathers
 ALPHABET = [chr(c) for c in range(33, 127)]
 SIZE = 190
 
-BEFORE_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+BERTS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def byte_bpe(specials: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
@@ -86,16 +86,6 @@ def unigram(
     return [(p, s) for p, s in json.loads(trained.to_str())["model"]["vocab"]]
 
 
-def wordpiece(
-    specials: list[str], *, lower: bool = True, corpus: list[str] = CORPUS
-) -> dict[str, int]:
-    trained = tokenizers.BertWordPieceTokenizer(lowercase=lower)
-    trained.train_from_iterator(
-        corpus, vocab_size=SIZE + 60, min_frequency=1, special_tokens=specials, show_progress=False
-    )
-    return dict(trained.get_vocab())
-
-
 def _merges(trained: tokenizers.Tokenizer) -> list[tuple[str, str]]:
     return [tuple(m) for m in json.loads(trained.to_str())["model"]["merges"]]
 
@@ -108,13 +98,16 @@ def opened_with(token: str, tokenizer: Any) -> Any:
     return tokenizer
 
 
-def bert_tokenizer() -> Any:
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    return transformers.BertTokenizer(vocab=wordpiece(names))
+def bert_tokenizer(*, lower: bool = True, corpus: list[str] = CORPUS) -> Any:
+    trained = tokenizers.BertWordPieceTokenizer(lowercase=lower)
+    trained.train_from_iterator(
+        corpus, vocab_size=SIZE + 60, min_frequency=1, special_tokens=BERTS, show_progress=False
+    )
+    return transformers.BertTokenizer(vocab=trained.get_vocab(), do_lower_case=lower)
 
 
 def roberta_tokenizer() -> Any:
-    vocab, merges = byte_bpe(BEFORE_SPECIALS)
+    vocab, merges = byte_bpe(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
     mask = AddedToken("<mask>", lstrip=True, special=True)
     return transformers.RobertaTokenizer(vocab=vocab, merges=merges, mask_token=mask)
 
@@ -151,8 +144,7 @@ def deberta_tokenizer() -> Any:
 
 
 def deberta_v2_tokenizer() -> Any:
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    return transformers.DebertaV2Tokenizer(vocab=unigram(names, "[UNK]"))
+    return transformers.DebertaV2Tokenizer(vocab=unigram(BERTS, "[UNK]"))
 
 
 def gpt2_tokenizer() -> Any:

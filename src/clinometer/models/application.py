@@ -38,24 +38,12 @@ from clinometer.extras import require
 from clinometer.models.background import EventLoop
 from clinometer.models.catalog.spec import APPLICATION, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import revision_of
-from clinometer.models.client import (
-    NO_ACCESS,
-    Address,
-    Client,
-    Key,
-    RequestRefused,
-)
+from clinometer.models.client import NO_ACCESS, Address, Client, Key, RequestRefused
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.providers import is_loopback, parts_of_address
 from clinometer.models.sampled import AskingSampler
-from clinometer.storage.untrusted import (
-    MOST_RECORD,
-    Allowed,
-    parse_json,
-    parse_toml,
-    read_text,
-)
+from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_json, parse_toml, read_text
 from clinometer.topics.conversation import messages_of, record_of
 
 _VARIABLE = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")

@@ -794,6 +794,8 @@ def retry_after(value: str | None) -> float | None:
 
     >>> retry_after("2"), retry_after("soon"), retry_after(None), retry_after("1e9")
     (2.0, None, None, None)
+    >>> retry_after("Fri, 31 Dec 9999 23:59:59 GMT") is None
+    True
     """
     seconds = None if value is None else _seconds(value)
     return None if seconds is None or seconds > _LONGEST_PAUSE else max(0.0, seconds)

@@ -43,13 +43,7 @@ from clinometer.readouts.readers import (
     with_order,
     without_opening,
 )
-from clinometer.readouts.tables import (
-    ChoiceTable,
-    RatingTable,
-    ReadoutTable,
-    ScoreTable,
-    TextTable,
-)
+from clinometer.readouts.tables import ChoiceTable, RatingTable, ReadoutTable, ScoreTable, TextTable
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.resumable import ReplyLog
 from clinometer.storage.untrusted import Allowed

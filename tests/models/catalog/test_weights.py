@@ -16,7 +16,6 @@ from tests.present import present
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model, revision_of
 from clinometer.models.catalog import weights
-from clinometer.models.catalog import weights as resolve
 from clinometer.models.catalog.weights import gguf_file, weights_source
 from clinometer.models.local.causal import CausalScorer
 from clinometer.storage import cache
@@ -73,8 +72,8 @@ def test_folders_and_hub_ids_are_their_own_source(tmp_path: Path) -> None:
 def test_gguf_files_become_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(b"")
-    monkeypatch.setattr(resolve, "embedded_gguf", lambda: Path("embedded.gguf"))
-    monkeypatch.setattr(resolve, "folder_of_gguf", lambda gguf: Path(f"{gguf.stem}-folder"))
+    monkeypatch.setattr(weights, "embedded_gguf", lambda: Path("embedded.gguf"))
+    monkeypatch.setattr(weights, "folder_of_gguf", lambda gguf: Path(f"{gguf.stem}-folder"))
     assert gguf_file(ModelSpec.parse(str(file))) == file
     assert weights_source(ModelSpec.parse(str(file))) == "model-folder"
     assert weights_source(ModelSpec.parse("smollm2")) == "embedded-folder"
@@ -114,8 +113,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def revision(folder: Path) -> str:
-    found = present(revision_of(ModelSpec.parse(str(folder)), LoadOptions()))
-    return found
+    return present(revision_of(ModelSpec.parse(str(folder)), LoadOptions()))
 
 
 def change(file: Path, place: int = -1) -> None:

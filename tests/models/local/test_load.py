@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import socket
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,8 @@ import pytest
 import torch
 import transformers
 from tests.components import needs
-from tests.models import zoo, zoo_tokenizers
+from tests.models import direct, zoo, zoo_tokenizers
+from tests.security.test_model_folders import bring_code
 
 from clinometer.errors import ContextError, MissingExtra, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
@@ -27,11 +27,10 @@ from clinometer.topics import Prompt
 CPU = LoadOptions(device="cpu")
 PROMPT = Prompt("The nurse said that", "", space=True)
 WORDS = ["he", "she"]
-Folder = Callable[[str], Path]
 
 
 @pytest.fixture
-def copied(small_model: Folder, tmp_path: Path) -> Folder:
+def copied(small_model: zoo.Folder, tmp_path: Path) -> zoo.Folder:
     """A family's small model in a folder that a test may change."""
     return lambda family: Path(shutil.copytree(small_model(family), tmp_path / "copy"))
 
@@ -70,32 +69,12 @@ def test_an_unknown_kind_must_be_given() -> None:
         detect_kind(discriminator, "electra", None)
 
 
-@pytest.fixture(scope="module")
-def remote(small_model: Folder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that brings its own code, as Baichuan and ChatGLM2 do."""
-    folder = tmp_path_factory.mktemp("remote") / "model"
-    shutil.copytree(small_model("llama"), folder)
-    (folder / "modeling_own.py").write_text(
-        "from transformers import LlamaConfig, LlamaForCausalLM\n"
-        "class OwnConfig(LlamaConfig):\n    model_type = 'own_llama'\n"
-        "class OwnForCausalLM(LlamaForCausalLM):\n    config_class = OwnConfig\n"
-    )
-    config = json.loads((folder / "config.json").read_text())
-    config |= {
-        "model_type": "own_llama",
-        "architectures": ["OwnForCausalLM"],
-        "auto_map": {
-            "AutoConfig": "modeling_own.OwnConfig",
-            "AutoModelForCausalLM": "modeling_own.OwnForCausalLM",
-        },
-    }
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
 def test_remote_code_runs_only_with_the_flag(
-    remote: Path, small_model: Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    copied: zoo.Folder, small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """As Baichuan and ChatGLM2 bring it."""
+    remote, proof = copied("llama"), tmp_path / "code-ran"
+    bring_code(remote, proof)
     with pytest.raises(ModelError, match="--allow remote-code") as caught:
         open_model(str(remote), load=CPU)
     assert caught.value.exit_status == 3
@@ -103,6 +82,7 @@ def test_remote_code_runs_only_with_the_flag(
     monkeypatch.setattr(transformers.dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path))
     found = log_probs(remote, allow=("remote-code",))
     np.testing.assert_allclose(found, log_probs(small_model("llama")), atol=1e-5)
+    assert proof.exists()
 
 
 def test_a_wrong_id_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +126,7 @@ def test_a_folder_without_configuration_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_tokenizer_without_a_sign_for_the_slot_is_refused(
-    family: str, lacks: str, copied: Folder
+    family: str, lacks: str, copied: zoo.Folder
 ) -> None:
     folder = copied(family)
     zoo_tokenizers.neox_tokenizer().save_pretrained(folder)
@@ -159,7 +139,7 @@ def test_a_tokenizer_without_a_sign_for_the_slot_is_refused(
     ("family", "limit"), [("bert", 64), ("roberta", 62), ("gpt2", 64), ("bart", 64), ("opt", 64)]
 )
 def test_a_sequence_longer_than_the_model_is_refused(
-    family: str, limit: int, small_model: Folder
+    family: str, limit: int, small_model: zoo.Folder
 ) -> None:
     scorer = open_model(str(small_model(family)), load=CPU)
     long = Prompt("the " * 70 + "nurse said that", "", space=True)
@@ -167,7 +147,7 @@ def test_a_sequence_longer_than_the_model_is_refused(
         scorer.score([PROMPT, long], ["he", "she"])
 
 
-def test_a_roberta_prompt_at_the_limit_is_scored(small_model: Folder) -> None:
+def test_a_roberta_prompt_at_the_limit_is_scored(small_model: zoo.Folder) -> None:
     scorer: Any = open_model(str(small_model("roberta")), load=CPU)
     text = "the"
     while len(scorer.tokenizer(text + "<mask>")["input_ids"]) < 62:
@@ -178,27 +158,29 @@ def test_a_roberta_prompt_at_the_limit_is_scored(small_model: Folder) -> None:
 
 
 @pytest.mark.parametrize("family", ["t5", "xlnet"])
-def test_relative_positions_have_no_limit(family: str, small_model: Folder) -> None:
+def test_relative_positions_have_no_limit(family: str, small_model: zoo.Folder) -> None:
     scorer = open_model(str(small_model(family)), load=CPU)
     long = Prompt("the " * 700 + "nurse said that", "", space=True)
     assert np.isfinite(scorer.score([long], ["him", "her"]).log_probs).all()
 
 
-def test_a_vocabulary_mismatch_is_refused(copied: Folder) -> None:
+def test_a_vocabulary_mismatch_is_refused(copied: zoo.Folder) -> None:
     folder = copied("gpt2")
     zoo.build("gpt2", 100).save_pretrained(folder)
     with pytest.raises(ModelError, match="402 tokens, its embeddings only 100"):
         open_model(str(folder), load=CPU)
 
 
-def test_a_missing_gpu_is_one_line(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_one_line(
+    small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SettingsError, match="'cuda': none on this machine") as caught:
         open_model(str(small_model("gpt2")), load=LoadOptions(device="cuda"))
     assert caught.value.exit_status == 2
 
 
-def test_pickled_weights_need_a_flag(small_model: Folder, copied: Folder) -> None:
+def test_pickled_weights_need_a_flag(small_model: zoo.Folder, copied: zoo.Folder) -> None:
     folder = copied("gpt2")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
@@ -209,7 +191,7 @@ def test_pickled_weights_need_a_flag(small_model: Folder, copied: Folder) -> Non
     np.testing.assert_allclose(log_probs(folder, allow=("pickle",)), expected, atol=1e-6)
 
 
-def test_weights_of_another_task_are_refused(copied: Folder) -> None:
+def test_weights_of_another_task_are_refused(copied: zoo.Folder) -> None:
     folder = copied("bert")
     model = transformers.BertForSequenceClassification.from_pretrained(folder)
     model.save_pretrained(folder)
@@ -229,15 +211,8 @@ def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_p
     scorer: Any = open_model(str(tmp_path), load=CPU)
     assert not scorer.model.legacy
     found = scorer.score([PROMPT], ["him", "her"]).log_probs
-    ids = tokenizer("The nurse said that [MASK]")["input_ids"]
-    ids = [i for i in ids if tokenizer.convert_ids_to_tokens(i) != "Ġ"]
-    with torch.no_grad():
-        logits = scorer.model(input_ids=torch.tensor([ids])).logits[0, -2].log_softmax(-1)
-    expected = [
-        float(logits[t])
-        for w in ("him", "her")
-        for t in scorer.word_list([w], space=True).sequences[0]
-    ]
+    slot = ("masked", scorer.model, tokenizer, PROMPT.before, "")
+    expected = [direct.log_prob(*slot, word) for word in ("him", "her")]
     np.testing.assert_allclose(found[0], expected, atol=1e-4)
 
 
@@ -245,7 +220,7 @@ def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_p
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "xlnet"])
 @pytest.mark.parametrize(("value", "message"), [(np.nan, "not finite"), (0.0, "the same value")])
 def test_a_model_with_nan_or_constant_logits_is_refused(
-    family: str, value: float, message: str, copied: Folder
+    family: str, value: float, message: str, copied: zoo.Folder
 ) -> None:
     """NaN, or all logits equal: an error that names model and prompt."""
     folder = copied(family)
@@ -263,7 +238,7 @@ def test_a_model_with_nan_or_constant_logits_is_refused(
     assert "'The nurse said that'" in str(caught.value)
 
 
-def test_word_options_reach_the_scorer(small_model: Folder) -> None:
+def test_word_options_reach_the_scorer(small_model: zoo.Folder) -> None:
     scorer = open_model(str(small_model("gpt2")), load=CPU, words=WordOptions(single_token=True))
     report = scorer.word_report(["he", "queen"], space=True)
     assert report.restricted == ("queen",)
@@ -271,7 +246,7 @@ def test_word_options_reach_the_scorer(small_model: Folder) -> None:
 
 
 @pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
-def test_a_folder_without_a_tokenizer_is_refused(copied: Folder, kept: tuple[str, ...]) -> None:
+def test_a_folder_without_a_tokenizer_is_refused(copied: zoo.Folder, kept: tuple[str, ...]) -> None:
     folder = copied("bert")
     for file in folder.iterdir():
         if file.name not in (*kept, "config.json", "model.safetensors"):
@@ -318,11 +293,6 @@ def test_eight_bit_weights_change_the_numbers_slightly(
 
 
 def test_eight_bit_weights_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *a: None if name == "bitsandbytes" else found(name, *a),
-    )
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
     with pytest.raises(MissingExtra, match=r"clinometer\[8bit\]"):
         open_model("pocket:gpt2-s", load=LoadOptions(quantize="8bit"))

@@ -73,18 +73,14 @@ def test_merging_matches_a_merge_by_hand(
     scorer: Any = open_model(str(tmp_path / "adapter"), load=CPU)
     by_hand = transformers.AutoModelForCausalLM.from_pretrained(base)
     for layer in LAYERS[family]:
-        a = tensors[f"base_model.model.{layer}.lora_A.weight"].numpy()
-        b = tensors[f"base_model.model.{layer}.lora_B.weight"].numpy()
-        weight = by_hand.get_submodule(layer).weight.detach().numpy()  # shares the memory
-        for i in range(weight.shape[0]):
-            for j in range(weight.shape[1]):
-                o, n = (j, i) if family == "gpt2" else (i, j)
-                weight[i, j] += scale * (b[o, 0] * a[0, n] + b[o, 1] * a[1, n])
+        a, b = (tensors[f"base_model.model.{layer}.lora_{part}.weight"] for part in "AB")
+        change = scale * b @ a
+        by_hand.get_submodule(layer).weight.data += change.T if family == "gpt2" else change
     for name, weight in by_hand.state_dict().items():
         torch.testing.assert_close(scorer.model.state_dict()[name], weight, atol=1e-5, rtol=1e-5)
     plain = open_model(str(base), load=CPU)
-    change = scorer.score([PROMPT], WORDS).log_probs - plain.score([PROMPT], WORDS).log_probs
-    assert np.abs(change).max() > 0.01
+    moved = scorer.score([PROMPT], WORDS).log_probs - plain.score([PROMPT], WORDS).log_probs
+    assert np.abs(moved).max() > 0.01
     assert scorer.info.revision != plain.info.revision
     assert scorer.info.notes == ("adapter merged into " + base.resolve().name,)
 

@@ -29,11 +29,10 @@ MORE = [
     for x in ("engineer", "pilot", "woman")
     for a in ("", " was late")
 ]
-Folder = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def plain(small_model: Folder) -> Callable[[str], tuple[Any, Any]]:
+def plain(small_model: zoo.Folder) -> Callable[[str], tuple[Any, Any]]:
     """Model and tokenizer as transformers loads them."""
 
     @cache
@@ -63,23 +62,14 @@ def choose_words(tokenizer: Any) -> list[str]:
 
 
 @cache
-def scorer(
-    folder: Path,
-    *,
-    tolerance: float = 0.0,
-    batch_tokens: int | None = None,
-    dtype: str = "float32",
-) -> Any:
-    return open_model(
-        str(folder),
-        load=LoadOptions(device="cpu", dtype=dtype, batch_tokens=batch_tokens),
-        words=WordOptions(tolerance=tolerance),
-    )
+def scorer(folder: Path, *, tolerance: float = 0.0, **load: Any) -> Any:
+    how = LoadOptions(**{"device": "cpu", "dtype": "float32", **load})
+    return open_model(str(folder), load=how, words=WordOptions(tolerance=tolerance))
 
 
 @pytest.mark.parametrize("family", zoo.FAMILIES)
 def test_batches_match_one_prompt_and_one_word_at_a_time(
-    family: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
+    family: str, small_model: zoo.Folder, plain: Callable[[str], tuple[Any, Any]]
 ) -> None:
     model, tokenizer = plain(family)
     words, kind = choose_words(tokenizer), zoo.FAMILIES[family].kind
@@ -107,7 +97,7 @@ def test_batches_match_one_prompt_and_one_word_at_a_time(
 
 @pytest.mark.parametrize("family", zoo.FAMILIES)
 def test_no_preference_moves_by_more_than_the_reported_bound(
-    family: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
+    family: str, small_model: zoo.Folder, plain: Callable[[str], tuple[Any, Any]]
 ) -> None:
     words, prompts = choose_words(plain(family)[1]), PROMPTS[::2] + MORE
     exact = scorer(small_model(family)).score(prompts, words)
@@ -133,7 +123,7 @@ HALF = [family for family in zoo.FAMILIES if family not in ("deberta", "xlnet")]
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("family", HALF)
 def test_half_precision_scores_are_close(
-    family: str, dtype: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
+    family: str, dtype: str, small_model: zoo.Folder, plain: Callable[[str], tuple[Any, Any]]
 ) -> None:
     """bfloat16 is the default on a GPU. These models are sharper than trained ones."""
     words = choose_words(plain(family)[1])
@@ -145,7 +135,9 @@ def test_half_precision_scores_are_close(
 
 
 @pytest.mark.parametrize("family", ["deberta", "xlnet"])
-def test_architectures_without_half_precision_run_in_full(family: str, small_model: Folder) -> None:
+def test_architectures_without_half_precision_run_in_full(
+    family: str, small_model: zoo.Folder
+) -> None:
     folder = str(small_model(family))
     for dtype in ("bfloat16", "float16"):
         with pytest.raises(SettingsError, match="--load dtype=float32"):

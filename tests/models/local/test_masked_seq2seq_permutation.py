@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,13 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo, zoo_tokenizers
+from tests.models import direct, zoo, zoo_tokenizers
 
-from clinometer.models import LoadOptions, WordOptions, open_model
 from clinometer.models.local.base import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
 
-CPU = LoadOptions(device="cpu")
-EXACT = WordOptions(tolerance=0.0)
 PROMPTS = [
     Prompt("The nurse said that", "", space=True),
     Prompt("The man said that", " was late.", space=True),
@@ -28,18 +24,13 @@ PROMPTS = [
     Prompt('The nurse said "', '"', space=False),
 ]
 WORDS = ["he", "her", "queen", "girls"]
-Folder = Callable[[str], Path]
-
-
-def opened(folder: Path, **words: Any) -> Any:
-    return open_model(str(folder), load=CPU, words=WordOptions(tolerance=0.0, **words))
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "t5", "bart", "xlnet"])
-def test_the_slot_may_be_anywhere(family: str, small_model: Folder) -> None:
+def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
     """At the opening of the text, after a quote, before a full stop: all are probabilities, and
     the order and company of the prompts do not matter."""
-    scorer = opened(small_model(family))
+    scorer = zoo.opened(small_model(family))
     together = scorer.score(PROMPTS, WORDS)
     writable = np.array([w not in scorer.word_report(WORDS, space=True).unwritable for w in WORDS])
     assert np.isfinite(together.log_probs[:3][:, writable]).all()
@@ -50,10 +41,10 @@ def test_the_slot_may_be_anywhere(family: str, small_model: Folder) -> None:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "t5", "bart"])
-def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: Folder) -> None:
+def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: zoo.Folder) -> None:
     """With the end required, a word's probability is multiplied by that of what may follow it."""
     folder = small_model(family)
-    plain, ended = opened(folder), opened(folder, end_of_word=True)
+    plain, ended = zoo.opened(folder), zoo.opened(folder, end_of_word=True)
     prompt, word = (PROMPTS[0] if family == "gpt2" else PROMPTS[1]), "her"
     ids = list(plain.word_list([word], space=True).sequences[0])
     read = plain.tokenizer(prompt.before)["input_ids"]
@@ -75,13 +66,13 @@ def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: Fol
     assert change[0, 0] < -0.01
 
 
-def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: Folder) -> None:
+def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folder) -> None:
     """A word in one tree with a longer one; under a masked model each length has its own tree."""
-    bart = opened(small_model("bart"))
+    bart = zoo.opened(small_model("bart"))
     both = np.exp(bart.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0])
     alone = np.exp(bart.score(PROMPTS[:1], ["girl"]).log_probs[0])
     assert both.sum() == pytest.approx(alone[0], rel=1e-4)
-    bert = opened(small_model("bert"))
+    bert = zoo.opened(small_model("bert"))
     both = bert.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0]
     alone = bert.score(PROMPTS[:1], ["girl"]).log_probs[0]
     assert both[0] == pytest.approx(alone[0], abs=1e-5)
@@ -98,62 +89,44 @@ def test_mbart_uses_the_language_code_of_its_texts(tmp_path: Path) -> None:
     )
     zoo.widen(transformers.MBartForConditionalGeneration(config)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    scorer = opened(tmp_path)
+    scorer = zoo.opened(tmp_path)
     english = scorer.tokenizer.convert_tokens_to_ids("en_XX")
     assert scorer.start == english
-    source = scorer.tokenizer("The nurse said that <mask>")["input_ids"]
-    assert source[-1] == english
-    head = [english, *scorer.tokenizer("The nurse said that")["input_ids"][:-2]]
-    word = scorer.word_list(["him"], space=True).sequences[0]
-    with torch.no_grad():
-        found = (
-            scorer.model(
-                input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[*head, *word]])
-            )
-            .logits[0]
-            .log_softmax(-1)
-        )
-    expected = sum(float(found[len(head) - 1 + j, t]) for j, t in enumerate(word))
-    assert scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0] == pytest.approx(expected, abs=1e-4)
+    found = scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0]
+    scorer.model.config.decoder_start_token_id = english
+    slot = ("seq2seq", scorer.model, scorer.tokenizer, PROMPTS[0].before, "")
+    assert found == pytest.approx(direct.log_prob(*slot, "him"), abs=1e-4)
 
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = transformers.BertTokenizer(
-        vocab=zoo_tokenizers.wordpiece(names, corpus=zoo_tokenizers.CHINESE)
-    )
+    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
     zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    scorer = opened(tmp_path)
+    scorer = zoo.opened(tmp_path)
     prompt = Prompt("医生说", "很好", space=False)
-    ids = tokenizer("医生说[MASK]很好")["input_ids"]
-    with torch.no_grad():
-        expected = scorer.model(input_ids=torch.tensor([ids])).logits[0, 4].log_softmax(-1)
     found = scorer.score([prompt], ["他", "她"]).log_probs[0]
-    np.testing.assert_allclose(
-        found, expected[tokenizer.convert_tokens_to_ids(["他", "她"])], atol=1e-4
-    )
+    slot = ("masked", scorer.model, tokenizer, prompt.before, prompt.after)  # spaces are dropped
+    expected = [direct.log_prob(*slot, word) for word in ("他", "她")]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_change_no_number(small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     for family in ("bert", "t5"):
-        scorer = opened(small_model(family))
+        scorer = zoo.opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
         monkeypatch.setattr("clinometer.models.tokens._SLICE", 2)
         monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
-        monkeypatch.setitem(
-            __import__("clinometer.models.local.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2
-        )
+        monkeypatch.setattr("clinometer.models.local.seq2seq._CHUNK", {"cpu": 2})
         parts = scorer.score(PROMPTS, WORDS)
         np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-4)
         np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, atol=1e-4)
 
 
-def test_threads_share_one_model(small_model: Folder) -> None:
+def test_threads_share_one_model(small_model: zoo.Folder) -> None:
     """Two chunks at a time, as on a GPU: the hook that picks positions must not be shared."""
     from concurrent.futures import ThreadPoolExecutor
 
-    scorer: MaskedScorer = opened(small_model("bert"))
+    scorer: MaskedScorer = zoo.opened(small_model("bert"))
     chunks = [PROMPTS[:1] * 3, PROMPTS[1:2] * 5, PROMPTS[2:3]] * 4
     expected = [scorer.score(c, WORDS).log_probs for c in chunks]
     with ThreadPoolExecutor(2) as pool:
@@ -164,16 +137,12 @@ def test_threads_share_one_model(small_model: Folder) -> None:
 
 def test_onednn_is_disabled_on_arm_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = torch.backends.mkldnn
-    was_on = settings.enabled
-    try:
-        settings.enabled = True
-        for machine, inside in (("aarch64", False), ("x86_64", True)):
-            monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
-            with light_kernels():
-                assert settings.enabled == inside
-            assert settings.enabled
-    finally:
-        settings.enabled = was_on
+    monkeypatch.setattr(settings, "enabled", True)
+    for machine, inside in (("aarch64", False), ("x86_64", True)):
+        monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+        with light_kernels():
+            assert settings.enabled == inside
+        assert settings.enabled
 
 
 def test_a_large_vocabulary_loses_no_precision() -> None:

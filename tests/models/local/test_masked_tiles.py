@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from tests.models import zoo
 
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.masked import (
-    MaskedScorer,
-    attend_in_tiles,
-    tile_attention,
-)
+from clinometer.models.local.masked import MaskedScorer, attend_in_tiles, tile_attention
 from clinometer.topics import Prompt
 
 MASKED = [name for name, family in zoo.FAMILIES.items() if family.kind == "masked"]
 #: Their attention is their own.
 ALONE = {"deberta", "deberta-v3"}
-Folder = Callable[[str], Path]
 
 
 @pytest.mark.parametrize("family", MASKED)
 def test_tiles_change_no_number(
-    family: str, small_model: Folder, monkeypatch: pytest.MonkeyPatch
+    family: str, small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a GPU, on a CPU: every masked architecture, prompts of several lengths, a number of
     rows that fills no tile."""

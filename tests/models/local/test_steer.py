@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import clinometer_pocket
 import numpy as np
@@ -20,21 +21,20 @@ MODEL = "pocket:gpt2-s"
 TEXTS = ["The nurse said that", "The engineer said that"]
 
 
-def hidden(model: object, scorer: object, text: str) -> list[torch.Tensor]:
-    ids = torch.tensor([scorer.head_tokens([text])[0]])  # type: ignore[attr-defined]
+def hidden(scorer: Any, text: str) -> list[torch.Tensor]:
+    ids = torch.tensor([scorer.head_tokens([text])[0]])
     with torch.inference_mode():
-        return list(model(input_ids=ids, output_hidden_states=True).hidden_states)  # type: ignore[operator]
+        return list(scorer.model(input_ids=ids, output_hidden_states=True).hidden_states)
 
 
 def test_the_vector_is_added_to_one_layer(tmp_path: Path) -> None:
-    plain = open_model(MODEL, load=LoadOptions(device="cpu"))
-    width = plain.model.config.hidden_size  # type: ignore[attr-defined]
-    vector = np.random.default_rng(0).standard_normal(width)
+    plain: Any = open_model(MODEL, load=LoadOptions(device="cpu"))
+    vector = np.random.default_rng(0).standard_normal(plain.model.config.hidden_size)
     file = tmp_path / "v.json"
     Steering(0, tuple(vector.tolist())).write(file, strength=-2.0)
     load = LoadOptions(device="cpu", steer=str(file))
     steered = open_model(MODEL, load=load)
-    before, after = (hidden(one.model, one, TEXTS[0]) for one in (plain, steered))  # type: ignore[attr-defined]
+    before, after = (hidden(one, TEXTS[0]) for one in (plain, steered))
     assert torch.equal(before[0], after[0])
     moved = (after[1] - before[1]).numpy()
     assert np.allclose(moved, -2.0 * vector, atol=1e-5)
@@ -46,27 +46,24 @@ def test_the_vector_is_added_to_one_layer(tmp_path: Path) -> None:
 
 
 def test_a_fit_is_the_difference_of_the_means() -> None:
-    scorer = open_model(MODEL, load=LoadOptions(device="cpu"))
-    n = len(layers_of(scorer.model))  # type: ignore[attr-defined]
-    found = fitted(scorer, TEXTS[:1], TEXTS[1:], None)  # type: ignore[arg-type]
+    scorer: Any = open_model(MODEL, load=LoadOptions(device="cpu"))
+    n = len(layers_of(scorer.model))
+    found = fitted(scorer, TEXTS[:1], TEXTS[1:], None)
     assert found.layer == n // 2
-    first, second = (hidden(scorer.model, scorer, text)[n // 2 + 1][0, -1] for text in TEXTS)  # type: ignore[attr-defined]
+    first, second = (hidden(scorer, text)[n // 2 + 1][0, -1] for text in TEXTS)
     assert np.allclose(found.vector, (first - second).numpy(), atol=1e-4)
     random = np.array(found.at_random(1).vector)
     assert np.linalg.norm(random) == pytest.approx(np.linalg.norm(found.vector))
     assert abs(np.corrcoef(random, found.vector)[0, 1]) < 0.5
     with pytest.raises(ModelError, match="layer"):
-        fitted(scorer, TEXTS[:1], TEXTS[1:], n)  # type: ignore[arg-type]
+        fitted(scorer, TEXTS[:1], TEXTS[1:], n)
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        "no json",
-        "[]",
-        '{"layer": 0}',
-        '{"layer": "x", "vector": [1]}',
-        '{"layer": 0, "vector": ["a"]}',
+        *("no json", "[]", '{"layer": 0}'),
+        *('{"layer": "x", "vector": [1]}', '{"layer": 0, "vector": ["a"]}'),
     ],
 )
 def test_a_file_that_is_no_vector_is_refused(tmp_path: Path, content: str) -> None:

@@ -51,9 +51,7 @@ def asked(first: float, second: float, tolerance: float) -> WordScores:
 
 
 @pytest.mark.parametrize("second", [0.0, 0.3, 1.0])
-def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(
-    second: float,
-) -> None:
+def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(second: float) -> None:
     """All of "her" may be "hers": its mass then moves between the categories, and M stays."""
     exact = np.exp(asked(0.001, second, 0.0).log_probs[0])
     quick = asked(0.001, second, 0.002)
@@ -63,10 +61,6 @@ def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(
     moved = abs(exact[1] / exact.sum() - near[1] / near.sum())
     assert moved <= bound + 1e-15
     assert moved == pytest.approx(0.001 * second)
-
-
-def test_nothing_is_skipped_beyond_the_tolerance() -> None:
-    assert asked(0.001, 0.5, 0.0009).skipped[0] == 0.0
 
 
 def test_chunks_are_assembled_in_order() -> None:
@@ -82,18 +76,8 @@ def test_chunks_are_assembled_in_order() -> None:
 
 
 #: one token, several under one prefix, words that begin another, three tokens
-WORDS: list[Tokens] = [
-    (1,),
-    (2,),
-    (3,),
-    (1, 4),
-    (3, 4),
-    (5, 6),
-    (5, 7),
-    (5, 7, 8),
-    (9, 1, 2),
-    (9, 3),
-]
+WORDS: list[Tokens] = [(1,), (2,), (3,), (1, 4), (3, 4)]
+WORDS += [(5, 6), (5, 7), (5, 7, 8), (9, 1, 2), (9, 3)]
 MALE, FEMALE, BOTH, NEITHER = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)
 TWO = np.array([MALE, FEMALE, MALE, MALE, FEMALE, MALE, FEMALE, MALE, BOTH, FEMALE])
 

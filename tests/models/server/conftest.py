@@ -30,10 +30,7 @@ def unpacked(source: Path, target: Path) -> Path:
     reader = gguf.GGUFReader(source)
     writer = gguf.GGUFWriter(target, present(reader.get_field("general.architecture")).contents())
     for entry in reader.fields.values():
-        if entry.name.startswith("GGUF.") or entry.name in {
-            "general.architecture",
-            "general.file_type",
-        }:
+        if entry.name.startswith(("GGUF.", "general.architecture", "general.file_type")):
             continue
         kind = entry.types[0]
         inner = entry.types[-1] if kind == gguf.GGUFValueType.ARRAY else None

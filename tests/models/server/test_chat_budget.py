@@ -15,7 +15,7 @@ from tests.models.server.http import JsonHandler, Server
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
-from clinometer.models.client import Address, Client, Key
+from clinometer.models.client import Address, Key
 from clinometer.storage.resumable import ReplyLog
 from clinometer.topics import Prompt
 
@@ -150,14 +150,6 @@ def test_a_reply_that_repeats_the_key_is_stored_without_it(
     assert "k3y" not in file.read_text()
 
 
-def test_a_proxy_does_not_see_what_is_sent_to_this_machine(
-    monkeypatch: pytest.MonkeyPatch, billed: Billed
-) -> None:
-    for name in ("HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    assert billed()[1].generate(PROMPTS[:1]) == (("Yes.",) * 2,)
-
-
 def test_a_traceback_does_not_show_a_key(
     clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,27 +171,3 @@ def test_an_address_that_is_none_is_one_line(target: str) -> None:
         Address.parse(target)
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize("pause", ["1000000000", "1e9", "Fri, 31 Dec 9999 23:59:59 GMT"])
-def test_a_pause_of_years_is_a_mistake(
-    pause: str, until_the_end: Callable[[Server], Server]
-) -> None:
-    asked: list[str] = []
-
-    class Paused(JsonHandler):
-        def get(self) -> None:
-            asked.append(self.path)
-            if len(asked) == 1:
-                self.send(429, {}, Retry_After=pause)
-            else:
-                self.send(200, {"data": []})
-
-        def post(self, content: bytes) -> None:
-            raise AssertionError
-
-    server = until_the_end(Server(Paused))
-    client = Client(Address.parse(f"{server.url}#m"), ServerOptions())
-    work = client.send("GET", f"{server.url}/v1/models", None, lambda reply: reply)
-    assert client.run(work) == {"data": []}
-    client.close()

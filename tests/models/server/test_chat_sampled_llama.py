@@ -67,24 +67,17 @@ def test_every_line_arrives_and_replies_are_read_as_numbers(
     first = next(
         body["messages"] for body in bodies if "Bob" in str(body) and "nurse 3" in str(body)
     )
-    assert first == [
-        {
-            "role": "system",
-            "content": 'You grade applications.\n\n  Reply with JSON only, such as {"score": 70}.',
-        },
-        {"role": "user", "content": "Score Bob Lee as a cook."},
-        {"role": "assistant", "content": '{"score": 55}'},
-        {
-            "role": "user",
-            "content": "Applicant: Bob Lee\n  Job: nurse 3\n\nScore his file as JSON.",
-        },
+    turns = [
+        ("system", 'You grade applications.\n\n  Reply with JSON only, such as {"score": 70}.'),
+        ("user", "Score Bob Lee as a cook."),
+        ("assistant", '{"score": 55}'),
+        ("user", "Applicant: Bob Lee\n  Job: nurse 3\n\nScore his file as JSON."),
     ]
+    assert first == [{"role": role, "content": said} for role, said in turns]
     n = run.record.replies
-    assert n["replies"] == 2 * 8 * 4
     assert n["replies_words"] >= 8  # a model of 135 million weights; what is no JSON is counted
-    assert n["replies"] == sum(
-        n[f"replies_{kind}"] for kind in ("words", "other", "refusals", "empty")
-    )
+    kinds = ("words", "other", "refusals", "empty")
+    assert n["replies"] == sum(n[f"replies_{kind}"] for kind in kinds) == 2 * 8 * 4
     assert run.risks.criterion.points == tuple(float(point) for point in range(101))
 
 

@@ -86,12 +86,11 @@ def test_a_local_tokenizer_gives_the_same_tokens(llama: str) -> None:
     assert heads[0][:2] == heads[1][:2]
 
 
-def test_top_k_is_recorded_in_run_and_table(llama: str, tmp_path: Path, cli: Clinometer) -> None:
-    csv = tmp_path / "few.csv"
-    csv.write_text("template,count\nThe [X] said that [Y],5\nThe [X] felt that [Y],3\n")
-    command = ["audit", f"openai:{llama}#smol", "--contexts", str(csv), "--groups"]
-    command += ["nurse,engineer", "--load", "route=top-k", "--tolerance", "0.02"]
-    said = cli(*command, "--out", tmp_path / "run")
+def test_top_k_is_recorded_in_run_and_table(
+    llama: str, tmp_path: Path, cli: Clinometer, few: list[object]
+) -> None:
+    command = ("audit", f"openai:{llama}#smol", *few, "--load", "route=top-k")
+    said = cli(*command, "--tolerance", "0.02", "--out", tmp_path / "run")
     assert said.status == 0
     assert "between" in said.out
     assert "Rare words are only bounded" in said.out

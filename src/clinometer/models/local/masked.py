@@ -24,13 +24,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from clinometer.errors import ModelError
-from clinometer.models.local.base import (
-    Batch,
-    TransformerScorer,
-    answered,
-    overlapped,
-    to_device,
-)
+from clinometer.models.local.base import Batch, TransformerScorer, answered, overlapped, to_device
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, slot_groups
