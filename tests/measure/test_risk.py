@@ -173,7 +173,7 @@ def test_an_error_in_a_later_block_names_the_right_cell(
     reference = np.full((5, 30, 2), 0.5)
     reference[4, 17] = [1.0, 0.0]
     with pytest.raises(SettingsError, match="in group 4, context 17"):
-        decompose(np.full((5, 30, 2), 0.5), reference=reference)
+        decompose(np.full((5, 30, 2), 0.5), reference=reference, mask=np.ones((5, 30), bool))
 
 
 def test_single_precision_and_strided_input(rng: np.random.Generator) -> None:
