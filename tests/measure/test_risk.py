@@ -103,11 +103,7 @@ def reference_of(
 @pytest.mark.parametrize("weights", [None, "shared", "group"])
 @pytest.mark.parametrize("kind", REFERENCES)
 def test_agrees_with_plain_loops(
-    kind: str,
-    weights: str | None,
-    scale: dict[str, Any],
-    masked: bool,
-    rng: np.random.Generator,
+    kind: str, weights: str | None, scale: dict[str, Any], masked: bool, rng: np.random.Generator
 ) -> None:
     shape = (4, 9, 5)
     p = rng.dirichlet(np.full(5, 0.7), size=shape[:2])
