@@ -147,7 +147,9 @@ def test_runs_of_other_settings_are_noted(empty: Run) -> None:
     assert "load.quantize (default, now 8bit)" in note
 
 
-def test_a_baseline_in_other_contexts_is_refused(empty: Run) -> None:
+def test_what_is_refused(empty: Run) -> None:
+    with pytest.raises(SettingsError, match="margin"):
+        decide(empty, empty, margin=0)
     with pytest.raises(RunError, match="another contexts"):
         decide(empty, made_run(None, groups=2, contexts=59))
 
