@@ -193,16 +193,9 @@ def test_no_cell_is_off_by_more_than_its_bound(family: str, tmp_path: Path) -> N
 
 def test_clusters_widen_intervals_and_need_a_label(tmp_path: Path) -> None:
     verbs = ["said", "stated", "felt", "wrote", "added", "knew"]
-    contexts = ContextSet(
-        "many",
-        [
-            f"The [X] {verb} {place} that [Y]"
-            for verb in verbs
-            for place in ("here", "then", "once")
-        ],
-        [1000 // (1 + i) + 1 for i in range(18)],
-        extra={"predicate": [verb for verb in verbs for _ in range(3)]},
-    )
+    texts = [f"The [X] {verb} {at} that [Y]" for verb in verbs for at in ("here", "then", "once")]
+    counts = [1000 // (1 + i) + 1 for i in range(18)]
+    contexts = ContextSet("many", texts, counts, {"predicate": np.repeat(verbs, 3).tolist()})
     arguments: dict[str, Any] = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
     single = audit(MODEL, **arguments)
     clustered = audit(MODEL, clusters="predicate", **arguments)
