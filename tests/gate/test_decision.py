@@ -150,10 +150,6 @@ def test_runs_of_other_settings_are_noted(empty: Run) -> None:
 def test_what_is_refused(empty: Run) -> None:
     with pytest.raises(SettingsError, match="margin"):
         decide(empty, empty, margin=0)
-    with pytest.raises(SettingsError, match="expected some of R, R_bias"):
-        decide(empty, empty, measures=["r"])
-    with pytest.raises(RunError, match="another topic"):
-        decide(empty, made_run(None, groups=3, contexts=60))
     with pytest.raises(RunError, match="another contexts"):
         decide(empty, made_run(None, groups=2, contexts=59))
 

@@ -16,12 +16,7 @@ from tests.present import present
 from clinometer.errors import SettingsError
 from clinometer.measure import PreferenceGrid, read_preferences
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.factors import (
-    FactorShares,
-    Moments,
-    factor_shares,
-    sampled_factor,
-)
+from clinometer.measure.factors import FactorShares, Moments, factor_shares, sampled_factor
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.estimate import Estimate
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.preferences import pair
 
 from clinometer.errors import SettingsError
-from clinometer.measure import Estimate, RiskReport, compare, decompose, estimate_risks
+from clinometer.measure import Estimate, compare, decompose, estimate_risks
 from clinometer.measure.components import Components, GroupPart
 from clinometer.measure.planning import (
     Spread,
@@ -20,22 +22,21 @@ from clinometer.measure.planning import (
 )
 
 
-def pair(rng: np.random.Generator, contexts: int, gap: float = 0.0) -> list[np.ndarray]:
+def two(rng: np.random.Generator, contexts: int, gap: float = 0.0) -> list[np.ndarray]:
     """Two models that lean for 6 groups, the first further by `gap`; contexts shift all groups."""
     both = rng.normal(0, 0.1, (1, contexts))
     out = []
     for lean in (gap, 0.0):
         s = np.clip(0.4 + lean + both + rng.normal(0, 0.1, (1, contexts)), -1, 1)
-        s = np.broadcast_to(s, (6, contexts))
-        out.append(np.stack([(1 + s) / 2, (1 - s) / 2], axis=-1))
+        out.append(pair(np.repeat((1 + s) / 2, 6, axis=0)))
     return out
 
 
 def test_a_planned_precision_is_reached() -> None:
     rng = np.random.default_rng(0)
-    pilot = estimate_risks(pair(rng, 100)[0])
+    pilot = estimate_risks(two(rng, 100)[0])
     n = contexts_for_precision(Spread.of_report(pilot), 0.02)
-    found = estimate_risks(pair(rng, n)[0]).R
+    found = estimate_risks(two(rng, n)[0]).R
     assert found.high is not None
     assert found.high - found.value == pytest.approx(0.02, rel=0.3)  # a pilot's sd is 10 % off
 
@@ -43,11 +44,11 @@ def test_a_planned_precision_is_reached() -> None:
 def test_a_planned_difference_is_found_as_often_as_planned() -> None:
     """80 % of 100 comparisons, less 3 standard errors (12) and the error of the pilot's spread."""
     rng = np.random.default_rng(1)
-    pilot = compare(*pair(rng, 200))
+    pilot = compare(*two(rng, 200))
     n = contexts_to_detect(Spread.of_comparison(pilot), 0.05)
     hits = 0
     for seed in range(100):
-        overall = compare(*pair(rng, n, gap=0.05), seed=seed).overall
+        overall = compare(*two(rng, n, gap=0.05), seed=seed).overall
         hits += next(d.p for d in overall if d.measure == "R") <= 0.05  # type: ignore[operator]
     assert 0.65 <= hits / 100 <= 0.95
 
@@ -60,20 +61,10 @@ def test_the_formulas_are_each_others_inverse() -> None:
     assert spread.unpaired().sd == pytest.approx(0.12 * np.sqrt(2))
 
 
-#: Value, low, high.
-Line = tuple[float, float, float]
-
-
-def report_of(
-    R: Line, R_bias: Line, R_volatility: Line, *, n_eff: float = 50.0, n: int = 50
-) -> RiskReport:
-    base = decompose([[0.6, 0.4], [0.3, 0.7]])
-    made = [Estimate(v, lo, hi, 0.95) for v, lo, hi in (R, R_bias, R_volatility)]
-    return replace(base, R=made[0], R_bias=made[1], R_volatility=made[2], n_eff=n_eff, n_contexts=n)
-
-
 def test_the_longer_interval_arm_counts() -> None:
-    report = report_of((0.4, 0.3, 0.45), (0.01, 0.0, 0.05), (0.39, 0.35, 0.4))
+    ends = {"R": (0.4, 0.3, 0.45), "R_bias": (0.01, 0.0, 0.05), "R_volatility": (0.39, 0.35, 0.4)}
+    made: dict[str, Any] = {name: Estimate(*each, 0.95) for name, each in ends.items()}
+    report = replace(decompose([[0.6, 0.4], [0.3, 0.7]]), **made, n_eff=50.0)
     assert Spread.of_report(report).sd == pytest.approx(0.1 / 1.96 * math.sqrt(50), rel=1e-4)
 
 

@@ -15,7 +15,7 @@ from tests.models import zoo
 from tests.present import present
 
 from clinometer.contexts import ContextSet, load_contexts
-from clinometer.errors import ClinometerError, RunError, SettingsError
+from clinometer.errors import RunError, SettingsError
 from clinometer.models import WordOptions
 from clinometer.models.options import DEFAULT_TOLERANCE, SampleOptions
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
@@ -110,15 +110,6 @@ def test_a_run_keeps_the_tolerance_it_was_begun_with(tmp_path: Path) -> None:
     assert fresh.record.settings.words.tolerance == DEFAULT_TOLERANCE
 
 
-def test_loading_gives_the_same_run(run: Run) -> None:
-    assert run.path is not None
-    again = Run.load(run.path)
-    assert again.preferences.equals(run.preferences)
-    assert again.risks.to_dict() == run.risks.to_dict()
-    assert again.record.settings == run.record.settings
-    assert again.record.settings.coverage_threshold == 1e-4
-
-
 def test_settings_are_keywords_too() -> None:
     asked: dict[str, Any] = {"topic": TOPIC, "contexts": "paper-gender"}
     run = audit(
@@ -157,9 +148,7 @@ def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
     ],
 )
 def test_another_audit_in_the_same_folder_is_refused_by_name(
-    run: Run,
-    change: dict[str, object],
-    named: str,
+    run: Run, change: dict[str, object], named: str
 ) -> None:
     arguments: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": run.path}
     with pytest.raises(RunError, match=named):
@@ -181,17 +170,8 @@ def test_a_reference_model_overwrites_no_other_run(run: Run, tmp_path: Path) -> 
 
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:
-    with (
-        RunFolder(tmp_path / "r").opened({}),
-        pytest.raises(RunError, match="another process"),
-    ):
+    with RunFolder(tmp_path / "r").opened({}), pytest.raises(RunError, match="another process"):
         audit("reference:random", out=tmp_path / "r")
-
-
-def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(ClinometerError):
-        audit("reference:random", out=tmp_path / "file")
 
 
 def test_max_contexts_samples_by_weight_with_a_seed() -> None:
@@ -213,16 +193,9 @@ def test_no_cell_is_off_by_more_than_its_bound(family: str, tmp_path: Path) -> N
 
 def test_clusters_widen_intervals_and_need_a_label(tmp_path: Path) -> None:
     verbs = ["said", "stated", "felt", "wrote", "added", "knew"]
-    contexts = ContextSet(
-        "many",
-        [
-            f"The [X] {verb} {place} that [Y]"
-            for verb in verbs
-            for place in ("here", "then", "once")
-        ],
-        [1000 // (1 + i) + 1 for i in range(18)],
-        extra={"predicate": [verb for verb in verbs for _ in range(3)]},
-    )
+    texts = [f"The [X] {verb} {at} that [Y]" for verb in verbs for at in ("here", "then", "once")]
+    counts = [1000 // (1 + i) + 1 for i in range(18)]
+    contexts = ContextSet("many", texts, counts, {"predicate": np.repeat(verbs, 3).tolist()})
     arguments: dict[str, Any] = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
     single = audit(MODEL, **arguments)
     clustered = audit(MODEL, clusters="predicate", **arguments)

@@ -26,6 +26,12 @@ from clinometer.runs import Run, RunFolder, audit
 from clinometer.storage.result_folder import _LOOKS_S
 
 
+@pytest.fixture
+def copied(small: Run, tmp_path: Path) -> Path:
+    """A copy of the small audit, to be spoiled."""
+    return Path(shutil.copytree(present(small.path), tmp_path / "run"))
+
+
 def stored(out: Path) -> int:
     return sum(0 if t is None else len(t) for _, t in RunFolder(out).parts.read())
 
@@ -62,38 +68,34 @@ def test_an_error_keeps_the_scores_so_far(tmp_path: Path) -> None:
     assert stored(tmp_path / "run") == seen[-1] == 512
 
 
-def test_leftovers_without_a_record_are_discarded(tmp_path: Path, small: Run) -> None:
+def test_leftovers_without_a_record_are_discarded(copied: Path) -> None:
     """A run that was being removed when it was killed: its parts must not become another's."""
-    out = tmp_path / "run"
-    shutil.copytree(present(small.path), out)
-    (out / "run.json").unlink()
-    other = audit("reference:random", out=out, **SMALL)
+    (copied / "run.json").unlink()
+    other = audit("reference:random", out=copied, **SMALL)
     assert other.risks.R.value == 1
-    assert not (out / "scores").exists()
+    assert not (copied / "scores").exists()
 
 
 # --- measuring again --------------------------------------------------------------------------
 
 
-def test_measuring_again_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    shutil.copytree(present(small.path), out)
-    (out / "preferences.parquet").unlink()  # what is derived is written again
-    (out / "groups.parquet").write_bytes(b"damaged")
+def test_measuring_again_needs_no_model_and_no_torch(small: Run, copied: Path) -> None:
+    (copied / "preferences.parquet").unlink()  # what is derived is written again
+    (copied / "groups.parquet").write_bytes(b"damaged")
     code = (
         "import sys; from tests.runs.small_audit import *\n"
         "audit(MODEL, out=sys.argv[1], **SMALL)\n"
         "print(*({'torch', 'transformers'} & set(sys.modules)))"
     )
-    done = python(code, out)
+    done = python(code, copied)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
-    assert same(Run.load(out), small)
+    assert same(Run.load(copied), small)
 
 
 @pytest.mark.usefixtures("no_model")
 def test_a_resume_reads_its_record_once_and_measures_once(
-    small: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Run, copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And a finished run is loaded as it was measured."""
     calls: Counter[str] = Counter()
@@ -107,14 +109,12 @@ def test_a_resume_reads_its_record_once_and_measures_once(
 
         monkeypatch.setattr(kind, name, counted)
 
-    out = tmp_path / "run"
-    shutil.copytree(present(small.path), out)
     counting(RunFolder, "read_record")
     counting(Preferences, "estimate")
-    audit(MODEL, out=out, **SMALL)
+    audit(MODEL, out=copied, **SMALL)
     assert calls == {"read_record": 1, "estimate": 1}
     calls.clear()
-    loaded = Run.load(out)
+    loaded = Run.load(copied)
     assert calls == {"read_record": 1}
     assert same(loaded, small)
     assert loaded.risks.to_dict() == small.risks.to_dict()
@@ -134,33 +134,29 @@ def test_fresh_starts_over_where_the_record_is_damaged(tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------
 
 
-def test_a_bit_flip_in_a_part_is_rescored(small: Run, tmp_path: Path) -> None:
-    out, rng = tmp_path / "run", np.random.default_rng(0)
-    shutil.copytree(present(small.path), out)
-    part = RunFolder(out).parts.files()[-1]
+def test_a_bit_flip_in_a_part_is_rescored(small: Run, copied: Path) -> None:
+    part = RunFolder(copied).parts.files()[-1]
     data = bytearray(part.read_bytes())
-    data[int(rng.integers(len(data)))] ^= 1
+    data[int(np.random.default_rng(0).integers(len(data)))] ^= 1
     part.write_bytes(bytes(data))
-    assert stored(out) < CELLS
-    assert same(finish(out), small)
-    assert stored(out) == CELLS
+    assert stored(copied) < CELLS
+    assert same(finish(copied), small)
+    assert stored(copied) == CELLS
 
 
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("name", ["preferences", "groups", "contexts"])
 def test_a_bit_flip_in_a_table_is_refused_and_written_again(
-    small: Run, tmp_path: Path, name: str
+    small: Run, copied: Path, name: str
 ) -> None:
-    out = tmp_path / "run"
-    shutil.copytree(present(small.path), out)
-    file = out / f"{name}.parquet"
+    file = copied / f"{name}.parquet"
     data = bytearray(file.read_bytes())
     data[len(data) // 3] ^= 4
     file.write_bytes(bytes(data))
     with pytest.raises(RunError, match=rf"{name}\.parquet: damaged"):
-        Run.load(out)
-    audit(MODEL, out=out, **SMALL)
-    assert same(Run.load(out), small)
+        Run.load(copied)
+    audit(MODEL, out=copied, **SMALL)
+    assert same(Run.load(copied), small)
 
 
 def test_another_model_is_refused_and_auto_settings_stay_fixed(tmp_path: Path) -> None:

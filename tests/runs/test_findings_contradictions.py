@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,20 +43,32 @@ ALONE = ("nothing", "improbable", "alike")
 """Headlines with nothing after them."""
 
 
-def test_runs() -> None:
-    _check(_in_runs(range(RUNS)))
+def faults_of_run(seed: int) -> Iterator[str]:
+    f, level = situation(seed)
+    return run_faults(f, statements(f), level=level)
 
 
-def test_comparisons() -> None:
-    _check(_in_comparisons(range(COMPARISONS)))
+def faults_of_comparison(seed: int) -> Iterator[str]:
+    compared = models(seed)
+    return comparison_faults(compared, comparison_findings(compared))
+
+
+def check(faults_of: Callable[[int], Iterator[str]], seeds: range) -> None:
+    faults = [f"seed {seed}: {rule}" for seed in seeds for rule in faults_of(seed)]
+    assert not faults, "\n".join(faults[:40])
+
+
+def test_findings() -> None:
+    check(faults_of_run, range(RUNS))
+    check(faults_of_comparison, range(COMPARISONS))
 
 
 def test_many_runs() -> None:
-    _check(_in_runs(range(RUNS, MORE_RUNS)))
+    check(faults_of_run, range(RUNS, MORE_RUNS))
 
 
 def test_many_comparisons() -> None:
-    _check(_in_comparisons(range(COMPARISONS, MORE_COMPARISONS)))
+    check(faults_of_comparison, range(COMPARISONS, MORE_COMPARISONS))
 
 
 @pytest.mark.parametrize(
@@ -84,27 +96,6 @@ def test_planted_contradictions_are_found(kind: str, change: dict[str, Any], rul
     number = [one.kind for one in said].index(kind)
     said[number] = replace(said[number], **change)
     assert rule in set(run_faults(f, said))
-
-
-def _check(faults: list[tuple[int, str]]) -> None:
-    assert not faults, "\n".join(f"seed {seed}: {rule}" for seed, rule in faults[:40])
-
-
-def _in_runs(seeds: range) -> list[tuple[int, str]]:
-    faults = []
-    for seed in seeds:
-        f, level = situation(seed)
-        faults += [(seed, rule) for rule in run_faults(f, statements(f), level=level)]
-    return faults
-
-
-def _in_comparisons(seeds: range) -> list[tuple[int, str]]:
-    faults = []
-    for seed in seeds:
-        compared = models(seed)
-        said = comparison_findings(compared)
-        faults += [(seed, rule) for rule in comparison_faults(compared, said)]
-    return faults
 
 
 # --- What must not be ------------------------------------------------------------------------

@@ -22,12 +22,6 @@ def test_weights_on_any_scale_become_shares(weights: ArrayLike | None, shares: l
     assert normalize_weights(weights, len(shares), name="w").tolist() == shares
 
 
-def test_input_is_not_changed() -> None:
-    given_weights = np.array([1.0, 3.0])
-    normalize_weights(given_weights, 2, name="w")
-    assert given_weights.tolist() == [1.0, 3.0]
-
-
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -67,10 +61,3 @@ def test_effective_size_lies_between_one_and_n(weights: list[float]) -> None:
     n = effective_size(weights)
     assert 1 - 1e-12 <= n <= len(weights) + 1e-9
     assert effective_size([7 * w for w in weights]) == pytest.approx(n, rel=1e-12)
-
-
-def test_effective_size_of_nothing_is_an_error() -> None:
-    with pytest.raises(SettingsError):
-        effective_size([])
-    with pytest.raises(SettingsError, match="only zeros"):
-        effective_size([0.0, 0.0])

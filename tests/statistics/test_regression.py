@@ -55,14 +55,9 @@ def test_against_statsmodels(rng: np.random.Generator, weighted: bool) -> None:
         ours = [getattr(c, field) for c in fit.coefficients]
         np.testing.assert_allclose(ours, values, rtol=1e-8, atol=1e-8)
     assert fit.r_squared == pytest.approx(theirs.rsquared, abs=1e-8)
-
-
-def test_inflation_of_variance_against_statsmodels(rng: np.random.Generator) -> None:
-    y, factors, _ = sample(rng)
-    fit = regress(y, factors)
-    design = sm.add_constant(np.column_stack(list(factors.values())))
-    for j, name in enumerate(factors):
-        assert fit[name].vif == pytest.approx(variance_inflation_factor(design, j + 1), rel=1e-8)
+    if not weighted:
+        vif = [variance_inflation_factor(design, j + 1) for j in range(3)]
+        np.testing.assert_allclose([present(fit[name].vif) for name in factors], vif, rtol=1e-8)
 
 
 def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(rng: np.random.Generator) -> None:

@@ -141,15 +141,6 @@ def test_too_few_units_give_no_interval_and_no_spread_one_of_width_zero() -> Non
     assert np.isnan(flip_interval(np.array([0.3]), spread, one, level=0.95)).all()
 
 
-def test_flipping_the_sign_flips_the_interval(rng: np.random.Generator) -> None:
-    a, u = made(rng, 5, 30)
-    d = rng.normal(0, 0.2, 5)
-    low, high = flip_interval(d, u, a, level=0.9)
-    back = flip_interval(-d, -u, a, level=0.9)
-    np.testing.assert_allclose(back[0], -high, rtol=1e-9)
-    np.testing.assert_allclose(back[1], -low, rtol=1e-9)
-
-
 def slow_holm(p: list[float]) -> list[float]:
     """Each p-value against all that are not larger, in plain Python."""
     made = sorted(v for v in p if not math.isnan(v))

@@ -36,17 +36,13 @@ def test_the_curve_is_the_average_of_the_first_n() -> None:
 
 def test_repeated_variants_lower_the_curve() -> None:
     """Ten different versions, then copies of one: the second half lies below the first."""
-    statements = [Statement(id=str(i), text="x") for i in range(4)] + [
-        Statement(id="few", text="x")
-    ]
+    statements = [Statement(id=name, text="x") for name in ("a", "b", "c", "d", "few")]
     texts = {s.id: tuple(f"{s.id} {min(n, 9)}" for n in range(30)) for s in statements[:4]}
     distinct = dict.fromkeys(t for some in texts.values() for t in some)
     table = dict(zip(distinct, unit(len(distinct), 0), strict=True))
+    given = {**texts, "few": ("x", "y")}
     found = version_count_study(
-        statements,
-        texts | {"few": ("a", "b")},
-        lambda ts: np.stack([table[t] for t in ts]),
-        most=30,
+        statements, given, lambda asked: np.stack([table[t] for t in asked]), most=30
     )
     curve, late = (table.frame for table in found.tables)
     assert found.figures[0].svg().startswith("<svg")

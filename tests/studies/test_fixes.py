@@ -11,8 +11,9 @@ import clinometer_pocket
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from tests.command import Clinometer
+from tests.models.local.test_load_adapters import write_adapter
 
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import question_contexts
@@ -205,19 +206,8 @@ def test_a_steered_model_an_adapter_and_another_model(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     base = clinometer_pocket.folder("gpt2-s")
-    torch.manual_seed(0)
     adapter = tmp_path / "adapter"
-    adapter.mkdir()
-    layer = "transformer.h.0.attn.c_attn"
-    width = json.loads((base / "config.json").read_text(encoding="utf-8"))["n_embd"]
-    tensors = {
-        f"base_model.model.{layer}.lora_{part}.weight": 0.05 * torch.randn(shape)
-        for part, shape in (("A", (2, width)), ("B", (3 * width, 2)))
-    }
-    save_file(tensors, adapter / "adapter_model.safetensors")
-    config = {"peft_type": "LORA", "base_model_name_or_path": str(base), "r": 2, "lora_alpha": 2}
-    config |= {"fan_in_fan_out": True, "bias": "none", "target_modules": [layer]}
-    (adapter / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
+    tensors = write_adapter(adapter, base, "gpt2", base_model_name_or_path=str(base))
     asked = ["study", "fixes", "pocket:gpt2-s", *few, "--no-facts", "--out", "out", "--json"]
     for fix in ("steer:0", f"adapter:{adapter}", "model:pocket:gpt2-s"):
         asked += ["--fix", fix]

@@ -35,16 +35,6 @@ def answers(values: np.ndarray) -> Preferences:
     )
 
 
-def test_a_model_certain_of_the_right_answer_has_full_knowledge() -> None:
-    p = np.zeros((2, 2, 3))
-    p[0, :, 0] = 1
-    p[1, :, 1] = 1
-    found = score_facts(answers(p), CAPITALS)
-    assert found["knowledge"].tolist() == [1, 1]
-    assert found["confidence_loss"].tolist() == [0, 0]
-    assert found["accuracy"].tolist() == [1, 1]
-
-
 @pytest.mark.parametrize("exponent", [0.5, 0.25, 1.0])
 def test_a_model_right_in_half_the_contexts(exponent: float) -> None:
     """E[J] = 1/2, J(E) = (1/2)^a, and the loss is their difference."""

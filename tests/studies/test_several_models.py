@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
+from tests.models import zoo
 from tests.preferences import pair
 from tests.present import present
+from transformers import BertTokenizerFast
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
@@ -80,26 +82,13 @@ def test_interval_of_tau_widens_with_noise() -> None:
 @pytest.fixture
 def chinese(tmp_path: Path) -> Path:
     """A BERT with random weights and the characters that the questions need."""
-    import torch
-    import transformers
-
     topic = load_topic("gender-zh")
     text = "".join([*topic.words, *topic.group_names, "说认为很累，但"])
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(set(text))]
-    folder = tmp_path / "bert-zh"
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    transformers.BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-    )
-    transformers.BertForMaskedLM(config).save_pretrained(folder)
+    folder = tmp_path / "bert-zh"
+    BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
+    zoo.build("bert", len(pieces)).save_pretrained(folder)
     return folder
 
 

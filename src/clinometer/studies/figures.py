@@ -141,25 +141,25 @@ def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
 POINTS, BINS = 300, 25
 
 
-def counted_in_bins(values: FloatArray, bins: int = BINS) -> tuple[FloatArray, FloatArray]:
+def counted_in_bins(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The middles of equal bins from the lowest to the highest value, and how many lie in each."""
-    count, edges = np.histogram(values, bins=bins)
+    count, edges = np.histogram(values, bins=BINS)
     return (edges[1:] + edges[:-1]) / 2, count.astype(float)
 
 
-def interpolated(values: FloatArray, bins: int = BINS) -> tuple[FloatArray, FloatArray]:
+def interpolated(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The cubic spline through the counts of a histogram: what Figures 10 and 16 draw of the
     volatility risk. It passes through every count, and may dip below 0 between two of them."""
-    middles, count = counted_in_bins(values, bins)
+    middles, count = counted_in_bins(values)
     at = np.linspace(middles[0], middles[-1], POINTS)
     return at, np.asarray(make_interp_spline(middles, count)(at))
 
 
-def fitted_normal(values: FloatArray, bins: int = BINS) -> tuple[FloatArray, FloatArray]:
+def fitted_normal(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The normal with the mean and spread of the values, as groups per bin of their histogram."""
     mean, sd = float(values.mean()), float(values.std())
     at = np.linspace(min(values.min(), mean - 3 * sd), max(values.max(), mean + 3 * sd), POINTS)
-    return at, np.asarray(len(values) * np.ptp(values) / bins * norm.pdf(at, mean, sd))
+    return at, np.asarray(len(values) * np.ptp(values) / BINS * norm.pdf(at, mean, sd))
 
 
 _LINES = {

@@ -18,29 +18,19 @@ from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.findings import facts, shuffled
 from clinometer.runs.scores.accumulate import stored_scores
 from clinometer.runs.scores.shuffled_words import mean_probabilities, shuffled_counts, word_floor
-from clinometer.topics import Group, Topic
+from clinometer.topics import Topic
 
 NATIONS = ("American", "German", "Chinese", "Indian", "French", "Mexican", "Nigerian", "Russian")
+VERBS = ("was", "is", "was very", "seemed", "was not", "became", "has always been", "felt")
 TOPIC = Topic(
     name="honesty",
-    title="Honesty by nationality",
-    language="en",
-    groups=tuple(Group(name) for name in NATIONS),
+    groups=NATIONS,
     attributes={
-        "honest": ("honest", "truthful", "sincere"),
-        "dishonest": ("dishonest", "false", "corrupt"),
+        "honest": ["honest", "truthful", "sincere"],
+        "dishonest": ["dishonest", "false", "corrupt"],
     },
 )
-CONTEXTS = ContextSet(
-    "eight",
-    [
-        f"The [X] {text} [Y]"
-        for text in (
-            "was", "is", "was very", "seemed", "was not", "became", "has always been", "felt",
-        )
-    ],
-    [1] * 8,
-)  # fmt: skip
+CONTEXTS = ContextSet("eight", [f"The [X] {verb} [Y]" for verb in VERBS], [1] * 8)
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +95,8 @@ def test_contexts_of_a_large_audit_are_sampled(
 
 
 def test_single_words_cannot_be_shuffled(tmp_path: Path) -> None:
-    topic = Topic(
-        name="pair",
-        groups=TOPIC.groups[:3],
-        attributes={"honest": ("honest",), "dishonest": ("dishonest",)},
-    )
+    one = {"honest": ["honest"], "dishonest": ["dishonest"]}
+    topic = Topic(name="pair", groups=NATIONS[:3], attributes=one)
     run = audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=tmp_path / "run")
     assert run.record.floor is not None
     assert run.record.floor.p == 1.0
