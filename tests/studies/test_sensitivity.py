@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.planted import planted_run
 from tests.present import present
 
 from clinometer.display.numbers import MEASURES
@@ -92,3 +93,11 @@ def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Pat
     assert any("no scores" in row.note for row in rows_of(known).values())
     with pytest.raises(RunError, match="no stored scores"):
         next(stored_scores(known))
+
+
+def test_an_answer_that_nobody_gives_in_some_context_has_its_criteria_too() -> None:
+    rng = np.random.default_rng(0)
+    asked = planted_run("rates", np.full(4, 0.45), rng, replies=5, contexts=20)
+    assert (asked.preferences.values[..., 1].sum(axis=0) == 0).any()
+    line = rows_of(asked)["criterion: largest |s| (released code)"]
+    assert line.R > line.R_bias > 0

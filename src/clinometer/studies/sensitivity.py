@@ -188,7 +188,8 @@ def _criteria(p: Preferences) -> Iterator[Line]:
             yield row("criterion", f"k = {norm:g}", other, same=ratio)
     if mine.name != "share":
         yield row("criterion", "share of answers", Criterion("share"), same=False)
-    s = replace(paper, normalize=mine.normalize).stereotypes(p.values, p.grid.reference)
+    paper = replace(paper, normalize=mine.normalize)
+    s = paper.stereotypes(p.values, replace(p, criterion=paper).grid.reference)
     yield row("criterion", "largest |s| (released code)", _largest(p, s), same=ratio)
     if mine.name != "released" and ratio:
         yield row("criterion", "sum of s⁺ / 5 (released code)", Criterion("released"), same=False)
