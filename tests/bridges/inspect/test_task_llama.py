@@ -47,11 +47,7 @@ def two_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     monkeypatch.setenv("LOCAL_API_KEY", "none")
     monkeypatch.setenv("LOCAL_BASE_URL", f"{llama}/v1")
     model = "openai-api-completions/local/smol"
-    asked: dict[str, Any] = {
-        "topic": topic,
-        "contexts": contexts,
-        "replies": REPLIES,
-    }
+    asked: dict[str, Any] = {"topic": topic, "contexts": contexts, "replies": REPLIES}
     ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
     log = audit_log(
         tmp_path / "logs",
