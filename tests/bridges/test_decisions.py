@@ -11,14 +11,12 @@ import pandas as pd
 import pytest
 from fairlearn.metrics import MetricFrame, count, selection_rate
 from scipy.stats import ttest_ind
+from tests.bridges.test_replies import imported
 from tests.command import Clinometer
 from tests.present import present
 
 from clinometer.bridges.decisions import Decisions, import_decisions
-from clinometer.bridges.mapping import load_mapping
-from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError, TableError
-from clinometer.runs import AuditSettings
 
 RACES = ("asian", "black", "white")
 
@@ -150,4 +148,4 @@ def test_decisions_are_not_read_as_replies(people: pd.DataFrame, tmp_path: Path)
     frame["score"] = frame["score"].round()
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(TableError, match="import decisions"):
-        import_replies(tmp_path / "t.csv", load_mapping("replies"), AuditSettings(), out=None)
+        imported(tmp_path / "t.csv")
