@@ -67,8 +67,8 @@ def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, folder: Path) 
 
 
 def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, folder: Path) -> None:
-    assert clinometer("audit", "reference:fair").status == 2
-    assert clinometer("audit", "reference:random", "--topic", "religion").status == 2
+    refused(clinometer("audit", "reference:fair"))
+    refused(clinometer("audit", "reference:random", "--topic", "religion"))
     assert list(folder.iterdir()) == []
 
 
