@@ -10,6 +10,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
 import clinometer as cm
@@ -49,8 +50,7 @@ def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
     cells = run.to_pandas()
     n = len(run.preferences.contexts)
     assert len(cells) == 3 * n * 2
-    assert run.path is not None
-    assert cm.Run.load(run.path).risks.to_dict() == run.risks.to_dict()
+    assert cm.Run.load(present(run.path)).risks.to_dict() == run.risks.to_dict()
 
 
 def test_own_groups_words_and_sentences_are_lists_dicts_and_frames() -> None:
@@ -79,10 +79,9 @@ def test_runs_and_their_folders_are_compared(run: cm.Run, other: cm.Run) -> None
     found = cm.compare(run, other)
     assert found.models == ("pocket:gpt2-s", "reference:unbiased")
     assert found.overall[0].value == pytest.approx(run.risks.R.value, abs=1e-12)
-    assert run.path is not None
-    assert cm.compare(run.path, other).to_dict() == found.to_dict()
+    assert cm.compare(present(run.path), other).to_dict() == found.to_dict()
     assert cm.compare(str(run.path), other).to_dict() == found.to_dict()
-    back = cm.compare(other, run.path)
+    back = cm.compare(other, present(run.path))
     assert back.overall[0].value == pytest.approx(-run.risks.R.value, abs=1e-12)
     named = cm.compare(run, other, other, names=["a", "b", "c"])
     assert named.models == ("a", "b", "c")

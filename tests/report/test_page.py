@@ -127,12 +127,10 @@ def parts(run: Run) -> dict[str, PagePart]:
 def test_factors_are_shown_where_the_swing_is(small: Run, tmp_path: Path) -> None:
     made_run(tmp_path / "run", groups=4, contexts=60, orders=3)
     run = Run.load(tmp_path / "run")
-    assert run.record.factors is not None
-    assert run.record.factors.unit == "wording"
-    shares = {f.name: f.share for f in run.record.factors.factors}
-    order = present(shares["order"])
-    assert order.low is not None
-    assert 0 < order.low < order.value < (order.high or 0)
+    found = present(run.record.factors)
+    assert found.unit == "wording"
+    order = present({f.name: f.share for f in found.factors}["order"])
+    assert 0 < present(order.low) < order.value < present(order.high)
     swing = parts(run)["swing"]
     assert any("with order" in line and "% (" in line for line in swing.text)
     (table,) = swing.tables
@@ -273,8 +271,7 @@ def test_columns_hold_the_run(categories: int) -> None:
     shares = columns["p"].reshape(values[:, :, :-1].shape) / (MISSING - 1)
     assert np.abs(shares - values[:, :, :-1]).max() < 0.5 / 65000
     assert columns["r"] == pytest.approx(run.risks.r, abs=1e-6)
-    assert run.risks.intervals is not None
-    assert columns["r_ends"] == pytest.approx(run.risks.intervals.r.ravel(), abs=1e-6)
+    assert columns["r_ends"] == pytest.approx(present(run.risks.intervals).r.ravel(), abs=1e-6)
     faint = np.unpackbits(columns["faint"], bitorder="little")[: 7 * 11].reshape(7, 11)
     assert (faint == run.preferences.low_coverage).all()
     assert data["groups"] == list(run.risks.groups)

@@ -29,13 +29,11 @@ REPLIES = 16
 
 def draws(run: Run) -> list[tuple[str, ...]]:
     """The stored replies of every cell, in order."""
-    assert run.path is not None
     words = len(run.record.scored_words.words)
     found: dict[int, tuple[str, ...]] = {}
     n = run.preferences.values[:, :, 0].size
-    for cells, scores in RunFolder(run.path).read_scores(words=words, cells=n):
-        assert scores.draws is not None
-        found |= dict(zip(cells.tolist(), scores.draws, strict=True))
+    for cells, scores in RunFolder(present(run.path)).read_scores(words=words, cells=n):
+        found |= dict(zip(cells.tolist(), present(scores.draws), strict=True))
     return [found[cell] for cell in sorted(found)]
 
 
