@@ -28,6 +28,7 @@ def test_runs_are_kept_side_by_side_and_json_has_one_shape(
     names = [f"reference:{m}" for m in models]
     kept = [f"runs/reference-{m}-gender-paper-gender" for m in models]
     result = clinometer("audit", *names, *FEW)
+    assert result.status == 0
     assert result.out.splitlines()[-1] == (
         f"Kept in {kept[0] if len(kept) == 1 else 'runs'}. Next: clinometer report "
         f"{' '.join(kept)} --out report.html, or clinometer view runs"
