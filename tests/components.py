@@ -20,8 +20,7 @@ from clinometer.machine import Provision
 
 SHARED_DATA = Path(
     os.environ.get(
-        "CLINOMETER_SHARED_DATA",
-        Path(__file__).resolve().parent.parent.parent / "shared" / "data",
+        "CLINOMETER_SHARED_DATA", Path(__file__).resolve().parent.parent.parent / "shared" / "data"
     )
 )
 
@@ -30,18 +29,12 @@ BROWSER = "CLINOMETER_BROWSER"
 
 #: Anything that speaks Chromium's protocol, by the names that packagers give it.
 _BROWSERS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "msedge",
-    "microsoft-edge",
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *("msedge", "microsoft-edge"),
 )
-_MACOS_BROWSERS = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+_MACOS_BROWSERS = tuple(
+    f"/Applications/{name}.app/Contents/MacOS/{name}"
+    for name in ("Google Chrome", "Chromium", "Microsoft Edge")
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,3 +28,13 @@ def labelled(values: FloatArray, **given: Any) -> Preferences:
         "group_weights": np.ones(X),
     }
     return Preferences(values=values, **{**usual, **given})
+
+
+def write_shares(path: Path, *groups: Sequence[float]) -> Path:
+    """A table of groups a, b, … in contexts c0, c1, …: the shares of x, and the rest of y."""
+    lines = ["group,context,attribute,p"]
+    for x, shares in enumerate(groups):
+        for c, p in enumerate(shares):
+            lines += [f"{'abc'[x]},c{c},x,{p}", f"{'abc'[x]},c{c},y,{1 - p}"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -7,28 +7,26 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.models.server.http import JsonHandler, Server
 from tests.report.made import made_run
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "tools" / "github_action.py"
 
 
-@dataclass
-class GitHub:
+class GitHub(Server):
     """Comments of one pull request, behind the addresses that the script uses."""
 
-    comments: list[dict[str, Any]] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    refuse: bool = False
-    address: str = ""
+    def __init__(self) -> None:
+        super().__init__(_Handler)
+        self.comments: list[dict[str, Any]] = []
+        self.asked: list[str] = []
+        self.refuse = False
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         self.asked.append(f"{method} {path}")
@@ -45,34 +43,24 @@ class GitHub:
         return 200, found
 
 
+class _Handler(JsonHandler):
+    server: GitHub
+
+    def get(self) -> None:
+        self.post(b"null")
+
+    def post(self, content: bytes) -> None:
+        assert self.headers["Authorization"] == "Bearer made-token"
+        self.send(*self.server.answer(self.command, self.path, json.loads(content)))
+
+    do_PATCH = JsonHandler.do_POST  # noqa: N815
+
+
 @pytest.fixture
 def github() -> Iterator[GitHub]:
     state = GitHub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def _do(self) -> None:
-            assert self.headers["Authorization"] == "Bearer made-token"
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length)) if length else None
-            status, answer = state.answer(self.command, self.path, body)
-            text = json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        do_GET = do_POST = do_PATCH = _do  # noqa: N815
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Not on stderr."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        state.address = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield state
-        server.shutdown()
-        thread.join()
+    yield state
+    state.stop()
 
 
 def step(folder: Path, github: GitHub, **inputs: str) -> subprocess.CompletedProcess[str]:
@@ -80,7 +68,7 @@ def step(folder: Path, github: GitHub, **inputs: str) -> subprocess.CompletedPro
     event = folder / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7}}), encoding="utf-8")
     made = {
-        "GITHUB_API_URL": github.address,
+        "GITHUB_API_URL": github.url,
         "GITHUB_REPOSITORY": "some/project",
         "GITHUB_TOKEN": "made-token",
         "GITHUB_EVENT_PATH": str(event),

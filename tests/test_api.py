@@ -10,6 +10,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
 import clinometer as cm
@@ -17,28 +18,22 @@ from clinometer import measure
 from clinometer.errors import ContextError, RunError, SettingsError, TopicError
 
 GROUPS = ["nurse", "engineer", "lawyer"]
+ASKED: dict[str, Any] = {
+    "topic": cm.load_topic("gender").select(GROUPS),
+    "contexts": "paper-gender",
+    "max_contexts": 8,
+}
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> cm.Run:
-    return cm.audit(
-        "pocket:gpt2-s",
-        topic=cm.load_topic("gender").select(GROUPS),
-        contexts="paper-gender",
-        max_contexts=8,
-        device="cpu",
-        out=tmp_path_factory.mktemp("runs") / "gpt2-s",
-    )
+    out = tmp_path_factory.mktemp("runs") / "gpt2-s"
+    return cm.audit("pocket:gpt2-s", device="cpu", out=out, **ASKED)
 
 
 @pytest.fixture(scope="module")
-def other(run: cm.Run) -> cm.Run:
-    return cm.audit(
-        "reference:unbiased",
-        topic=cm.load_topic("gender").select(GROUPS),
-        contexts="paper-gender",
-        max_contexts=8,
-    )
+def other() -> cm.Run:
+    return cm.audit("reference:unbiased", **ASKED)
 
 
 def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
@@ -55,8 +50,7 @@ def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
     cells = run.to_pandas()
     n = len(run.preferences.contexts)
     assert len(cells) == 3 * n * 2
-    assert run.path is not None
-    assert cm.Run.load(run.path).risks.to_dict() == run.risks.to_dict()
+    assert cm.Run.load(present(run.path)).risks.to_dict() == run.risks.to_dict()
 
 
 def test_own_groups_words_and_sentences_are_lists_dicts_and_frames() -> None:
@@ -85,10 +79,9 @@ def test_runs_and_their_folders_are_compared(run: cm.Run, other: cm.Run) -> None
     found = cm.compare(run, other)
     assert found.models == ("pocket:gpt2-s", "reference:unbiased")
     assert found.overall[0].value == pytest.approx(run.risks.R.value, abs=1e-12)
-    assert run.path is not None
-    assert cm.compare(run.path, other).to_dict() == found.to_dict()
+    assert cm.compare(present(run.path), other).to_dict() == found.to_dict()
     assert cm.compare(str(run.path), other).to_dict() == found.to_dict()
-    back = cm.compare(other, run.path)
+    back = cm.compare(other, present(run.path))
     assert back.overall[0].value == pytest.approx(-run.risks.R.value, abs=1e-12)
     named = cm.compare(run, other, other, names=["a", "b", "c"])
     assert named.models == ("a", "b", "c")
@@ -175,21 +168,15 @@ def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
         cm.score_reliability(statements, versions, levl=0.9)
 
 
-def results() -> tuple[list[Any], list[Any]]:
-    """One of everything that the API returns and a run can make, with hostile names: what has a
-    piece of a page, and what has a line alone."""
+def test_everything_has_a_line_and_a_piece_of_a_page() -> None:
+    """One of everything that the API returns and a run can make, with hostile names; the last two
+    have a line alone."""
     a, b = (made_run(None, groups=12, contexts=12, hostile=True, seed=i) for i in (0, 1))
     found = cm.compare(a, b)
-    topic = cm.load_topic("gender")
+    shown = [a, a.risks, a.preferences, found, found.overall[0], found.by_group[0], a.risks.R]
     contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
-    estimates = [a.risks.R, cm.Estimate(0.2)]
-    shown = [a, a.risks, a.preferences, found, found.overall[0], found.by_group[0]]
-    return [*shown, *estimates], [topic, contexts]
-
-
-def test_everything_has_a_line_and_a_piece_of_a_page() -> None:
-    pieces, others = results()
-    for line in map(repr, [*pieces, *others]):
+    pieces: list[Any] = [*shown, cm.Estimate(0.2)]
+    for line in map(repr, [*pieces, cm.load_topic("gender"), contexts]):
         assert "\n" not in line
         assert "\u202e" not in line
         assert "array(" not in line
@@ -206,9 +193,7 @@ def test_the_api_is_small() -> None:
 
 
 def test_a_run_in_memory_is_saved_and_one_with_scores_copied(run: cm.Run, tmp_path: Path) -> None:
-    topic = cm.load_topic("gender").select(GROUPS)
-    here: dict[str, Any] = {"topic": topic, "contexts": "paper-gender", "max_contexts": 8}
-    memory = cm.audit("pocket:gpt2-s", device="cpu", **here)
+    memory = cm.audit("pocket:gpt2-s", device="cpu", **ASKED)
     saved = memory.save(tmp_path / "memory")
     assert memory.path is None
     assert cm.Run.load(tmp_path / "memory").risks.to_dict() == memory.risks.to_dict()
@@ -217,7 +202,7 @@ def test_a_run_in_memory_is_saved_and_one_with_scores_copied(run: cm.Run, tmp_pa
     assert len(list((tmp_path / "copy" / "scores").iterdir())) > 0
     assert cm.Run.load(tmp_path / "copy").preferences.equals(copied.preferences)
     with pytest.raises(RunError, match="fresh"):
-        cm.audit("reference:unbiased", **here).save(tmp_path / "copy")
+        cm.audit("reference:unbiased", **ASKED).save(tmp_path / "copy")
 
 
 def test_the_table_of_a_run_has_what_its_risks_are_made_of(run: cm.Run, other: cm.Run) -> None:

@@ -45,12 +45,10 @@ def by_ray(pipeline: list[Any], tasks: int, folder: Path) -> None:
         ray.shutdown()
 
 
-@pytest.fixture(params=[by_local, by_ray])
-def executor(request: pytest.FixtureRequest) -> Callable[..., None]:
-    run: Callable[..., None] = request.param
-    return run
+EXECUTORS = pytest.mark.parametrize("executor", [by_local, by_ray])
 
 
+@EXECUTORS
 @pytest.mark.filterwarnings("ignore")  # of datatrove and Ray
 def test_executors_mine_the_same_bytes(tmp_path: Path, executor: Callable[..., None]) -> None:
     corpus = tmp_path / "corpus.jsonl"
@@ -69,6 +67,7 @@ def test_executors_mine_the_same_bytes(tmp_path: Path, executor: Callable[..., N
     assert not work.exists()
 
 
+@EXECUTORS
 @pytest.mark.filterwarnings("ignore")  # of datatrove and Ray
 def test_executors_audit_to_the_same_numbers(tmp_path: Path, executor: Callable[..., None]) -> None:
     options: Any = {"max_contexts": 4, "device": "cpu"}

@@ -14,16 +14,12 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from tests.command import OCCUPATIONS
-from tests.processes import serving
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.command import OCCUPATIONS, Clinometer
+from tests.processes import ROOT, serving
 
 FEWER = {
     "runs/smollm2": ("--groups", OCCUPATIONS, "--tolerance", "0.1"),
@@ -55,12 +51,8 @@ def fetch_a_page(words: list[str]) -> None:
         assert httpx.get(address, follow_redirects=True, timeout=120).status_code == 200
 
 
-def test_every_command_of_the_page_runs(
-    clinometer: Callable[..., Any], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = commands()
-    for words in found:
+def test_every_command_of_the_page_runs(clinometer: Clinometer, server: str, folder: Path) -> None:
+    for words in commands():
         if "view" in words or "annotate" in words:
             fetch_a_page(words)
             continue
@@ -73,16 +65,14 @@ def test_every_command_of_the_page_runs(
         result = clinometer(*given, *FEWER.get(named(words), ()))
         assert result.status == 0, (words, result.err)
         assert result.out, words
-    assert (tmp_path / "report.html").is_file()
-    assert (tmp_path / "contexts.csv").is_file()
+    assert (folder / "report.html").is_file()
+    assert (folder / "contexts.csv").is_file()
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", ["auditors-day", "engineers-day"])
-def test_a_day_leads_to_its_sentence_in_five_commands(
-    page: str, clinometer: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_day_leads_to_its_sentence_in_five_commands(page: str, clinometer: Clinometer) -> None:
     """From an empty folder; what the page quotes is what a command says."""
-    monkeypatch.chdir(tmp_path)
     steps, said = commands(f"tutorials/{page}.md"), ""
     assert len(steps) <= 5
     for words in steps:

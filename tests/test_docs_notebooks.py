@@ -89,9 +89,8 @@ def run_cell(source: str, names: dict[str, Any], clinometer: Clinometer) -> None
 
 
 @pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty folder, and this environment's commands."""
-    monkeypatch.chdir(tmp_path)
     here = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
 

@@ -211,11 +211,8 @@ def write_files(folder: Path) -> None:
     (folder / "ratings.csv").write_text("id,rater_1,rater_2\n" + "".join(rows), "utf-8")
 
 
-def test_every_command_runs(
-    clinometer: Clinometer, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_files(tmp_path)
+def test_every_command_runs(clinometer: Clinometer, server: str, folder: Path) -> None:
+    write_files(folder)
     found, failed = commands(), []
     assert found
     for words in found:

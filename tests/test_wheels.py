@@ -26,11 +26,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.command import Result, every_command
-from tests.processes import free_port, serving
+from tests.processes import ROOT, free_port, serving
 
 from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, models_package
 
-ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
 NOT_TRIED = {"inspect", "dev", "bench", "docs", "all"}
 #: How far a group of annotators is.
@@ -283,12 +282,8 @@ WORKS: dict[str, list[Sequence[object]]] = {
         ["audit", "reference:random", *FEW, "--out", "run"],
         ["study", "factors", "run"],
     ],
-    "models": [
-        ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW],
-    ],
-    "8bit": [
-        ["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit", "--out", "run"],
-    ],
+    "models": [["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW]],
+    "8bit": [["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit", "--out", "run"]],
 }
 
 

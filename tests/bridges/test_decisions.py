@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,12 @@ import pandas as pd
 import pytest
 from fairlearn.metrics import MetricFrame, count, selection_rate
 from scipy.stats import ttest_ind
+from tests.bridges.test_replies import imported
 from tests.command import Clinometer
 from tests.present import present
 
 from clinometer.bridges.decisions import Decisions, import_decisions
-from clinometer.bridges.mapping import load_mapping
-from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError, TableError
-from clinometer.runs import AuditSettings
 
 RACES = ("asian", "black", "white")
 
@@ -39,26 +36,18 @@ def people(rng: np.random.Generator) -> pd.DataFrame:
     ).sample(frac=1, random_state=0)
 
 
-Written = Callable[[pd.DataFrame], Path]
-
-
 @pytest.fixture
-def written(tmp_path: Path) -> Written:
-    def write(frame: pd.DataFrame) -> Path:
-        frame.to_csv(tmp_path / "people.csv", index=False)
-        return tmp_path / "people.csv"
-
-    return write
+def file(people: pd.DataFrame, tmp_path: Path) -> Path:
+    people.to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
 
 
 def rates(made: Decisions, by: int) -> dict[str, float]:
     return {g.group: present(g.rate).value for g in made.breakdowns[by].groups}
 
 
-def test_rates_ratios_and_differences_are_fairlearns(
-    people: pd.DataFrame, written: Written
-) -> None:
-    made = import_decisions(written(people), by=["sex", "race"], selected="yes")
+def test_rates_ratios_and_differences_are_fairlearns(people: pd.DataFrame, file: Path) -> None:
+    made = import_decisions(file, by=["sex", "race"], selected="yes")
     chosen = people["decision"] == "yes"
     for number, by in enumerate((["sex"], ["race"], ["sex", "race"])):
         frame = MetricFrame(
@@ -80,8 +69,8 @@ def test_rates_ratios_and_differences_are_fairlearns(
         assert largest == pytest.approx(frame.difference(method="between_groups")["rate"], abs=1e-9)
 
 
-def test_what_is_planted_is_found_and_nothing_else(people: pd.DataFrame, written: Written) -> None:
-    made = import_decisions(written(people), by=["sex", "race"], selected="decision=yes")
+def test_what_is_planted_is_found_and_nothing_else(file: Path) -> None:
+    made = import_decisions(file, by=["sex", "race"], selected="decision=yes")
     sex, race, _ = made.breakdowns
     (woman,) = (g for g in sex.groups if g.group == "woman")
     assert present(sex.highest).group == "man"
@@ -91,10 +80,8 @@ def test_what_is_planted_is_found_and_nothing_else(people: pd.DataFrame, written
     assert "cause" in made.sentences()[-1]
 
 
-def test_of_scores_the_rate_is_the_share_above_the_median(
-    people: pd.DataFrame, written: Written
-) -> None:
-    made = import_decisions(written(people), by=["sex"], score="score", test_data="no history")
+def test_of_scores_the_rate_is_the_share_above_the_median(people: pd.DataFrame, file: Path) -> None:
+    made = import_decisions(file, by=["sex"], score="score", test_data="no history")
     above = people["score"] > people["score"].median()
     assert rates(made, 0) == pytest.approx(above.groupby(people["sex"]).mean().to_dict())
     men, women = made.breakdowns[0].groups
@@ -107,12 +94,13 @@ def test_of_scores_the_rate_is_the_share_above_the_median(
 
 
 def test_unknown_missing_and_small_are_counted_named_and_not_compared(
-    people: pd.DataFrame, written: Written
+    people: pd.DataFrame, file: Path
 ) -> None:
     frame = people.reset_index(drop=True)
     frame.loc[:4, "race"] = ["", "unknown", "N/A", "pacific", "pacific"]
     frame.loc[5:8, "decision"] = ""
-    made = import_decisions(written(frame), by=["race"], selected="yes")
+    frame.to_csv(file, index=False)
+    made = import_decisions(file, by=["race"], selected="yes")
     (race,) = made.breakdowns
     assert race.unknown == 3
     assert sum(g.missing for g in race.groups) == 4
@@ -135,18 +123,15 @@ def test_unknown_missing_and_small_are_counted_named_and_not_compared(
         ({"by": ["score"], "selected": "yes"}, "ids"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(
-    how: dict[str, Any], word: str, people: pd.DataFrame, written: Written
-) -> None:
+def test_what_cannot_be_compared_is_one_line(how: dict[str, Any], word: str, file: Path) -> None:
     with pytest.raises(ClinometerError, match=word) as caught:
-        import_decisions(written(people), **how)
+        import_decisions(file, **how)
     assert "\n" not in str(caught.value)
 
 
 def test_the_command_prints_and_writes_the_tables(
-    people: pd.DataFrame, written: Written, clinometer: Clinometer, tmp_path: Path
+    file: Path, clinometer: Clinometer, tmp_path: Path
 ) -> None:
-    file = written(people)
     command = ("import", "decisions", file, "--by", "sex,race", "--selected", "yes")
     done = clinometer(*command, "--out", tmp_path / "x.md")
     assert "0.737" in done.out
@@ -163,4 +148,4 @@ def test_decisions_are_not_read_as_replies(people: pd.DataFrame, tmp_path: Path)
     frame["score"] = frame["score"].round()
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(TableError, match="import decisions"):
-        import_replies(tmp_path / "t.csv", load_mapping("replies"), AuditSettings(), out=None)
+        imported(tmp_path / "t.csv")

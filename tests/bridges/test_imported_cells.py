@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.present import present
 
 from clinometer.bridges.imported import SampleCells
 from clinometer.bridges.mapping import SampleMapping, SamplePlace
@@ -24,8 +25,7 @@ def test_log_probabilities_become_shares_and_coverage(tiny: float) -> None:
     cells.add(place("x", "c"), {"a": tiny + np.log(0.3), "b": tiny + np.log(0.1)})
     p = cells.preferences()
     np.testing.assert_allclose(p.values[0, 0], [0.75, 0.25])
-    assert p.coverage is not None
-    np.testing.assert_allclose(p.coverage, [[0.4 if tiny == 0 else 0]])
+    np.testing.assert_allclose(present(p.coverage), [[0.4 if tiny == 0 else 0]])
     assert (p.groups, p.templates, p.labels) == (("x",), ("text of c",), {"of": ("one",)})
 
 
@@ -73,10 +73,8 @@ def test_replies_are_counted_and_too_few_are_a_missing_cell() -> None:
         cells.add_reply(place("x", "d"), category)
     p = cells.preferences()
     np.testing.assert_allclose(p.values[0, 0], [2 / 3, 1 / 3])
-    assert p.answers is not None
-    assert p.coverage is not None
-    np.testing.assert_array_equal(p.answers, [[3, 1]])
-    np.testing.assert_array_equal(p.coverage, [[0.75, 0.5]])
+    np.testing.assert_array_equal(present(p.answers), [[3, 1]])
+    np.testing.assert_array_equal(present(p.coverage), [[0.75, 0.5]])
     assert not p.observed[0, 1]
 
 

@@ -20,89 +20,68 @@ from clinometer.storage.rows import read_rows
 FEW = ("--groups", "nurse,cook,engineer")
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.usefixtures("undrawn")
-def test_a_bare_audit_saves_its_run_and_says_where_and_what_next(
-    clinometer: Clinometer, here: Path
+@pytest.mark.parametrize("models", [("random",), ("random", "unbiased")], ids=len)
+def test_runs_are_kept_side_by_side_and_json_has_one_shape(
+    clinometer: Clinometer, folder: Path, models: tuple[str, ...]
 ) -> None:
-    result = clinometer("audit", "reference:random", *FEW)
+    names = [f"reference:{m}" for m in models]
+    kept = [f"runs/reference-{m}-gender-paper-gender" for m in models]
+    result = clinometer("audit", *names, *FEW)
     assert result.status == 0
-    folder = "runs/reference-random-gender-paper-gender"
     assert result.out.splitlines()[-1] == (
-        f"Kept in {folder}. Next: clinometer report {folder} --out report.html, or clinometer view "
-        "runs"
+        f"Kept in {kept[0] if len(kept) == 1 else 'runs'}. Next: clinometer report "
+        f"{' '.join(kept)} --out report.html, or clinometer view runs"
     )
-    assert (here / folder / "run.json").is_file()
-    assert clinometer("report", folder, "--out", "report.html").status == 0
+    assert all((folder / run / "run.json").is_file() for run in kept)
+    assert clinometer("report", *kept, "--out", "report.html").status == 0
+    result = clinometer("audit", *names, *FEW, "--json")
+    found = json.loads(result.out)
+    assert set(found) == {"runs", "failed", "unmeasurable"}
+    assert [(run["model"], run["path"]) for run in found["runs"]] == [
+        *zip(names, kept, strict=True)
+    ]
+    assert found["failed"] == []
+    assert result.err.startswith("Kept in runs")
+    assert result.err.count("\n") == 1
 
 
 def test_the_same_command_resumes_and_another_gets_its_own_folder(
-    clinometer: Clinometer, here: Path
+    clinometer: Clinometer, folder: Path
 ) -> None:
     for _ in range(2):
         assert clinometer("audit", "pocket:bert", *FEW).status == 0
     first = "pocket-bert-gender-paper-gender"
-    assert [p.name for p in (here / "runs").iterdir()] == [first]
+    assert [p.name for p in (folder / "runs").iterdir()] == [first]
     other = clinometer("audit", "pocket:bert", "--groups", "nurse")
     assert f"Kept in runs/{first}-2." in other.out
     again = clinometer("audit", "pocket:bert", *FEW)
     assert f"Kept in runs/{first}." in again.out
 
 
-def test_several_models_are_saved_side_by_side(clinometer: Clinometer, here: Path) -> None:
-    names = ("reference:unbiased", "reference:random")
-    last = clinometer("audit", *names, *FEW).out.splitlines()[-1]
-    folders = [f"runs/{n.replace(':', '-')}-gender-paper-gender" for n in names]
-    assert last == (
-        f"Kept in runs. Next: clinometer report {' '.join(folders)} --out report.html, or "
-        "clinometer view runs"
-    )
-    assert all((here / folder / "run.json").is_file() for folder in folders)
-
-
-@pytest.mark.parametrize("models", [("random",), ("random", "unbiased")], ids=len)
-def test_json_has_the_same_shape_for_one_model_or_many(
-    clinometer: Clinometer, here: Path, models: tuple[str, ...]
-) -> None:
-    names = [f"reference:{m}" for m in models]
-    result = clinometer("audit", *names, *FEW, "--json")
-    found = json.loads(result.out)
-    assert set(found) == {"runs", "failed", "unmeasurable"}
-    assert [run["model"] for run in found["runs"]] == names
-    assert found["failed"] == []
-    assert all((here / run["path"] / "run.json").is_file() for run in found["runs"])
-    assert result.err.startswith("Kept in runs")
-    assert result.err.count("\n") == 1
-
-
-def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, here: Path) -> None:
-    (here / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
+def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, folder: Path) -> None:
+    (folder / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
     result = clinometer("audit", "reference:random", *FEW)
     place = "clinometer: runs/reference-random-gender-paper-gender: cannot be"
     refused(result, place, "choose another place with --out")
     assert result.out == ""
 
 
-def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, here: Path) -> None:
-    assert clinometer("audit", "reference:fair").status == 2
-    assert clinometer("audit", "reference:random", "--topic", "religion").status == 2
-    assert list(here.iterdir()) == []
+def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, folder: Path) -> None:
+    refused(clinometer("audit", "reference:fair"))
+    refused(clinometer("audit", "reference:random", "--topic", "religion"))
+    assert list(folder.iterdir()) == []
 
 
 def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(
-    clinometer: Clinometer, here: Path
+    clinometer: Clinometer, folder: Path
 ) -> None:
-    (here / "broken").mkdir()
-    (here / "broken" / "config.json").write_text("{}", encoding="utf-8")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "config.json").write_text("{}", encoding="utf-8")
     result = clinometer("audit", "./broken", *FEW)
     assert result.status in (2, 3)
     assert result.err.count("\n") == 1
-    assert list((here / "runs").iterdir()) == []
+    assert list((folder / "runs").iterdir()) == []
 
 
 PEOPLE = ("--groups", "white man,Black woman", "--max-contexts", "3")
@@ -146,10 +125,7 @@ class _Handler(JsonHandler):
 
 
 @pytest.fixture
-def saying(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., FixedReplies]]:
-    monkeypatch.chdir(tmp_path)
+def saying(folder: Path) -> Iterator[Callable[..., FixedReplies]]:
     made: list[FixedReplies] = []
 
     def start(*replies: str | None) -> FixedReplies:
@@ -158,8 +134,7 @@ def saying(
 
     yield start
     for one in made:
-        one.shutdown()
-        one.server_close()
+        one.stop()
 
 
 @pytest.mark.parametrize(
@@ -236,11 +211,10 @@ def test_replies_of_a_server_plan_the_next_audit_at_a_price(
     assert f"{plan['cost']:,.2f}" in clinometer(*planned).out
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("folder", "undrawn")
 def test_decisions_of_a_local_model_with_a_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
+    monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     command = ("audit", "pocket:gpt2-s", "--topic", "hiring", *PEOPLE, "--device", "cpu")
     monkeypatch.setattr("clinometer.runs.answers.MOST", 1.0)  # it seldom answers at all
     result = clinometer(*command, "--out", "run")
@@ -287,13 +261,13 @@ def test_a_sample_of_replies_is_written_for_people(
 
 @pytest.mark.usefixtures("undrawn")
 def test_shards_are_together_the_audit_of_several_models(
-    clinometer: Clinometer, here: Path
+    clinometer: Clinometer, folder: Path
 ) -> None:
     names = ("reference:unbiased", "reference:random", "reference:stereotyped")
     done = [clinometer("audit", *names, *FEW, "--out", "runs", "--shard", f"{i}/2") for i in (0, 1)]
     assert [shard.status for shard in done] == [0, 0]
     assert "reference-random" not in done[0].out
-    assert {path.parent.name for path in here.glob("runs/*/run.json")} == {
+    assert {path.parent.name for path in folder.glob("runs/*/run.json")} == {
         name.replace(":", "-") for name in names
     }
     refused(clinometer("audit", *names, "--shard", "2/2"), "such as 0/8")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import Clinometer, refused
+from tests.preferences import write_shares
 from tests.report.made import made_run
 
 from clinometer.studies.factors import FACTORS
@@ -77,22 +78,17 @@ def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: lis
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("shares", "said"),
     [
-        ([("x", "c1", 0.6)], "1 context; no interval"),
-        (
-            [("x", f"c{i}", 0.5) for i in range(9)],
-            "as the reference in every context: no lean, no swing",
-        ),
-        ([("x", f"c{i}", 0.5 + 0.04 * i) for i in range(9)], "9 contexts"),
+        ([0.6], "1 context; no interval"),
+        ([0.5] * 9, "as the reference in every context: no lean, no swing"),
+        ([0.5 + 0.04 * i for i in range(9)], "9 contexts"),
     ],
 )
 def test_degenerate_tables_get_a_sentence(
-    clinometer: Clinometer, tmp_path: Path, cells: list[tuple[str, str, float]], said: str
+    clinometer: Clinometer, tmp_path: Path, shares: list[float], said: str
 ) -> None:
-    lines = [f"{x},{c},{y},{q}" for x, c, p in cells for y, q in (("a", p), ("b", 1 - p))]
-    table = tmp_path / "table.csv"
-    table.write_text("\n".join(["group,context,attribute,p", *lines]) + "\n", encoding="utf-8")
+    table = write_shares(tmp_path / "table.csv", shares)
     assert said in clinometer("import", "table", table).out
     found = clinometer("import", "table", table, "--json").out
     assert said in " ".join(one["text"] for one in json.loads(found)["findings"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.command import Clinometer, refused
+from tests.preferences import write_shares
 from tests.report.made import made_run
 
 from clinometer.cli.limits import check_measured, exceeded, uncovered
@@ -99,25 +100,11 @@ def test_wrong_input_is_one_line_and_status_2(
     assert clinometer("gate", runs / "nowhere", "--baseline", runs / "base").status == 2
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    lines = ["group,context,attribute,p"]
-    for group in "ab":
-        for c in range(12):
-            p = rng.uniform(0.5, 0.9)
-            lines += [f"{group},c{c},x,{p}", f"{group},c{c},y,{1 - p}"]
-    path = tmp_path / "table.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def test_the_default_is_the_lower_end(table: Path, clinometer: Clinometer) -> None:
+def test_the_default_is_the_lower_end(tmp_path: Path, clinometer: Clinometer) -> None:
+    table = write_shares(tmp_path / "t.csv", *np.random.default_rng(0).uniform(0.5, 0.9, (2, 12)))
     R = json.loads(clinometer("import", "table", table, "--json").out)["summary"]["R"]
-    between, limited = (
-        f"R={(R['low'] + R['value']) / 2}",
-        ("import", "table", table, "--fail-above"),
-    )
+    between = f"R={(R['low'] + R['value']) / 2}"
+    limited = ("import", "table", table, "--fail-above")
     assert clinometer(*limited, between).status == 0
     for end, status in (("point", 1), ("high", 1), ("low", 0), ("middle", 2)):
         assert clinometer(*limited, between, "--fail-on", end).status == status

@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tests.bridges.test_replies import imported, rows, written
 from tests.command import Clinometer, refused
-
-from clinometer.bridges.mapping import load_mapping
-from clinometer.bridges.replies import import_replies
-from clinometer.runs import AuditSettings
 
 
 @pytest.mark.parametrize(
@@ -42,18 +38,8 @@ def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Clinome
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models that score three groups in eight contexts, four times each."""
-    folder, rng = tmp_path_factory.mktemp("scored"), np.random.default_rng(0)
-    lines = ["model,group,context,repetition,score"]
-    for model, dice in (("calm", 0.4), ("loud", 1.2)):
-        for group in "abc":
-            for context in range(8):
-                base = 5 + (group == "a") + rng.normal(0, 0.3)
-                for i in range(4):
-                    score = round(min(max(base + rng.normal(0, dice), 1), 9))
-                    lines.append(f"{model},{group},{context},{i},{score}")
-    (folder / "replies.csv").write_text("\n".join(lines), "utf-8")
-    mapping = load_mapping("replies", None)
-    import_replies(folder / "replies.csv", mapping, AuditSettings(), out=folder / "runs")
+    folder = tmp_path_factory.mktemp("scored")
+    imported(written(folder / "replies.csv", rows(("calm", "loud"))), out=folder / "runs")
     return folder / "runs"
 
 

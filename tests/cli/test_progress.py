@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.processes import ROOT, until
+from tests.processes import ROOT, python, until
 
 from clinometer.cli import progress as module
 from clinometer.cli.progress import ProgressLines, Watch, progress
@@ -111,21 +109,8 @@ def test_an_interruption_says_where_the_work_is(
 
 def on_a_terminal(code: str) -> str:
     """What a program shows on a terminal."""
-    ours, theirs = pty.openpty()
-    shown = b""
-    env = {**os.environ, "PYTHONPATH": "src", "TERM": "xterm", "COLUMNS": "80"}
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stderr=theirs, stdout=theirs, cwd=ROOT, env=env
-    ) as process:
-        os.close(theirs)
-        while select.select([ours], [], [], 120)[0]:
-            try:
-                shown += os.read(ours, 4096)
-            except OSError:  # the other end is closed
-                break
-        process.wait()
-    os.close(ours)
-    return shown.decode()
+    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
+    return python(spawn, code, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}).stdout
 
 
 def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import Clinometer, refused
+from tests.processes import ROOT
 
 from clinometer.web.annotation import Store, read_task
 
@@ -114,19 +115,16 @@ def test_variants_of_other_statements_are_refused(files: Path, clinometer: Clino
     assert "statements without versions 3" in done.out
 
 
-def test_the_steps_of_the_page_run_as_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
-) -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
-    steps = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)[1]
+def test_the_steps_of_the_page_run_as_printed(folder: Path, clinometer: Clinometer) -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    steps = re.findall(r"```sh\n(.*?)```", page, flags=re.S)[1]
     lines = [shlex.split(line) for line in steps.strip().splitlines()]
     assert [line[-1] for line in lines[:2]] == ["statements", "points"]
     assert [line[2] for line in lines[3:]] == ["audit", "audits/steps"]
     pair = "The women at the office sing.,The men at the office sing.,stereo,gender"
     head = ",sent_more,sent_less,stereo_antistereo,bias_type"
     rows = [head, f"0,{pair}", f"1,{pair.replace('sing', 'lie')}"]
-    (tmp_path / "crows_pairs_anonymized.csv").write_text("\n".join(rows) + "\n")
-    monkeypatch.chdir(tmp_path)
+    (folder / "crows_pairs_anonymized.csv").write_text("\n".join(rows) + "\n")
     for line in lines:
         done = clinometer(*line[1:])
         assert (done.status, done.err) == (0, ""), line
@@ -150,13 +148,8 @@ def test_status_and_export(clinometer: Clinometer, dataset: Path, tmp_path: Path
     store.close()
     found = json.loads(clinometer("reliability", "annotate", dataset, "--status", "--json").out)
     assert found["summary"]["judgements"] == 3
-    assert found["annotators"][0] == {
-        "annotator": 1,
-        "state": "active",
-        "answers": 2,
-        "skipped": 1,
-        "items": 2,
-    }
+    first_row = {"annotator": 1, "state": "active", "answers": 2, "skipped": 1, "items": 2}
+    assert found["annotators"][0] == first_row
     out = tmp_path / "out.csv"
     done = clinometer("reliability", "annotate", dataset, "--export", out)
     assert "3 judgements written to" in done.out

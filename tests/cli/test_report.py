@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.command import Clinometer, refused
-from tests.processes import PATIENCE_S
+from tests.present import present
+from tests.processes import PATIENCE_S, serving
 from tests.report.made import made_run
 
 from clinometer.runs import Run
@@ -58,15 +57,16 @@ def test_charts_are_exported_as_files(clinometer: Clinometer, tmp_path: Path) ->
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
     assert {"x-groups", "x-swing", "x-distribution"} <= files
-    assert "effective" in (tmp_path / "svg" / "x-swing.svg").read_text(encoding="utf-8")
+    swing = (tmp_path / "svg" / "x-swing.svg").read_text(encoding="utf-8")
+    assert "effective" in swing
+    assert "The most swinging" in swing
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_damaged_run_is_reported_in_one_line(
     clinometer: Clinometer, run: Run, tmp_path: Path
 ) -> None:
-    assert run.path is not None
-    old = Path(shutil.copytree(run.path, tmp_path / "old"))
+    old = Path(shutil.copytree(present(run.path), tmp_path / "old"))
     record = json.loads((old / "run.json").read_text(encoding="utf-8"))
     (old / "run.json").write_text(json.dumps({**record, "schema_version": 0}), encoding="utf-8")
     done = clinometer("report", run.path, old, "--out", tmp_path / "page.html")
@@ -91,23 +91,11 @@ def test_wrong_options_are_one_line(clinometer: Clinometer, run: Run, tmp_path: 
 
 
 def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
-    import httpx
-
-    assert run.path is not None
-    code = "from clinometer.cli import main; main()"
-    command = [sys.executable, "-c", code, "view", str(run.path.parent), "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        address = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=\S+", line)
-        assert address is not None, line
-        with httpx.Client(follow_redirects=True, timeout=PATIENCE_S) as browser:
-            assert browser.get(address[1]).status_code == 403  # another user of this machine
-            assert "1 run<" in browser.get(address[0]).text
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE_S)
-    assert "Traceback" not in errors
+    command = [sys.executable, "-m", "clinometer", "view", present(run.path).parent, "--port", "0"]
+    with (
+        serving([*command, "--no-browser"]) as address,
+        httpx.Client(follow_redirects=True, timeout=PATIENCE_S) as browser,
+    ):
+        assert address.startswith("http://127.0.0.1:")
+        assert browser.get(address.partition("?")[0]).status_code == 403  # another user
+        assert "1 run<" in browser.get(address).text

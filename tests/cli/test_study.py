@@ -45,10 +45,9 @@ def test_alignment_names_the_model_that_failed(
 
 
 @pytest.fixture
-def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], None]:
+def weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], None]:
     """Puts pocket models into folders that have the names of the papers' models on the hub."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(folder / "hub"))
 
     def put(models: dict[str, str]) -> None:
         for name, pocket in models.items():

@@ -15,11 +15,6 @@ def run() -> Run:
     return made_run(None, groups=30, contexts=12)
 
 
-@pytest.fixture(scope="module")
-def other() -> Run:
-    return made_run(None, groups=30, contexts=12, model="made:other", seed=1)
-
-
 def test_a_run_shows_its_numbers_and_its_worst_groups(run: Run) -> None:
     shown = run._repr_html_()
     assert "made:model" in shown
@@ -36,8 +31,8 @@ def test_a_report_without_intervals() -> None:
     assert "–" in shown
 
 
-def test_a_comparison_shows_its_differences(run: Run, other: Run) -> None:
-    found = compare(run, other)
+def test_a_comparison_shows_its_differences(run: Run) -> None:
+    found = compare(run, made_run(None, groups=30, contexts=12, model="made:other", seed=1))
     shown = found._repr_html_()
     assert "made:model − made:other" in shown
     frame = found.to_pandas()

@@ -1,20 +1,10 @@
-"""Numbers for people, and one name for each measure."""
+"""Numbers for people."""
 
 from __future__ import annotations
 
 import pytest
 
-from clinometer.display.numbers import (
-    HEADINGS,
-    MEASURES,
-    SYMBOLS,
-    TITLES,
-    between,
-    p_value,
-    risk,
-    show,
-)
-from clinometer.display.table import COLUMNS
+from clinometer.display.numbers import between, p_value, risk, show
 
 
 def test_missing_values_are_a_dash() -> None:
@@ -30,11 +20,3 @@ def test_small_p_values_are_bounded(p: float, text: str) -> None:
 
 def test_shares_keep_two_digits_when_small() -> None:
     assert (show(0.123, "share"), show(0.00123, "share")) == ("12.3 %", "0.12 %")
-
-
-def test_every_measure_has_every_name() -> None:
-    for measure in MEASURES:
-        assert TITLES[measure].startswith(SYMBOLS[measure])
-        assert HEADINGS[measure].startswith(SYMBOLS[measure])
-    assert COLUMNS["R_bias_low"] == ("Rᵇ low", "risk")
-    assert list(COLUMNS)[2:11:3] == list(MEASURES)

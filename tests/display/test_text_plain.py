@@ -39,14 +39,8 @@ class Outer:
 
 
 def test_a_result_becomes_plain_json_values() -> None:
-    result = Outer(
-        "x",
-        Inner(0.5),
-        (Pair(1, float("inf")),),
-        Counter("aab"),
-        np.array([1.0, np.nan]),
-        Path("f"),
-    )
+    pairs, values = (Pair(1, float("inf")),), np.array([1.0, np.nan])
+    result = Outer("x", Inner(0.5), pairs, Counter("aab"), values, Path("f"))
     found = to_plain(result)
     assert found == {
         "name": "x",
@@ -67,7 +61,4 @@ def test_numpy_scalars_become_python_numbers() -> None:
 
 def test_rows_of_a_table() -> None:
     frame = pd.DataFrame({"n": [1, 2], "x": [0.5, np.nan], 3: ["a", None]})
-    assert plain_records(frame) == [
-        {"n": 1, "x": 0.5, "3": "a"},
-        {"n": 2, "x": None, "3": None},
-    ]
+    assert plain_records(frame) == [{"n": 1, "x": 0.5, "3": "a"}, {"n": 2, "x": None, "3": None}]

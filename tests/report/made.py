@@ -165,6 +165,15 @@ def with_floor(run: Run) -> Run:
     return replace(run, record=run.record.model_copy(update={"floor": floor}))
 
 
+def without(run: Run, *cells: Any) -> Run:
+    """The run, measured without some of its cells."""
+    values = run.preferences.values.copy()
+    for cell in cells:
+        values[cell] = np.nan
+    preferences = replace(run.preferences, values=values)
+    return replace(run, preferences=preferences, risks=preferences.decompose())
+
+
 def _topic(groups: int, categories: int, *, hostile: bool) -> Topic:
     if hostile:
         names = [*HOSTILE, *(f"group {i}" for i in range(groups - len(HOSTILE)))]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 from tests.present import present
-from tests.report.made import made_run
+from tests.report.made import made_run, without
 
 from clinometer.report.cell_statistics import CellStatistics, drawn, lean_errors
 from clinometer.runs import Run, audit
@@ -28,15 +27,6 @@ def test_cell_contributions_sum_to_the_total(cells: CellStatistics) -> None:
     assert every["share"].is_monotonic_decreasing
     assert every["sentence"].iloc[0].startswith("The ")
     assert every["sentence"].iloc[0].endswith("___")
-
-
-def without(run: Run, *cells: Any) -> Run:
-    """The run, measured without some of its cells."""
-    values = run.preferences.values.copy()
-    for cell in cells:
-        values[cell] = np.nan
-    preferences = replace(run.preferences, values=values)
-    return replace(run, preferences=preferences, risks=preferences.decompose())
 
 
 def test_missing_cells_of_more_categories_have_no_strength() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from tests.report.made import HOSTILE
 from clinometer.display.table import Table
 from clinometer.errors import SettingsError
 from clinometer.report import write_report
-from clinometer.report.export import FORMATS, to_csv, to_latex, to_markdown
+from clinometer.report.export import FORMATS, to_latex, to_markdown
 from clinometer.report.tables import groups_table
 from clinometer.runs import Run
 
@@ -40,12 +38,6 @@ def test_an_ending_that_names_no_format_is_refused_with_the_list(
         small.write_report(tmp_path / name)
     assert all(f".{form}" in str(refused.value) for form in FORMATS)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_formulas_are_escaped_for_spreadsheets() -> None:
-    frame = pd.DataFrame({"group": [HOSTILE[7], "-1", "+x", "plain"]})
-    rows = list(csv.reader(io.StringIO(to_csv(Table("t", "t", frame)).decode())))
-    assert [r[0] for r in rows] == ["group", "'" + HOSTILE[7], "-1", "'+x", "plain"]
 
 
 def test_markdown_has_one_line_per_row_and_is_escaped(small: Run) -> None:

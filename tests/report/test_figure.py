@@ -57,13 +57,8 @@ def test_text_that_looks_like_markup_stays_text() -> None:
         f'role="graphics-symbol"/><text>{escape(said)}</text></g></svg>'
     )
     root = ElementTree.fromstring(inline(svg, key="k", label='a "b" <c>'))  # noqa: S314
-    assert root.attrib == {
-        "role": "img",
-        "aria-label": 'a "b" <c>',
-        "viewBox": "0 0 10 20",
-        "width": "10",
-        "height": "20",
-    }
+    size = {"viewBox": "0 0 10 20", "width": "10", "height": "20"}
+    assert root.attrib == {"role": "img", "aria-label": 'a "b" <c>', **size}
     assert [element.tag for element in root] == ["defs", "g"]
     assert root[0][0].attrib == {"id": "k-0"}
     assert root[1].attrib == {"clip-path": "url(#k-0)", "transform": "translate(1.23,2)"}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.present import present
-from tests.report.made import HOSTILE, hiring_run, made_run, summary_of
+from tests.report.made import HOSTILE, hiring_run, made_run, summary_of, without
 
 from clinometer.errors import RunError
 from clinometer.measure import Estimate
@@ -88,11 +88,14 @@ def test_hostile_text_stays_text() -> None:
     assert "right[U+202E]to left" in page
 
 
-def test_more_categories_than_two_and_no_intervals() -> None:
+def test_more_categories_than_two_are_stacked_and_have_no_intervals() -> None:
     run = made_run(None, groups=10, contexts=12, categories=5)
     page = render_report([run])
     assert "category 4" in page
     assert "cannot be told from 12 sentences" in page
+    screen = first_screen([summary_of(run)])
+    assert len(screen.examples[0].shares) == 5
+    assert "category 4" in screen.pictures[0].svg()
 
 
 @pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
@@ -126,12 +129,10 @@ def parts(run: Run) -> dict[str, PagePart]:
 def test_factors_are_shown_where_the_swing_is(small: Run, tmp_path: Path) -> None:
     made_run(tmp_path / "run", groups=4, contexts=60, orders=3)
     run = Run.load(tmp_path / "run")
-    assert run.record.factors is not None
-    assert run.record.factors.unit == "wording"
-    shares = {f.name: f.share for f in run.record.factors.factors}
-    order = present(shares["order"])
-    assert order.low is not None
-    assert 0 < order.low < order.value < (order.high or 0)
+    found = present(run.record.factors)
+    assert found.unit == "wording"
+    order = present({f.name: f.share for f in found.factors}["order"])
+    assert 0 < present(order.low) < order.value < present(order.high)
     swing = parts(run)["swing"]
     assert any("with order" in line and "% (" in line for line in swing.text)
     (table,) = swing.tables
@@ -209,15 +210,10 @@ def test_undecided_answers_are_thin_evidence() -> None:
 
 
 def test_chips_hold_the_numbers_of_the_run(small: Run) -> None:
-    found = {chip.name: chip for chip in chips(small)}
-    for name, e in (
-        ("R", small.risks.R),
-        ("steady lean", small.risks.R_bias),
-        ("swing", small.risks.R_volatility),
-    ):
-        assert found[name].value == f"{e.value:.3f}"
-        given = "" if e.low is None or e.high is None else f"{e.low:.3f}–{e.high:.3f}"
-        assert found[name].interval == given
+    found = {chip.name: (chip.value, chip.interval) for chip in chips(small)}
+    risks = small.risks.R, small.risks.R_bias, small.risks.R_volatility
+    for name, e in zip(("R", "steady lean", "swing"), risks, strict=True):
+        assert found[name] == (f"{e.value:.3f}", f"{e.low:.3f}–{e.high:.3f}")
     assert "evidence" in found
 
 
@@ -259,12 +255,6 @@ def test_a_perfect_model_has_no_example() -> None:
     assert screen.examples == ()
 
 
-def test_more_than_two_categories_are_stacked() -> None:
-    screen = first_screen([summary_of(made_run(None, groups=9, contexts=12, categories=5))])
-    assert len(screen.examples[0].shares) == 5
-    assert "category 4" in screen.pictures[0].svg()
-
-
 def read(content: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What it says, and its columns."""
     data = json.loads(content)
@@ -283,19 +273,14 @@ def test_columns_hold_the_run(categories: int) -> None:
     shares = columns["p"].reshape(values[:, :, :-1].shape) / (MISSING - 1)
     assert np.abs(shares - values[:, :, :-1]).max() < 0.5 / 65000
     assert columns["r"] == pytest.approx(run.risks.r, abs=1e-6)
-    assert run.risks.intervals is not None
-    assert columns["r_ends"] == pytest.approx(run.risks.intervals.r.ravel(), abs=1e-6)
+    assert columns["r_ends"] == pytest.approx(present(run.risks.intervals).r.ravel(), abs=1e-6)
     faint = np.unpackbits(columns["faint"], bitorder="little")[: 7 * 11].reshape(7, 11)
     assert (faint == run.preferences.low_coverage).all()
     assert data["groups"] == list(run.risks.groups)
 
 
 def test_missing_answers_are_marked() -> None:
-    run = made_run(None, groups=3, contexts=4)
-    values = run.preferences.values.copy()
-    values[1, 2] = np.nan
-    preferences = replace(run.preferences, values=values)
-    run = replace(run, preferences=preferences, risks=preferences.decompose())
+    run = without(made_run(None, groups=3, contexts=4), (1, 2))
     _, columns = read(explorer_data(summary_of(run)))
     assert columns["p"].reshape(3, 4)[1, 2] == MISSING
     assert columns["strength"].reshape(3, 4)[1, 2] == 255

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and one writer at a time."""
+"""Files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from clinometer.errors import InputError, RunError
-from clinometer.storage.atomic import only_writer, replacing
+from clinometer.errors import RunError
+from clinometer.storage.atomic import replacing
 
 
 def test_the_content_is_on_the_disk_before_the_name(
@@ -61,28 +61,3 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path, name: str, message: 
     ):
         beside.write_text("x")
     assert "\n" not in str(caught.value)
-
-
-def test_the_second_writer_is_refused_and_the_next_is_not(tmp_path: Path) -> None:
-    lock = tmp_path / "run" / ".lock"
-    with only_writer(tmp_path / "run", lock):
-        with (
-            pytest.raises(InputError, match="another process"),
-            only_writer(tmp_path / "run", lock),
-        ):
-            pytest.fail("two writers at once")
-        assert lock.exists()
-    assert not lock.parent.exists()  # made for the lock alone
-    with only_writer(tmp_path / "run", lock):
-        (lock.parent / "written").touch()
-    assert [file.name for file in lock.parent.iterdir()] == ["written"]
-
-
-def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    folder = tmp_path / "file" / "run"
-    with (
-        pytest.raises(InputError, match="--out"),
-        only_writer(folder, folder / ".lock"),
-    ):
-        pytest.fail("a lock inside a file")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from tests.present import present
-from tests.processes import python
 
 from clinometer.contexts.mining.run import WorkFolder
 from clinometer.errors import ContextError, InputError, RunError
@@ -110,19 +108,6 @@ def test_parts_without_a_record_have_no_owner(tmp_path: Path) -> None:
     (parts / "000000.json").write_text('{"templates": {"x": 1}, "rules": {}}', encoding="utf-8")
     with WorkFolder(tmp_path / "contexts.csv").opened({}):
         assert list(parts.iterdir()) == []
-
-
-def test_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys; from pathlib import Path\n"
-        "from clinometer.contexts.mining.run import WorkFolder\n"
-        "with WorkFolder(Path(sys.argv[1])).opened({'seed': 0}):\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    assert python(code, tmp_path / "c.csv").returncode == -signal.SIGKILL
-    assert WorkFolder(tmp_path / "c.csv").lock_file.exists()
-    with WorkFolder(tmp_path / "c.csv").opened({"seed": 0}):
-        pass
 
 
 def test_results_are_stored_at_once_then_by_time_and_at_the_end(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.bridges.inspect.made_log import GROUPS, N, answered
 from tests.command import Clinometer
+from tests.present import present
 
 from clinometer.bridges.inspect import import_inspect
 from clinometer.errors import SettingsError, TableError
@@ -81,8 +82,7 @@ def test_the_scorer_reads_as_an_audit_does(log: Path) -> None:
     rules = Recogniser.of(topic.words)
     seen = set()
     for sample in read_eval_log_samples(log):
-        assert sample.scores is not None
-        score = sample.scores["readout"]
+        score = present(sample.scores)["readout"]
         number = rules.read(sample.output.completion, str(sample.input))
         word = topic.words[number] if number >= 0 else ""
         homes = [c for c, words in topic.attributes.items() if word in words]
@@ -120,8 +120,7 @@ def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:
                 assert p.values[x, c, 0] == pytest.approx(male / (male + female), abs=1e-6)
     again = Run.load(tmp_path / "run")
     np.testing.assert_array_equal(again.preferences.values, p.values)
-    assert again.record.imported is not None
-    assert again.record.imported.tool == "inspect-ai"
+    assert present(again.record.imported).tool == "inspect-ai"
 
 
 def test_any_log_by_a_mapping(log: Path, tmp_path: Path) -> None:
@@ -137,11 +136,8 @@ def test_any_log_by_a_mapping(log: Path, tmp_path: Path) -> None:
         own.preferences.values[..., 0],
         atol=1e-6,  # scores are stored in 32 bits
     )
-    assert own.preferences.answers is not None
-    assert mapped.preferences.answers is not None
-    np.testing.assert_array_equal(
-        mapped.preferences.answers[np.ix_(rows, order)], own.preferences.answers
-    )
+    answers = present(mapped.preferences.answers)[np.ix_(rows, order)]
+    np.testing.assert_array_equal(answers, present(own.preferences.answers))
 
 
 def test_the_command_and_what_follows_it(log: Path, tmp_path: Path, clinometer: Clinometer) -> None:

@@ -29,13 +29,11 @@ REPLIES = 16
 
 def draws(run: Run) -> list[tuple[str, ...]]:
     """The stored replies of every cell, in order."""
-    assert run.path is not None
     words = len(run.record.scored_words.words)
     found: dict[int, tuple[str, ...]] = {}
     n = run.preferences.values[:, :, 0].size
-    for cells, scores in RunFolder(run.path).read_scores(words=words, cells=n):
-        assert scores.draws is not None
-        found |= dict(zip(cells.tolist(), scores.draws, strict=True))
+    for cells, scores in RunFolder(present(run.path)).read_scores(words=words, cells=n):
+        found |= dict(zip(cells.tolist(), present(scores.draws), strict=True))
     return [found[cell] for cell in sorted(found)]
 
 
@@ -47,11 +45,7 @@ def two_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     monkeypatch.setenv("LOCAL_API_KEY", "none")
     monkeypatch.setenv("LOCAL_BASE_URL", f"{llama}/v1")
     model = "openai-api-completions/local/smol"
-    asked: dict[str, Any] = {
-        "topic": topic,
-        "contexts": contexts,
-        "replies": REPLIES,
-    }
+    asked: dict[str, Any] = {"topic": topic, "contexts": contexts, "replies": REPLIES}
     ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
     log = audit_log(
         tmp_path / "logs",

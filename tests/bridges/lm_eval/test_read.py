@@ -118,11 +118,8 @@ def test_preferences_are_the_shares_of_the_likelihoods() -> None:
 
 def test_metrics_of_the_harness_follow_from_what_was_read() -> None:
     imported = present(import_lm_eval(SAMPLES).record.imported)
-    assert (imported.version, imported.task, imported.samples) == (
-        "0.4.13",
-        "crows_pairs_english",
-        10,
-    )
+    told_by = (imported.version, imported.task, imported.samples)
+    assert told_by == ("0.4.13", "crows_pairs_english", 10)
     (file,) = SAMPLES.parent.glob("results_*.json")
     told = json.loads(file.read_text(encoding="utf-8"))["results"]["crows_pairs_english"]
     more, less = np.array([sample.log_probs for sample in read_samples(SAMPLES)]).T
