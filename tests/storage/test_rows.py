@@ -50,17 +50,36 @@ def test_what_cannot_be_read_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
-def test_a_column_that_is_there_twice_is_refused(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "large.parquet"])
+def test_a_column_that_is_there_twice_is_refused(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only the last would be read: a group that differs in the first would be alike for all."""
     path = tmp_path / f"t.{kind}"
-    if kind == "parquet":
+    if kind == "large.parquet":
+        monkeypatch.setattr("clinometer.storage.rows._WHOLE", 0)
+    if kind.endswith("parquet"):
         columns = [pa.array(["a"]), pa.array(["b"])]
         pq.write_table(pa.Table.from_arrays(columns, names=["group", "group"]), path)
     else:
         path.write_text("group,text,group\na,b,c\n".replace(",", "," if kind == "csv" else "\t"))
     with pytest.raises(TableError, match="expected every column once, found 'group' twice"):
         list(read_rows(path))
+
+
+def test_a_large_table_is_read_in_parts_that_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """References to one long text are small in the file and in a part, until they are decoded."""
+    monkeypatch.setattr("clinometer.storage.rows._WHOLE", 0)
+    rows = [*ROWS, {"id": "c", "text": None}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet", row_group_size=1)
+    assert list(read_rows(tmp_path / "t.parquet")) == rows
+    monkeypatch.setattr("clinometer.storage.untrusted.MOST_TABLE", 1 << 24)
+    long = pa.table({"text": pa.array(["x" * (1 << 20)] * 100).dictionary_encode()})
+    pq.write_table(long, tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="larger than 16 MB"):
+        list(read_rows(tmp_path / "t.parquet"))
 
 
 def test_a_table_of_very_many_columns_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from clinometer.storage.untrusted import (
     MOST_TEXT,
     check_columns,
     open_text,
+    parquet_parts,
     parse_json,
     read_parquet,
 )
@@ -62,10 +63,8 @@ def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iter
             yield from read_parquet(path, most=min(most, MOST_TABLE)).to_pylist()
             return
         if name.endswith(".parquet"):
-            import pyarrow.parquet as pq
-
-            for batch in pq.ParquetFile(path).iter_batches(_BATCH):
-                yield from batch.to_pylist()
+            for part in parquet_parts(path, _BATCH):
+                yield from part.to_pylist()
             return
         with open_text(path, most=most) as stream:
             dialect = "excel-tab" if name.endswith(".tsv") else "excel"

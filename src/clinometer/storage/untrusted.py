@@ -23,6 +23,7 @@ import re
 import select
 import signal
 import stat
+import sys
 import sysconfig
 import time
 import tomllib
@@ -311,7 +312,6 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
     where that fits.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     file: Any = pa.BufferReader(source) if isinstance(source, bytes) else open_binary(source)
@@ -325,20 +325,43 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
             file.seek(0)
             with pq.ParquetFile(file, read_dictionary=texts) as parquet:
                 table = _gathered(parquet, path, most) if nested else parquet.read()
-            size = table.nbytes
-            for name in texts:
-                for chunk in table[name].chunks:
-                    if isinstance(chunk, pa.DictionaryArray):
-                        lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
-                        size += pc.sum(lengths).as_py() or 0
-            if size > most:
-                raise _too_large(path, most)
+            _check_decoded(table, texts, path, most)
             # Of pandas' metadata only harm can come: they turn columns into an index.
             plain = table.cast(schema) if texts else table
             return plain.replace_schema_metadata(None)
     except pa.ArrowException as error:
         text = " ".join(str(error).split())
         raise ValueError(f"not a readable parquet file: {text}") from error
+
+
+def parquet_parts(path: Path, rows: int) -> Iterator[pa.Table]:
+    """A large table so many rows at a time, of which each part must fit into memory."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as declared:
+        texts, nested = _check_declared(declared.metadata, path, sys.maxsize)
+        check_columns(declared.schema_arrow.names)
+    with pq.ParquetFile(path, read_dictionary=texts) as parquet:
+        for batch in parquet.iter_batches(_BATCH if nested else rows):
+            part = pa.Table.from_batches([batch])
+            _check_decoded(part, texts, path, MOST_TABLE)
+            yield part
+
+
+def _check_decoded(table: pa.Table, texts: Sequence[str], path: Path, most: int) -> None:
+    """Refuses a table whose references to texts are too much when they are decoded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = table.nbytes
+    for name in texts:
+        for chunk in table[name].chunks:
+            if isinstance(chunk, pa.DictionaryArray):
+                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
+                size += pc.sum(lengths).as_py() or 0
+    if size > most:
+        raise _too_large(path, most)
 
 
 def _check_declared(metadata: Any, path: Path, most: int) -> tuple[list[str], bool]:
