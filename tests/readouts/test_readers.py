@@ -72,6 +72,7 @@ RATING = reader_of(kind="rating", scale=5)
     ],
 )
 def test_a_number_is_that_of_a_field_or_the_only_one(reply: str, number: float | None) -> None:
+    table: dict[str, Any]
     table = {"kind": "json", "field": "score"} if "{" in reply else {"kind": "number"}
     assert reader_of(**table, scale=[0, 100]).numbers([reply], [SHOWN]) == [number]
 
