@@ -103,11 +103,7 @@ def test_degenerate_input() -> None:
         context_variance(-1.0, [1.0])
 
 
-@given(
-    st.floats(0.1, 10),
-    st.lists(st.floats(0, 20), min_size=1, max_size=8),
-    st.integers(2, 4),
-)
+@given(st.floats(0.1, 10), st.lists(st.floats(0, 20), min_size=1, max_size=8), st.integers(2, 4))
 def test_invariants(tau: float, versions: list[float], times: int) -> None:
     cv = float(context_variance(tau, versions))
     assert cv >= 0

@@ -18,13 +18,7 @@ from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import open_model
 from clinometer.models.likelihood import score_texts
 from clinometer.models.protocol import MarkedText, TextOptions
-from clinometer.reliability import (
-    ReliabilityRun,
-    Statement,
-    cobias,
-    context_variance,
-    scoring,
-)
+from clinometer.reliability import ReliabilityRun, Statement, cobias, context_variance, scoring
 from clinometer.reliability.statement import count_words, find_term
 from clinometer.runs import RunFolder
 

@@ -89,9 +89,7 @@ def test_the_190_judgements_of_the_paper(
     assert odds["ratio"] < 1
 
 
-def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(
-    shared_data: Path,
-) -> None:
+def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(shared_data: Path) -> None:
     """Three large models, February 2024: ids are those of the merged pairs, of which one side was
     judged. Mean over the ten temperatures."""
     folder = shared_data / "cobias"

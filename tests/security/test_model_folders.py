@@ -70,8 +70,7 @@ def proof(tmp_path: Path) -> Path:
 @pytest.fixture
 def with_code(llama: Path, proof: Path, tmp_path: Path) -> Path:
     """A model whose configuration names code; the code leaves a proof that it ran."""
-    folder = tmp_path / "with-code"
-    shutil.copytree(llama, folder)
+    folder = Path(shutil.copytree(llama, tmp_path / "with-code"))
     bring_code(folder, proof)
     return folder
 
@@ -150,16 +149,13 @@ class Bomb:
 
 
 @pytest.mark.parametrize(
-    "use",
-    [lambda folder, out: open_model(str(folder)), train],
-    ids=["audit", "study toxicity"],
+    "use", [lambda folder, out: open_model(str(folder)), train], ids=["audit", "study toxicity"]
 )
 @pytest.mark.parametrize("harmless", [True, False])
 def test_pickled_weights_are_refused(
     use: Callable[[Path, Path], Any], harmless: bool, llama: Path, proof: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "pickled"
-    shutil.copytree(llama, folder)
+    folder = Path(shutil.copytree(llama, tmp_path / "pickled"))
     (folder / "model.safetensors").unlink()
     weights = {} if harmless else {"weight": Bomb(proof)}
     torch.save(weights, folder / "pytorch_model.bin")
@@ -189,8 +185,7 @@ def test_a_converted_model_that_was_cut_short_is_converted_again(gguf: Path) -> 
 
 
 def test_weights_that_were_cut_short_are_named(llama: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "cut"
-    shutil.copytree(llama, folder)
+    folder = Path(shutil.copytree(llama, tmp_path / "cut"))
     os.truncate(folder / "model.safetensors", 1000)
     with pytest.raises(ModelError, match=r"model\.safetensors"):
         open_model(str(folder))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 from tests.security.hostile_server import Attack, HostileServer, body, bomb, drip, endless, value
 
 from clinometer.errors import ModelError
@@ -197,15 +197,12 @@ def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -
 
 
 def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
-    server: HostileServer,
-    clinometer: Clinometer,
-    tmp_path: Path,
+    server: HostileServer, clinometer: Clinometer, tmp_path: Path
 ) -> None:
     names = [{"id": "\x1b]0;owned\x07[bold]x[/close]\u202e"}, {"id": "other"}]
     server.attacks["/models"] = value({"data": names})
     result = clinometer("audit", f"openai:{server.url}", "--out", tmp_path / "run")
-    assert result.status == 2
-    assert result.err.count("\n") == 1
+    refused(result)
     assert not {"\x1b", "\x07", "\u202e"} & set(result.err)
     assert json.dumps(result.err).isascii() or "other" in result.err
 

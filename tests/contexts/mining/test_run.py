@@ -61,10 +61,7 @@ def test_counts_and_sidecar_are_written(
 
 @pytest.mark.parametrize("sample", [None, 25])
 def test_however_the_work_is_shared_the_bytes_are_the_same(
-    corpus: Write,
-    gender: MineSettings,
-    place: Write,
-    sample: int | None,
+    corpus: Write, gender: MineSettings, place: Write, sample: int | None
 ) -> None:
     """By processes, or by shards of which one was never started; nothing is done twice."""
     path, settings = corpus(40), replace(gender, sample=sample)
