@@ -66,8 +66,7 @@ def test_every_step_leaves_its_file(audited: Path) -> None:
 
 
 def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Path) -> None:
-    out = benchmark.parent / "killed"
-    shutil.copytree(audited, out)
+    out = Path(shutil.copytree(audited, benchmark.parent / "killed"))
     versions = out / "versions.jsonl"
     first = versions.read_text(encoding="utf-8").splitlines()[0]
     versions.write_text(first + '\n{"id": "cs_', encoding="utf-8")
@@ -80,8 +79,7 @@ def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Pa
 
 
 def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, audited: Path) -> None:
-    out = benchmark.parent / "edited"
-    shutil.copytree(audited, out)
+    out = Path(shutil.copytree(audited, benchmark.parent / "edited"))
     before = rows(out / "versions.jsonl")
     points = out / "points.jsonl"
     own = "The women at the ___ office are loud."
@@ -140,8 +138,7 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
 
 
 def test_statements_edited_in_two_places_are_refused(benchmark: Path, audited: Path) -> None:
-    out = benchmark.parent / "twice"
-    shutil.copytree(audited, out)
+    out = Path(shutil.copytree(audited, benchmark.parent / "twice"))
     file = out / "statements.csv"
     file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     statements = load_statements(benchmark)

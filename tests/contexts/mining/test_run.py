@@ -264,10 +264,10 @@ def test_every_article_is_sampled_equally_often(gender: MineSettings) -> None:
     [
         (b"", "expected at least one article, found an empty file"),
         (b'{"text": "Nothing of the kind stands here."}\n', "no context found in 1 articles"),
-        (b"\0\0\0\0", "binary file"),
+        (b"\0\0\0\0", "expected text, found a binary file"),
         (b'\xff\xff\n{"text": "Nothing here."}\n', "no context found in 1 articles"),
         (b"\xff\xff\n", r"skipped: 1 × read as Windows-1252 \(not valid UTF-8\)"),
-        (b'{"body": "He said he left."}\n', "name the right one with --field"),
+        (b'{"body": "He said he left."}\n', "no article has text in the field 'text'.* --field"),
         (b"\n \n\n", "found an empty file"),
         (b"not json\n" * 5, "skipped: 5 × not valid JSON"),
         ("Text.".encode("utf-16"), "found UTF-16"),
