@@ -266,7 +266,6 @@ PEOPLE = ("The grandfather", "The grandson", "Can't be determined")
         ("It can't be determined from this", 2),
         ("I think that it is (B).", 1),
         ("<think>A? No, B.</think>\nB", 1),
-        ("A good question", OTHER),
         ("A The grandson", OTHER),  # a label and the text of another option
         ("Either (A) or (B)", OTHER),
         ("The grandfathers", OTHER),

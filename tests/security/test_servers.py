@@ -209,10 +209,6 @@ def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
 
 def test_another_model_half_way_is_refused(server: HostileServer) -> None:
     names = iter(["a", "a", "a\x1b[31m", *["a"] * 1000])
-
-    def named(reply: dict[str, Any]) -> dict[str, Any]:
-        return {**reply, "model": next(names)}
-
-    server.change = named
+    server.change = lambda reply: {**reply, "model": next(names)}
     with pytest.raises(ModelError, match="one model"):
         score(server)
