@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.present import present
 
@@ -118,19 +118,15 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
     assert done.status == 0, done.err
     assert "Lowest COBIAS" in done.out
     assert "Nurses sing" in (out / "report.html").read_text(encoding="utf-8")
-    with (out / "scores.csv").open() as stream:
-        sources = [row["source"] for row in csv.DictReader(stream)]
+    sources = pd.read_csv(out / "scores.csv")["source"].tolist()
     assert sources == ["crows-pairs"] * 3 + ["own"]
     assert json.loads(clinometer(*command, "--json").out)["changes"] == []
     other.write_text("id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n")
     done = clinometer(*command)
     assert done.status == 0, done.err
     assert "1 statement changed since the last audit" in done.out
-    with (out / "changes.csv").open() as stream:
-        changed = list(csv.DictReader(stream))
-    assert [(row["before"], row["after"]) for row in changed] == [
-        ("Nurses sing in the ward.", "Night nurses sing in the ward.")
-    ]
+    ((before, after),) = pd.read_csv(out / "changes.csv")[["before", "after"]].to_numpy()
+    assert (before, after) == ("Nurses sing in the ward.", "Night nurses sing in the ward.")
     other.write_text("id,sentence\n77,Cats purr.\n")
     done = clinometer("reliability", "audit", other, "--out", out)
     assert done.status == 2
