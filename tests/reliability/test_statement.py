@@ -49,12 +49,6 @@ def test_count_words(text: str, term: str, words: int) -> None:
     assert count_words(text, find_term(text, term)) == words
 
 
-def test_a_statement_knows_whether_it_contains_its_target() -> None:
-    assert Statement("1", "Women sing.", ("women",)).has_its_targets
-    assert Statement("1", "Women sing.").has_its_targets
-    assert not Statement("1", "Women sing.", ("men",)).has_its_targets
-
-
 @given(st.text(alphabet="ab_ .,\n", max_size=40))
 def test_any_text_survives_a_round_trip(text: str) -> None:
     assert str(Blanks.parse(text)) == text
