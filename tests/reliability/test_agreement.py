@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -15,6 +14,7 @@ import krippendorff
 import numpy as np
 import pytest
 from statsmodels.stats import inter_rater
+from tests.command import Clinometer, refused
 from tests.present import present
 
 from clinometer.errors import SettingsError, TableError
@@ -162,28 +162,23 @@ def test_wide_and_long_tables_give_the_same_result(tmp_path: Path) -> None:
     assert wide.means().tolist() == [3.5, 5.0, 2.0]
 
 
-def test_the_command_writes_the_final_dataset(
-    clinometer: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_command_writes_the_final_dataset(clinometer: Clinometer, tmp_path: Path) -> None:
     ratings, dataset, out = (tmp_path / n for n in ("r.csv", "d.csv", "final.csv"))
     ratings.write_text("id,annotator_1,annotator_2,annotator_3\na,yes,yes,no\nb,no,no,yes\n")
     dataset.write_text("id,sentence,target_term\nb,B.,x\na,A.,y\n")
-    done = clinometer("reliability", "validate", ratings, "--dataset", dataset, "--accepted", out)
+    command = ("reliability", "validate", ratings)
+    done = clinometer(*command, "--dataset", dataset, "--accepted", out)
     assert done.status == 0
     assert "1 of 2 items accepted" in done.out
     assert "66.67%" in done.out
     assert out.read_text() == "id,sentence,target_term\na,A.,y\n"
-    wrong = clinometer("reliability", "validate", ratings, "--set", "accept=maybe")
-    assert wrong.status == 2
-    assert "expected one of no, yes" in wrong.err
-    assert clinometer("reliability", "validate", tmp_path / "none.csv").status == 2
-    done = clinometer("reliability", "validate", ratings, "--out", tmp_path / "figure4.svg")
+    done = clinometer(*command, "--out", tmp_path / "figure4.svg")
     assert done.status == 0, done.err
     assert list(tmp_path.glob("figure4*.svg"))
-    wrong = clinometer("reliability", "validate", ratings, "--out", out)
-    assert ".svg or .png" in wrong.err
-    wrong = clinometer("reliability", "validate", ratings, ratings, "--accepted", out)
-    assert "expected without SCORES" in wrong.err
+    refused(clinometer(*command, "--set", "accept=maybe"), "expected one of no, yes")
+    refused(clinometer(*command, "--out", out), ".svg or .png")
+    refused(clinometer(*command, ratings, "--accepted", out), "expected without SCORES")
+    refused(clinometer(*command[:2], tmp_path / "none.csv"), "no such file")
 
 
 NEAR = 1e-9

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from tests.command import Clinometer, refused
 from tests.present import present
 
 from clinometer.errors import RunError
@@ -108,7 +108,7 @@ def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Clinometer) -> None:
     other = tmp_path / "own.csv"
     other.write_text("id,sentence,target_term\n1,Nurses sing in the ward.,nurses\n")
     out = tmp_path / "audit"
@@ -128,9 +128,8 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
     ((before, after),) = pd.read_csv(out / "changes.csv")[["before", "after"]].to_numpy()
     assert (before, after) == ("Nurses sing in the ward.", "Night nurses sing in the ward.")
     other.write_text("id,sentence\n77,Cats purr.\n")
-    done = clinometer("reliability", "audit", other, "--out", out)
-    assert done.status == 2
-    assert "has an audit of other statements" in done.err
+    wrong = clinometer("reliability", "audit", other, "--out", out)
+    refused(wrong, "has an audit of other statements")
 
 
 def test_statements_edited_in_two_places_are_refused(benchmark: Path, audited: Path) -> None:

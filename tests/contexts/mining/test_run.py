@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
+from tests.command import Clinometer, refused
 from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
@@ -308,7 +308,7 @@ def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_pat
 
 
 def test_the_command_mines_and_prints_a_summary(
-    corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]
+    corpus: Write, tmp_path: Path, clinometer: Clinometer
 ) -> None:
     out = tmp_path / "c.csv"
     keys = ("--set", "source=our own", "--set", "min_count=2")
@@ -322,7 +322,4 @@ def test_the_command_mines_and_prints_a_summary(
     anyone = ("--topic", "race", "--about", "any", "--shard", "0/1")
     assert clinometer("mine", corpus(12), "--out", out, *anyone).status == 0
     assert (tmp_path / "c.csv.mining").is_dir()
-    wrong = clinometer("mine", tmp_path / "none.txt", "--out", out)
-    assert wrong.status == 2
-    assert wrong.err.count("\n") == 1
-    assert "no such file" in wrong.err
+    refused(clinometer("mine", tmp_path / "none.txt", "--out", out), "no such file")
