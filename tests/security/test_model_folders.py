@@ -125,16 +125,16 @@ def test_model_code_does_not_run_unless_allowed(
     assert not proof.exists()
 
 
-@pytest.mark.usefixtures("says_yes")
-def test_files_beside_a_gguf_file_are_not_read(
-    proof: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "download"
-    folder.mkdir()
-    write_gguf(folder / "model.gguf")
-    bring_code(folder, proof)
-    converted = folder_of_gguf(folder / "model.gguf")
+    return write_gguf(tmp_path / "model.gguf")
+
+
+@pytest.mark.usefixtures("says_yes")
+def test_files_beside_a_gguf_file_are_not_read(gguf: Path, proof: Path) -> None:
+    bring_code(gguf.parent, proof)
+    converted = folder_of_gguf(gguf)
     assert not proof.exists()
     assert "own_llama" not in (converted / "config.json").read_text()
     assert sorted(p.name for p in converted.iterdir() if p.is_dir()) == []
@@ -160,12 +160,6 @@ def test_pickled_weights_are_refused(
     with pytest.raises(ModelError, match="pickled"):
         USES[use](folder, tmp_path / "out")
     assert not proof.exists()
-
-
-@pytest.fixture
-def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
-    return write_gguf(tmp_path / "model.gguf")
 
 
 @pytest.mark.parametrize("layers", [10**8, 900, 2])
