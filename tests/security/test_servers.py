@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -202,9 +201,8 @@ def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
     names = [{"id": "\x1b]0;owned\x07[bold]x[/close]\u202e"}, {"id": "other"}]
     server.attacks["/models"] = value({"data": names})
     result = clinometer("audit", f"openai:{server.url}", "--out", tmp_path / "run")
-    refused(result)
+    refused(result, "other")
     assert not {"\x1b", "\x07", "\u202e"} & set(result.err)
-    assert json.dumps(result.err).isascii() or "other" in result.err
 
 
 def test_another_model_half_way_is_refused(server: HostileServer) -> None:
