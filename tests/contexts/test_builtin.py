@@ -108,9 +108,7 @@ def test_a_path_loads_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_worked_example_from_the_docs(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "contexts.md").read_text(
-        encoding="utf-8"
-    )
+    page = (Path(__file__).resolve().parents[2] / "docs" / "contexts.md").read_text("utf-8")
     for kind in ("csv", "json"):
         example = page.split(f"```{kind}\n")[1].split("```")[0]
         (tmp_path / f"drinks.{kind}").write_text(example, encoding="utf-8")

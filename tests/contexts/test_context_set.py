@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -46,13 +47,8 @@ def test_weights_and_hashes() -> None:
 
 
 def test_ids_stay_different_when_digits_collide(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Same:
-        def __init__(self, _: bytes) -> None: ...
-
-        def hexdigest(self) -> str:
-            return "f" * 64
-
-    monkeypatch.setattr("clinometer.contexts.context_set.hashlib.sha256", Same)
+    same = Mock(hexdigest=lambda: "f" * 64)
+    monkeypatch.setattr("clinometer.contexts.context_set.hashlib.sha256", lambda _: same)
     assert ContextSet("a", [SAID, FELT], [1, 1]).ids == ("f" * 12, "f" * 12 + "-2")
 
 
@@ -369,11 +365,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "mine.csv"
     ContextSet("m", [SAID], [1]).save(path)
     before = path.read_bytes()
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", fail)
+    monkeypatch.setattr("os.replace", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(ContextError, match=r"mine\.csv: cannot be written: No space left"):
         ContextSet("m", [CAME], [1]).save(path)
     assert path.read_bytes() == before

@@ -19,7 +19,6 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own .
 @pytest.mark.parametrize(
     ("topic", "contexts"),
     [
-        ("gender", "wikipedia"),
         ("gender-population", "paper-gender"),
         ("gender-race", "book-gender"),
         ("gender-age", "paper-gender"),
@@ -27,7 +26,6 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own .
         ("gender", "paper-race"),  # "The nurse, who came, is female"
         ("religion", "paper-race"),
         ("disability", "web-religion"),
-        ("gender-zh", "wikipedia"),
     ],
 )
 def test_fitting_sets_are_accepted(topic: str, contexts: str) -> None:

@@ -24,7 +24,6 @@ from clinometer.readouts.readers import (
     option_orders,
     read_choice,
     spoken,
-    unread,
     with_order,
 )
 from clinometer.readouts.tables import RatingTable, ScoreTable, parse_readout
@@ -51,7 +50,6 @@ RATING = reader_of(kind="rating", scale=5)
 @pytest.mark.parametrize(
     ("reply", "number"),
     [
-        ('{"score": 72}', 72.0),
         ('Here:\n```json\n{\n "score": 7.25, "why": "a {brace}"\n}\n```', 7.25),
         ('<think>{"score": 1}</think>{"score": "85 %"}', 85.0),
         ('{"score": 3} then {"score": 3}', 3.0),
@@ -64,16 +62,6 @@ RATING = reader_of(kind="rating", scale=5)
         ('{"points": 50}', None),
         ('{"score": 5', None),
         ("{" * 100_000, None),
-    ],
-)
-def test_a_number_is_read_from_a_field(reply: str, number: float | None) -> None:
-    reader = reader_of(kind="json", field="score", scale=[0, 100])
-    assert reader.numbers([reply], [SHOWN]) == [number]
-
-
-@pytest.mark.parametrize(
-    ("reply", "number"),
-    [
         ("I'd say 70.", 70.0),
         ("70/100", 70.0),
         ("On a scale from 0 to 100: 70", 70.0),
@@ -83,8 +71,10 @@ def test_a_number_is_read_from_a_field(reply: str, number: float | None) -> None
         ("B2", None),
     ],
 )
-def test_the_only_number_counts(reply: str, number: float | None) -> None:
-    assert reader_of(kind="number", scale=[0, 100]).numbers([reply], [SHOWN]) == [number]
+def test_a_number_is_that_of_a_field_or_the_only_one(reply: str, number: float | None) -> None:
+    table: dict[str, Any]
+    table = {"kind": "json", "field": "score"} if "{" in reply else {"kind": "number"}
+    assert reader_of(**table, scale=[0, 100]).numbers([reply], [SHOWN]) == [number]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +113,7 @@ def test_categories_and_what_is_none_of_them() -> None:
 
 
 def test_a_pattern_gives_its_group() -> None:
+    """With several repeats in a process of its own, with one in this."""
     reader = reader_of(YES_NO, kind="regex", pattern=r"DECISION:\s*(\w+)")
     assert reader.read(["Well. DECISION: no.", "no"], [SHOWN] * 2) == [1, OTHER]
     assert reader_of(kind="regex", pattern=r"\d+$", scale=[1, 9]).numbers(["3 of 8"]) == [8.0]
@@ -149,7 +140,6 @@ def test_numbers_are_counted_by_their_step(step: float | None, mean: float) -> N
         ({"kind": "number", "scale": [1, 2, 3]}, "readout.scale"),
         ({"kind": "number", "scale": [0, 10], "step": 3.0}, "divides the scale"),
         ({"kind": "number", "scale": [0, 10], "step": 0.01}, "at most 200 steps"),
-        ({"kind": "regex", "pattern": "(", "scale": [1, 2]}, "expected a regular expression"),
         ({"kind": "regex", "pattern": "(a)(b)", "scale": [1, 2]}, "one group at most"),
         ({"kind": "json", "scale": [1, 2]}, "readout.field: missing"),
     ],
@@ -190,12 +180,6 @@ def test_a_broken_pattern_is_one_line(pattern: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_harmless_patterns_find_the_same_in_a_process_of_their_own() -> None:
-    said = ["Score: 7/10", "I'd say 3 / 10.", "none"]
-    assert by_pattern(r"(\d+)\s*/\s*10").numbers(said) == [7.0, 3.0, None]
-    assert by_pattern("([0-9]+)/").numbers(said) == [7.0, None, None]
-
-
 @pytest.mark.parametrize("piece", ['"..', "answer ", "<think></think>", '{"a":', "1 ", "a "])
 def test_long_replies_take_time_in_proportion(piece: str) -> None:
     """Three megabytes; with their square it would be an hour."""
@@ -224,16 +208,10 @@ def read(reader: WordCountReader | FunctionReader, *replies: str) -> list[int]:
 
 def test_the_category_named_most_often_is_the_reply() -> None:
     reader = WordCountReader({"man": ("he", "him"), "woman": ("she", "old woman")})
-    assert read(reader, "He met an old  woman; he left.", "Hero and sheep", "She. He.") == [
-        0,
-        OTHER,
-        OTHER,
-    ]
-    assert read(reader, "<think>he he he</think>She", "", "I'm sorry, I can't") == [
-        1,
-        EMPTY,
-        REFUSAL,
-    ]
+    said = ["He met an old  woman; he left.", "Hero and sheep", "She. He."]
+    assert read(reader, *said) == [0, OTHER, OTHER]
+    said = ["<think>he he he</think>She", "", "As a language model, I"]
+    assert read(reader, *said) == [1, EMPTY, REFUSAL]
     assert read(reader, "Write a story about him. She left.") == [1]  # the question does not count
 
 
@@ -252,22 +230,15 @@ def test_a_function_reads() -> None:
     ("reply", "expected"),
     [
         ("<think>\nhm\n</think>\n\nYes", "Yes"),
-        ("hm</think> Yes", "Yes"),
         ("[THINK]hm[/THINK]No", "No"),
         ("<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>B<|return|>", "B"),
         ("<think>a</think>b<think>c</think>d", "d"),
         ("Yes <think>and so", "Yes"),
-        ("<think>and so", ""),
         ("I think so", "I think so"),
     ],
 )
 def test_thinking_is_not_the_reply(reply: str, expected: str) -> None:
     assert spoken(reply) == expected
-
-
-def test_what_is_no_category_is_told_apart() -> None:
-    said = ["", " … ", "I cannot answer that", "As a language model, I", "Bananas"]
-    assert [unread(reply) for reply in said] == [EMPTY, EMPTY, REFUSAL, REFUSAL, OTHER]
 
 
 # --- Options --------------------------------------------------------------------------------------
@@ -295,33 +266,29 @@ PEOPLE = ("The grandfather", "The grandson", "Can't be determined")
         ("It can't be determined from this", 2),
         ("I think that it is (B).", 1),
         ("<think>A? No, B.</think>\nB", 1),
-        ("A good question", OTHER),
         ("A The grandson", OTHER),  # a label and the text of another option
         ("Either (A) or (B)", OTHER),
         ("The grandfathers", OTHER),
         ("I'm sorry, but I can't help", REFUSAL),
         ("<think>Let me see", EMPTY),
-        (' "" ', EMPTY),
+        (' "" … ', EMPTY),
     ],
 )
 def test_replies_choose_by_label_or_text(reply: str, expected: int) -> None:
     assert read_choice(reply, PEOPLE, labels="ABC") == expected
 
 
-def test_short_texts_count_only_at_the_start() -> None:
+def test_the_longest_text_counts_and_a_short_one_only_at_the_start() -> None:
     options = ("Yes", "No")
     assert read_choice("No, I would not.", options) == 1
     assert read_choice("I have no opinion", options) == OTHER
     assert read_choice("Nobody", options) == OTHER
+    assert read_choice("not urgent at all", ("not", "not urgent")) == 1
 
 
 def test_a_repeated_question_is_not_an_answer() -> None:
     question = "Yes or no: should she be hired?"
     assert read_choice(f"{question} No.", ("Yes", "No"), question=question) == 1
-
-
-def test_the_longest_text_counts() -> None:
-    assert read_choice("not urgent at all", ("not", "not urgent")) == 1
 
 
 def test_the_reader_gives_categories_in_any_order_shown() -> None:
@@ -339,21 +306,13 @@ def test_labels_follow_the_order_shown_and_answers_the_categories() -> None:
     assert shown.options == ("Late", "Now", "Soon")
     assert shown.order == (2, 0, 1)
     assert shown.answers == ("2", "", "3", "1")  # Now, at once, Soon, Late
-
-
-def test_without_labels_options_are_named_in_the_sentence() -> None:
-    shown = lay_out("When: [options]?", OPTIONS, "none")
-    assert shown.text == "When: Now, Soon or Late?"
-    assert shown.labels == ()
+    plain = lay_out("When: [options]?", OPTIONS, "none")
+    assert (plain.text, plain.labels) == ("When: Now, Soon or Late?", ())
 
 
 def test_an_order_can_be_written_out_again() -> None:
     once = with_order("A [options] b", ["x", "y"])
     assert with_order(once, ["y", "x"]) == "A [options: y, x] b"
-
-
-def test_few_options_are_shown_in_every_order() -> None:
-    assert [len(set(option_orders(n))) for n in (1, 2, 3)] == [1, 2, 6]
 
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7, 10])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from tests.command import Clinometer, refused
 from tests.present import present
 
 from clinometer.errors import RunError
@@ -66,8 +66,7 @@ def test_every_step_leaves_its_file(audited: Path) -> None:
 
 
 def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Path) -> None:
-    out = benchmark.parent / "killed"
-    shutil.copytree(audited, out)
+    out = Path(shutil.copytree(audited, benchmark.parent / "killed"))
     versions = out / "versions.jsonl"
     first = versions.read_text(encoding="utf-8").splitlines()[0]
     versions.write_text(first + '\n{"id": "cs_', encoding="utf-8")
@@ -80,8 +79,7 @@ def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Pa
 
 
 def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, audited: Path) -> None:
-    out = benchmark.parent / "edited"
-    shutil.copytree(audited, out)
+    out = Path(shutil.copytree(audited, benchmark.parent / "edited"))
     before = rows(out / "versions.jsonl")
     points = out / "points.jsonl"
     own = "The women at the ___ office are loud."
@@ -110,7 +108,7 @@ def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Clinometer) -> None:
     other = tmp_path / "own.csv"
     other.write_text("id,sentence,target_term\n1,Nurses sing in the ward.,nurses\n")
     out = tmp_path / "audit"
@@ -120,28 +118,22 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., 
     assert done.status == 0, done.err
     assert "Lowest COBIAS" in done.out
     assert "Nurses sing" in (out / "report.html").read_text(encoding="utf-8")
-    with (out / "scores.csv").open() as stream:
-        sources = [row["source"] for row in csv.DictReader(stream)]
+    sources = pd.read_csv(out / "scores.csv")["source"].tolist()
     assert sources == ["crows-pairs"] * 3 + ["own"]
     assert json.loads(clinometer(*command, "--json").out)["changes"] == []
     other.write_text("id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n")
     done = clinometer(*command)
     assert done.status == 0, done.err
     assert "1 statement changed since the last audit" in done.out
-    with (out / "changes.csv").open() as stream:
-        changed = list(csv.DictReader(stream))
-    assert [(row["before"], row["after"]) for row in changed] == [
-        ("Nurses sing in the ward.", "Night nurses sing in the ward.")
-    ]
+    ((before, after),) = pd.read_csv(out / "changes.csv")[["before", "after"]].to_numpy()
+    assert (before, after) == ("Nurses sing in the ward.", "Night nurses sing in the ward.")
     other.write_text("id,sentence\n77,Cats purr.\n")
-    done = clinometer("reliability", "audit", other, "--out", out)
-    assert done.status == 2
-    assert "has an audit of other statements" in done.err
+    wrong = clinometer("reliability", "audit", other, "--out", out)
+    refused(wrong, "has an audit of other statements")
 
 
 def test_statements_edited_in_two_places_are_refused(benchmark: Path, audited: Path) -> None:
-    out = benchmark.parent / "twice"
-    shutil.copytree(audited, out)
+    out = Path(shutil.copytree(audited, benchmark.parent / "twice"))
     file = out / "statements.csv"
     file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     statements = load_statements(benchmark)

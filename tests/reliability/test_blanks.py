@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,16 +17,11 @@ from clinometer.errors import RunError
 from clinometer.models import ModelInfo
 from clinometer.models.protocol import Turn
 from clinometer.reliability import Statement, load_statements
-from clinometer.reliability.blanks import (
-    PointSettings,
-    accept,
-    parse,
-    propose_points,
-    with_blanks,
-)
+from clinometer.reliability.blanks import PointSettings, accept, parse, propose_points, with_blanks
 from clinometer.reliability.statement import Blanks, Refused, find_term
 
 TEXT = "The well-known poor don't save money, they say."
+OFFICE = "The women at the office are arrogant."
 
 
 @pytest.mark.parametrize(
@@ -79,23 +75,12 @@ def test_written_blanks_are_accepted_and_leave_the_text_unchanged(data: st.DataO
 @pytest.mark.parametrize(
     ("text", "target", "points"),
     [
-        (
-            "The women at the office are arrogant.",
-            "",
-            "The ___ women at the ___ office are arrogant ___.",
-        ),
-        (
-            "The women at the office are arrogant.",
-            "at the office",  # a target term is not split
-            "The ___ women at the office are arrogant ___.",
-        ),
+        (OFFICE, "", "The ___ women at the ___ office are arrogant ___."),
+        # a target term is not split
+        (OFFICE, "at the office", "The ___ women at the office are arrogant ___."),
         ("Women buy drugs. All men lie", "", "Women ___ buy ___ drugs ___. All men lie ___"),
         ("They fooled Jamal at work.", "", "They fooled Jamal at work ___."),
-        (
-            "He stood in front of the house.",
-            "",
-            "He stood in front of the ___ house ___.",
-        ),
+        ("He stood in front of the house.", "", "He stood in front of the ___ house ___."),
         ("Nurses are tired.", "", "Nurses ___ are tired ___."),
         ("She took pride in most of Spain.", "", "She took pride in most of ___ Spain ___."),
         *((text, "", text) for text in ("", "…", "?!")),
@@ -141,7 +126,7 @@ def test_rules_beat_a_blank_everywhere_on_verified_statements(shared_data: Path)
 
 STATEMENTS = [
     Statement(id="a", text="The nurse is tired.", targets=("nurse",)),
-    Statement(id="b", text="The women at the office are arrogant."),
+    Statement(id="b", text=OFFICE),
 ]
 
 
@@ -155,16 +140,8 @@ class Scripted:
         self.answers = list(answers)
         self.asked: list[tuple[Turn, Turn, float, int]] = []
 
-    def write(
-        self,
-        turns: Sequence[Turn],
-        *,
-        n: int = 1,
-        temperature: float = 1.0,
-        seed: int = 0,
-        length: int = 128,
-    ) -> list[str]:
-        self.asked.append((turns[0], turns[-1], temperature, seed))
+    def write(self, turns: Sequence[Turn], *, n: int = 1, **how: Any) -> list[str]:
+        self.asked.append((turns[0], turns[-1], how["temperature"], how["seed"]))
         return [self.answers.pop(0) for _ in range(n)]
 
 

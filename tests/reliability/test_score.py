@@ -103,11 +103,7 @@ def test_degenerate_input() -> None:
         context_variance(-1.0, [1.0])
 
 
-@given(
-    st.floats(0.1, 10),
-    st.lists(st.floats(0, 20), min_size=1, max_size=8),
-    st.integers(2, 4),
-)
+@given(st.floats(0.1, 10), st.lists(st.floats(0, 20), min_size=1, max_size=8), st.integers(2, 4))
 def test_invariants(tau: float, versions: list[float], times: int) -> None:
     cv = float(context_variance(tau, versions))
     assert cv >= 0
@@ -139,15 +135,13 @@ def test_mean_estimate_by_hand() -> None:
 
 
 def test_rank_agreement_against_scipy() -> None:
-    from scipy.stats import spearmanr
-
     rng = np.random.default_rng(4)
     a, b = rng.integers(0, 9, 80).astype(float), rng.random(80)
     a[3] = np.nan
     (found,) = rank_agreement({"a": a, "b": b}, replicates=200)
     there = np.isfinite(a)
     assert found.n == 79
-    assert present(found.rho).value == pytest.approx(spearmanr(a[there], b[there]).statistic)
+    assert present(found.rho).value == pytest.approx(stats.spearmanr(a[there], b[there]).statistic)
     (none,) = rank_agreement({"a": np.ones(5), "b": np.arange(5.0)})
     assert none.rho is None
 
@@ -192,25 +186,23 @@ def test_versions_that_change_nothing_have_no_width() -> None:
     assert np.isnan(law.ranks(level=0.95)[0]).all()
 
 
+#: E change², tau, the spread of the scales, and changes.
+LAWS: dict[str, tuple[float, float, float, Any]] = {
+    "normal": (1.0, 20.0, 0.3, lambda rng, shape: rng.normal(size=shape)),
+    "shifted": (2.0, 20.0, 0.3, lambda rng, shape: 1 + rng.normal(size=shape)),
+    "exponential": (2.0, 100.0, 0.5, lambda rng, shape: rng.exponential(size=shape)),
+    "student": (5 / 3, 100.0, 0.5, lambda rng, shape: rng.standard_t(5, size=shape)),
+}
+
+
 @pytest.mark.parametrize("n", [4, 12, 20, 40])
-@pytest.mark.parametrize("law", ["normal", "shifted", "exponential", "student"])
+@pytest.mark.parametrize("law", LAWS)
 def test_intervals_cover_the_truth(n: int, law: str) -> None:
     """Statements of a run vary in their scale; E cv = 100 / tau * scale² * E change²."""
-    rng, shape = np.random.default_rng(1), (3000, n)
-    square, tau, spread = {
-        "normal": (1.0, 20.0, 0.3),
-        "shifted": (2.0, 20.0, 0.3),
-        "exponential": (2.0, 100.0, 0.5),
-        "student": (5 / 3, 100.0, 0.5),
-    }[law]
+    rng = np.random.default_rng(1)
+    square, tau, spread, changes = LAWS[law]
     scale = np.exp(rng.normal(0, spread, (3000, 1)))
-    changes = {
-        "normal": lambda: rng.normal(size=shape),
-        "shifted": lambda: 1 + rng.normal(size=shape),
-        "exponential": lambda: rng.exponential(size=shape),
-        "student": lambda: rng.standard_t(5, size=shape),
-    }[law]()
-    law_of = distribution(np.full(3000, tau), tau + scale * changes)
+    law_of = distribution(np.full(3000, tau), tau + scale * changes(rng, (3000, n)))
     low, high = law_of.intervals(level=0.95)
     truth = 100 / tau * scale[:, 0] ** 2 * square
     assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975

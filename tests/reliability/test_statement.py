@@ -17,9 +17,7 @@ from clinometer.reliability.statement import count_words, find_term
 @pytest.mark.parametrize(
     ("text", "term", "found"),
     [
-        ("Black cats, a black dog, blackbirds.", "black", ["Black", "black"]),
         ("The chess  player won.", "Chess player", ["chess  player"]),
-        ("Schoolgirls sing; churches too.", "schoolgirl", ["Schoolgirls"]),
         ("Jaleel's father left.", "Jaleel", ["Jaleel"]),
         ("C++ (really) pays.", "C++", ["C++"]),
         ("Nobody here.", "nurse", []),
@@ -41,7 +39,6 @@ def test_terms_are_found_in_order_and_once() -> None:
 @pytest.mark.parametrize(
     ("text", "term", "words"),
     [
-        ("Women are arrogant.", "women", 2),
         ("(Women) are - well - arrogant!", "women", 3),
         ("Women", "women", 0),
         ("", "women", 0),
@@ -52,23 +49,9 @@ def test_count_words(text: str, term: str, words: int) -> None:
     assert count_words(text, find_term(text, term)) == words
 
 
-def test_a_statement_knows_whether_it_contains_its_target() -> None:
-    assert Statement("1", "Women sing.", ("women",)).has_its_targets
-    assert Statement("1", "Women sing.").has_its_targets
-    assert not Statement("1", "Women sing.", ("men",)).has_its_targets
-
-
 @given(st.text(alphabet="ab_ .,\n", max_size=40))
 def test_any_text_survives_a_round_trip(text: str) -> None:
     assert str(Blanks.parse(text)) == text
-
-
-def test_every_published_statement_survives_a_round_trip(shared_data: Path) -> None:
-    with (shared_data / "cobias/statements.csv").open(encoding="utf-8") as stream:
-        points = [row["context_points"] for row in csv.DictReader(stream)]
-    assert len(points) == 2291
-    assert all(str(Blanks.parse(p)) == p for p in points)
-    assert not any("__" in Blanks.parse(p).plain for p in points)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +73,8 @@ def test_plain_and_filled(text: str, plain: str, filled: str) -> None:
 
 def test_positions_mark_where_a_filling_begins() -> None:
     blanks = Blanks.parse("___ Women at the ___ office talk ___.")
-    assert [blanks.plain[:p] for p in blanks.positions] == [
-        "",
-        "Women at the ",
-        "Women at the office talk",
-    ]
+    before = [blanks.plain[:p] for p in blanks.positions]
+    assert before == ["", "Women at the ", "Women at the office talk"]
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "not", "x."]), max_size=7).map(" ".join)
@@ -109,12 +89,6 @@ def published(shared_data: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("first", "second", "merged"),
     [
-        (
-            "Jews can't be trusted.",
-            "Christians can't be trusted.",
-            "(Jews | Christians) can't be trusted.",
-        ),
-        ("Men are bad at it.", "Women are good at it.", "(Men | Women) are (bad | good) at it."),
         ("They might not go", "They might go", "They might (not | ) go"),
         ("They go", "They go home", "They go ( | home)"),
         ("Same.", "Same.", "Same."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy.stats import mannwhitneyu, rankdata, spearmanr
+from tests.command import Clinometer, refused
 from tests.present import present
 
 import clinometer as cm
@@ -35,14 +35,14 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.resumable import ModelRecord
 
 
-def validated(clinometer: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+def validated(clinometer: Clinometer, *arguments: Any) -> dict[str, Any]:
     done = clinometer("reliability", "validate", *arguments, "--json")
     assert (done.status, done.err) == (0, "")
     summary: dict[str, Any] = json.loads(done.out)["summary"]
     return summary
 
 
-def test_the_500_published_ratings(shared_data: Path, clinometer: Callable[..., Any]) -> None:
+def test_the_500_published_ratings(shared_data: Path, clinometer: Clinometer) -> None:
     """Rated 1 to 5; by the other judgements a high one means enough context: both go up."""
     folder = shared_data / "cobias"
     files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
@@ -57,18 +57,17 @@ def test_the_500_published_ratings(shared_data: Path, clinometer: Callable[..., 
     assert round(found["regression"]["mcfadden"], 3) == 0.153
     first = found["findings"][0]
     assert (first["kind"], first["sure"]) == ("agreement with people", "clear")
-    done = clinometer("reliability", "validate", *files)
-    assert done.status == 2
-    assert "add --high" in done.err
-    wrong = clinometer("reliability", "validate", *files, "--column", "score")
-    assert "expected a column 'score', found id, cobias, sentence" in wrong.err
+    command = ("reliability", "validate", *files)
+    refused(clinometer(*command), "add --high")
+    columns = "expected a column 'score', found id, cobias, sentence"
+    refused(clinometer(*command, "--column", "score"), columns)
 
 
 @pytest.mark.parametrize(
     ("model", "order"), [("bert-base-uncased", 0.65), ("albert-base-v2", 0.57)]
 )
 def test_the_190_judgements_of_the_paper(
-    shared_data: Path, clinometer: Callable[..., Any], model: str, order: float
+    shared_data: Path, clinometer: Clinometer, model: str, order: float
 ) -> None:
     """One consensus label, no ids: found by their sentences. No more context needed: higher."""
     folder = shared_data / "cobias"
@@ -89,9 +88,7 @@ def test_the_190_judgements_of_the_paper(
     assert odds["ratio"] < 1
 
 
-def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(
-    shared_data: Path,
-) -> None:
+def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(shared_data: Path) -> None:
     """Three large models, February 2024: ids are those of the merged pairs, of which one side was
     judged. Mean over the ten temperatures."""
     folder = shared_data / "cobias"
@@ -133,7 +130,7 @@ def test_the_overlap_says_what_a_high_rating_means(shared_data: Path) -> None:
     assert keyed[said == "y"].mean() == pytest.approx(2.83, abs=0.01)
 
 
-def test_ratios_without_end_are_printed(clinometer: Callable[..., Any], tmp_path: Path) -> None:
+def test_ratios_without_end_are_printed(clinometer: Clinometer, tmp_path: Path) -> None:
     """Eight statements and five answers: one of them cannot be told by the score."""
     scores = (0.710, 0.732, 0.664, 0.716, 0.770, 0.646, 0.798, 0.765)
     said = ((1, 1), (3, 3), (4, 5), (5, 5), (2, 2), (4, 4), (1, 1), (2, 3))
@@ -330,7 +327,7 @@ VERSIONS = {
 }
 
 
-def test_the_command_and_the_validation(tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+def test_the_command_and_the_validation(tmp_path: Path, clinometer: Clinometer) -> None:
     cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run")
     rated = "id,annotator_1,annotator_2,high_means\n0,1,2,enough\n1,3,3,\n2,5,4,enough\n3,2,1,\n"
     (tmp_path / "ratings.csv").write_text(rated)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -89,17 +88,12 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     assert made(alone, None, writer, of=STATEMENTS[:1]).rows[0]["origins"] == ["model"]
 
 
-def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) -> None:
+def test_another_seed_makes_other_variants_in_another_file(filler: Any, tmp_path: Path) -> None:
     settings, other = (VariantSettings(n=5, seed=seed) for seed in (3, 4))
     out = tmp_path / "variants.jsonl"
-    made(settings, filler, out=out)
-    whole = out.read_text(encoding="utf-8")
-    out.write_text(whole.splitlines()[0] + '\n{"id"', encoding="utf-8")
-    made(settings, filler, out=out)
-    assert out.read_text(encoding="utf-8") == whole
+    kept = made(settings, filler, out=out).rows[0]["variants"]
     with pytest.raises(RunError, match="other settings: seed"):
         made(other, filler, out=out)
-    kept = json.loads(whole.splitlines()[0])["variants"]
     assert made(other, filler).rows[0]["variants"] != kept
     assert read_variants(out)[STATEMENTS[0].id] == tuple(kept)
 
@@ -135,19 +129,6 @@ BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
 
 
 @pytest.mark.parametrize(
-    ("version", "kept"),
-    [
-        ("The young women at the law office are arrogant today.", None),
-        ("The women at the 5th-floor office are arrogant.", None),
-        ("the women at the office  are arrogant , they say.",
-         "The women at the office are arrogant, they say."),
-    ],
-)  # fmt: skip
-def test_valid_fillings_are_kept(version: str, kept: str | None) -> None:
-    assert accept_version(BLANKS, version) == (kept or version)
-
-
-@pytest.mark.parametrize(
     ("version", "reason"),
     [
         ("The women at the office are arrogant.", "original"),
@@ -169,11 +150,11 @@ def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
     assert refused.value.reason == reason
 
 
-@given(st.lists(st.sampled_from(["", "young", "on the second floor"]), min_size=3, max_size=3))
+@given(st.lists(st.sampled_from(["", "5th-floor", "on the second floor"]), min_size=3, max_size=3))
 def test_every_filling_can_be_recovered(fills: list[str]) -> None:
     text = BLANKS.fill(fills)
     if any(fills):
-        assert accept_version(BLANKS, text) == text
+        assert accept_version(BLANKS, text.lower().replace(" are", "  are")) == text
     else:
         with pytest.raises(Refused, match="original"):
             accept_version(BLANKS, text)

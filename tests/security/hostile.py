@@ -59,17 +59,12 @@ def listening() -> Iterator[Listener]:
         yield listener
 
 
-def addresses(url: str) -> tuple[str, ...]:
-    """Models that are elsewhere, in every way that a file can write it."""
-    port = url.rpartition(":")[2]
-    local = f"openai:http://localhost:{port}/v1"
-    return (f"openai:{url}#m", local, "org/model", "//host/share/model")
-
-
 def readouts(url: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Every [readout] that names something, with what it names."""
+    """Every [readout] that names something, with what it names: code, and models that are
+    elsewhere, in every way that a file can write it."""
     yield from ((name, {"by": "function", "function": name}) for name in CODE)
-    for name in addresses(url):
+    local = f"openai:http://localhost:{url.rpartition(':')[2]}/v1"
+    for name in (f"openai:{url}#m", local, "org/model", "//host/share/model"):
         yield name, {"by": "judge", "model": name, "rubric": "Is it? [reply]"}
         yield name, {"by": "classifier", "model": name}
 

@@ -19,35 +19,24 @@ def write_gguf(file: Path, *, layers: int = LAYERS) -> Path:
         return rng.normal(size=shape).astype(np.float32)
 
     writer = gguf.GGUFWriter(file, "llama")
-    writer.add_context_length(64)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(layers)
-    writer.add_feed_forward_length(HIDDEN)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(HEADS)
+    sizes = {"context_length": 64, "embedding_length": WIDTH, "block_count": layers}
+    sizes |= {"feed_forward_length": HIDDEN, "head_count": HEADS, "head_count_kv": HEADS}
+    sizes |= {"rope_dimension_count": WIDTH // HEADS, "vocab_size": len(words)}
+    sizes |= {"unk_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    for name, number in sizes.items():
+        getattr(writer, f"add_{name}")(number)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_vocab_size(len(words))
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list(words)
     writer.add_token_types([3, 3, 3, *([1] * (len(words) - 3))])
     writer.add_token_merges(["! #", "# !"])  # transformers reads a single one as text
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    writer.add_unk_token_id(0)
-    writer.add_tensor("token_embd.weight", weights(len(words), WIDTH))
-    writer.add_tensor("output.weight", weights(len(words), WIDTH))
-    writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
-    for name in ("attn_norm", "ffn_norm"):
-        writer.add_tensor(f"blk.0.{name}.weight", np.ones(WIDTH, np.float32))
-    for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
-        writer.add_tensor(f"blk.0.{name}.weight", weights(WIDTH, WIDTH))
-    for name, shape in (
-        ("ffn_gate", (HIDDEN, WIDTH)),
-        ("ffn_up", (HIDDEN, WIDTH)),
-        ("ffn_down", (WIDTH, HIDDEN)),
-    ):
-        writer.add_tensor(f"blk.0.{name}.weight", weights(*shape))
+    for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
+        writer.add_tensor(f"{name}.weight", np.ones(WIDTH, np.float32))
+    shapes = dict.fromkeys(("token_embd", "output"), (len(words), WIDTH))
+    shapes |= {f"blk.0.attn_{name}": (WIDTH, WIDTH) for name in ("q", "k", "v", "output")}
+    shapes |= {f"blk.0.ffn_{name}": (HIDDEN, WIDTH) for name in ("gate", "up")}
+    for name, shape in {**shapes, "blk.0.ffn_down": (WIDTH, HIDDEN)}.items():
+        writer.add_tensor(f"{name}.weight", weights(*shape))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

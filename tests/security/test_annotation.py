@@ -7,10 +7,14 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
+from unittest.mock import Mock
 
+import pandas as pd
 import pytest
 from starlette.testclient import TestClient
+from tests.command import Clinometer
 from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
@@ -64,23 +68,19 @@ def test_a_large_body_is_refused_by_its_headers(
     """No byte of it is waited for, read or written to the disk."""
     spooled: list[object] = []
     monkeypatch.setattr(tempfile, "SpooledTemporaryFile", lambda *a, **k: spooled.append(a))
-    kinds = {
-        "multipart/form-data; boundary=x": (415, 100),
-        "application/json": (415, 100),
-        "application/x-www-form-urlencoded": (413, MOST_FORM + 1),
-        "multipart/form-data; boundary=y": (413, 200_000_000),
+    heads = {
+        "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 100": 415,
+        "Content-Type: application/json\r\nContent-Length: 100": 415,
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {MOST_FORM + 1}": 413,
+        "Content-Type: multipart/form-data; boundary=y\r\nContent-Length: 200000000": 413,
+        "Transfer-Encoding: chunked": 411,
     }
     with serving(annotation(store, guidelines="")) as address:
         host, port = address.removeprefix("http://").rstrip("/").split(":")
-        for kind, (status, length) in kinds.items():
+        for head, status in heads.items():
             with socket.create_connection((host, int(port)), timeout=10) as raw:
-                head = f"POST /judge HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n"
-                raw.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode())
+                raw.sendall(f"POST /judge HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n".encode())
                 assert raw.recv(100).split()[1] == str(status).encode()
-        with socket.create_connection((host, int(port)), timeout=10) as raw:
-            head = f"POST /judge HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
-            raw.sendall(head.encode())
-            assert raw.recv(100).split()[1] == b"411"
     assert spooled == []
 
 
@@ -92,27 +92,19 @@ def test_other_hosts_get_nothing(client: TestClient, host: str) -> None:
 def test_undo_does_not_follow_the_clock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     person = store.annotators(1)[0]
     store.begin(person)
-
-    class Backwards(datetime):
-        shift = timedelta()
-
-        @classmethod
-        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
-            return datetime.now(UTC) - cls.shift
-
-    monkeypatch.setattr(store_module, "datetime", Backwards)
+    backwards = (datetime.now(UTC) - timedelta(days=n) for n in count())
+    monkeypatch.setattr(store_module, "datetime", Mock(now=lambda _: next(backwards)))
     for place in (3, 0, 5):
         store.judge(person, place, "1")
-        Backwards.shift += timedelta(days=1)
     assert store.standing(person).last == 5
     store.judge(person, 3, "2")  # answered again: it is the last
     assert store.standing(person).last == 3
     assert [j.place for j in store.answers(person)] == [0, 5, 3]
 
 
-def cells(path: Path) -> list[str]:
+def formulas(path: Path) -> list[str]:
     with path.open(encoding="utf-8", newline="") as stream:
-        return [cell for row in csv.reader(stream) for cell in row]
+        return [c for row in csv.reader(stream) for c in row if c.startswith(tuple("=+-@\t\r"))]
 
 
 @pytest.mark.parametrize("long", [True, False])
@@ -122,7 +114,7 @@ def test_no_formula_leaves_annotate(store: Store, long: bool, tmp_path: Path) ->
     for place, text in enumerate(FORMULAS):
         store.judge(person, place, "1", text)
     write_export(store, tmp_path / "out.csv", long=long)
-    assert not [c for c in cells(tmp_path / "out.csv") if c[:1] in "=+-@\t\r" and c]
+    assert formulas(tmp_path / "out.csv") == []
     rows = list(read_rows(tmp_path / "out.csv"))
     assert [r["id"] for r in rows] == [i.id for i in store.task.items]
     assert [r["sentence"] for r in rows] == [i.text for i in store.task.items]
@@ -132,25 +124,20 @@ def test_no_formula_leaves_a_context_set(tmp_path: Path) -> None:
     templates = [f"{text} [X] and [Y]".strip() for text in FORMULAS]
     saved = ContextSet("s", templates, range(1, 9), {"source": list(FORMULAS)})
     saved.save(tmp_path / "s.csv")
-    assert not [c for c in cells(tmp_path / "s.csv") if c[:1] in "=+-@\t\r" and c]
+    assert formulas(tmp_path / "s.csv") == []
     loaded = ContextSet.load(tmp_path / "s.csv")
     assert loaded.sha256 == saved.sha256
     assert dict(loaded.extra) == dict(saved.extra)
 
 
-def test_no_formula_leaves_statements(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_no_formula_leaves_statements(clinometer: Clinometer, tmp_path: Path) -> None:
     source = tmp_path / "mine.csv"
-    with source.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream)
-        rows.writerow(["id", "sentence", "target_term"])
-        rows.writerows(
-            [i, f"{f.strip()} nurses are here", "nurses"] for i, f in enumerate(FORMULAS)
-        )
+    sentences = pd.Series([f"{f.strip()} nurses are here" for f in FORMULAS], name="sentence")
+    sentences.to_csv(source, index_label="id")
     out = tmp_path / "audit"
-    command = ("reliability", "audit", source, "--until", "statements", "--out", out)
-    result = clinometer(*command)
+    result = clinometer("reliability", "audit", source, "--until", "statements", "--out", out)
     assert result.status == 0, result.err
-    assert not [c for c in cells(out / "statements.csv") if c[:1] in "=+-@\t\r" and c]
+    assert formulas(out / "statements.csv") == []
 
 
 def test_half_of_a_character_in_a_dataset_is_one_line(tmp_path: Path) -> None:

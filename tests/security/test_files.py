@@ -275,7 +275,7 @@ JSON = st.recursive(
     | st.booleans()
     | st.integers(-(10**25), 10**25)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=20,
 )
@@ -313,11 +313,7 @@ def test_lines_have_an_end(ending: str, tmp_path: Path) -> None:
 @given(JSON)
 def test_sound_json_is_read_as_it_is(value: Any) -> None:
     for ascii_only in (True, False):
-        try:
-            text = json.dumps(value, ensure_ascii=ascii_only)
-            text.encode()
-        except UnicodeEncodeError:
-            continue
+        text = json.dumps(value, ensure_ascii=ascii_only)
         assert parse_json(text) == json.loads(text)
 
 

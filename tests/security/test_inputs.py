@@ -200,8 +200,7 @@ def test_a_reply_is_no_longer_than_its_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pause", "patience", "hopeless"),
-    [(30, 60, False), (61, 60, True), (599, 1e6, False)],
+    ("pause", "patience", "hopeless"), [(30, 60, False), (61, 60, True), (599, 1e6, False)]
 )
 def test_a_server_cannot_ask_for_more_patience_than_there_is(
     pause: float, patience: float, hopeless: bool
@@ -336,10 +335,9 @@ def test_a_template_that_ends_is_applied() -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_tokenizer_that_does_not_end_is_one_line(tmp_path: Path) -> None:
-    tokenizers, transformers = (
-        pytest.importorskip("tokenizers"),
-        pytest.importorskip("transformers"),
-    )
+    import tokenizers
+    import transformers
+
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="b"))
     slow = tokenizers.Regex(r"(?:(?:a|a)*)*$(?<=z)")
     made.pre_tokenizer = tokenizers.pre_tokenizers.Split(slow, "isolated")

@@ -70,8 +70,7 @@ def proof(tmp_path: Path) -> Path:
 @pytest.fixture
 def with_code(llama: Path, proof: Path, tmp_path: Path) -> Path:
     """A model whose configuration names code; the code leaves a proof that it ran."""
-    folder = tmp_path / "with-code"
-    shutil.copytree(llama, folder)
+    folder = Path(shutil.copytree(llama, tmp_path / "with-code"))
     bring_code(folder, proof)
     return folder
 
@@ -108,34 +107,34 @@ def train(folder: Path, out: Path) -> None:
     finetuned(str(folder), ["a b c d"] * 4, out, training=Training(epochs=1))
 
 
+#: What opens the folder of a model.
+USES: dict[str, Callable[[Path, Path], object]] = {
+    "audit": lambda folder, _: open_model(str(folder)),
+    "study toxicity": train,
+    "embedder": lambda folder, _: SentenceEncoder(str(folder)),
+}
+
+
 @pytest.mark.usefixtures("says_yes")
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda folder, out: open_model(str(folder)),
-        train,
-        lambda folder, out: SentenceEncoder(str(folder)),
-    ],
-    ids=["audit", "study toxicity", "embedder"],
-)
+@pytest.mark.parametrize("use", USES)
 def test_model_code_does_not_run_unless_allowed(
-    use: Callable[[Path, Path], Any], with_code: Path, proof: Path, tmp_path: Path
+    use: str, with_code: Path, proof: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ModelError, match="brings its own code"):
-        use(with_code, tmp_path / "out")
+        USES[use](with_code, tmp_path / "out")
     assert not proof.exists()
 
 
-@pytest.mark.usefixtures("says_yes")
-def test_files_beside_a_gguf_file_are_not_read(
-    proof: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "download"
-    folder.mkdir()
-    write_gguf(folder / "model.gguf")
-    bring_code(folder, proof)
-    converted = folder_of_gguf(folder / "model.gguf")
+    return write_gguf(tmp_path / "model.gguf")
+
+
+@pytest.mark.usefixtures("says_yes")
+def test_files_beside_a_gguf_file_are_not_read(gguf: Path, proof: Path) -> None:
+    bring_code(gguf.parent, proof)
+    converted = folder_of_gguf(gguf)
     assert not proof.exists()
     assert "own_llama" not in (converted / "config.json").read_text()
     assert sorted(p.name for p in converted.iterdir() if p.is_dir()) == []
@@ -149,29 +148,18 @@ class Bomb:
         return (open, (str(self.proof), "w"))
 
 
-@pytest.mark.parametrize(
-    "use",
-    [lambda folder, out: open_model(str(folder)), train],
-    ids=["audit", "study toxicity"],
-)
+@pytest.mark.parametrize("use", ["audit", "study toxicity"])
 @pytest.mark.parametrize("harmless", [True, False])
 def test_pickled_weights_are_refused(
-    use: Callable[[Path, Path], Any], harmless: bool, llama: Path, proof: Path, tmp_path: Path
+    use: str, harmless: bool, llama: Path, proof: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "pickled"
-    shutil.copytree(llama, folder)
+    folder = Path(shutil.copytree(llama, tmp_path / "pickled"))
     (folder / "model.safetensors").unlink()
     weights = {} if harmless else {"weight": Bomb(proof)}
     torch.save(weights, folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="pickled"):
-        use(folder, tmp_path / "out")
+        USES[use](folder, tmp_path / "out")
     assert not proof.exists()
-
-
-@pytest.fixture
-def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
-    return write_gguf(tmp_path / "model.gguf")
 
 
 @pytest.mark.parametrize("layers", [10**8, 900, 2])
@@ -189,8 +177,7 @@ def test_a_converted_model_that_was_cut_short_is_converted_again(gguf: Path) -> 
 
 
 def test_weights_that_were_cut_short_are_named(llama: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "cut"
-    shutil.copytree(llama, folder)
+    folder = Path(shutil.copytree(llama, tmp_path / "cut"))
     os.truncate(folder / "model.safetensors", 1000)
     with pytest.raises(ModelError, match=r"model\.safetensors"):
         open_model(str(folder))

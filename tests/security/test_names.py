@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 from tests.security import hostile
 
 from clinometer.errors import SettingsError
@@ -131,6 +131,5 @@ def test_a_key_of_other_characters_is_one_line(
     monkeypatch.setenv(KEY_VARIABLE, key)
     model = "openai:http://127.0.0.1:9#m"
     said = clinometer("audit", model, "--topic", "gender", "--out", tmp_path / "o")
-    assert said.status == 2
-    assert f"{KEY_VARIABLE}: expected letters" in said.err
+    refused(said, f"{KEY_VARIABLE}: expected letters")
     assert key not in said.err

@@ -10,10 +10,10 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from tests.browser import settled, watched
+from tests.preferences import labelled, pair
 from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
-from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
@@ -47,26 +47,19 @@ FOREIGN = (
 
 def write_run(folder: Path, text: str) -> None:
     """A run whose every name is `text`."""
-    topic = Topic(
-        "named",
-        groups=(Group(text), Group("other")),
-        attributes={text: (text,), "second": ("b",)},
-        title=text,
-    )
+    groups, attributes = (Group(text), Group("other")), {text: (text,), "second": ("b",)}
+    topic = Topic("named", groups, attributes, title=text)
     asked = ContextSet(text, [f"The [X] said {text} that [Y]", "The [X] felt that [Y]"], [2.0, 1.0])
-    shares = np.array([[[0.9, 0.1], [0.6, 0.4]], [[0.2, 0.8], [0.5, 0.5]]])
-    settings = AuditSettings()
-    preferences = Preferences(
-        values=shares,
+    preferences = labelled(
+        pair(np.array([[0.9, 0.6], [0.2, 0.5]])),
         groups=topic.group_names,
         contexts=asked.ids,
         categories=topic.categories,
         context_weights=asked.weights,
-        group_weights=topic.group_weights,
         templates=tuple(asked.templates),
     )
     folder.mkdir()
-    record = new_record(ModelInfo(text, "causal", "none"), topic, asked, settings)
+    record = new_record(ModelInfo(text, "causal", "none"), topic, asked, AuditSettings())
     Run.measured(record, preferences, folder=RunFolder(folder))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import Clinometer
+from tests.command import Clinometer, refused
 from tests.security.hostile_server import Attack, HostileServer, body, bomb, drip, endless, value
 
 from clinometer.errors import ModelError
@@ -197,25 +196,17 @@ def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -
 
 
 def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
-    server: HostileServer,
-    clinometer: Clinometer,
-    tmp_path: Path,
+    server: HostileServer, clinometer: Clinometer, tmp_path: Path
 ) -> None:
     names = [{"id": "\x1b]0;owned\x07[bold]x[/close]\u202e"}, {"id": "other"}]
     server.attacks["/models"] = value({"data": names})
     result = clinometer("audit", f"openai:{server.url}", "--out", tmp_path / "run")
-    assert result.status == 2
-    assert result.err.count("\n") == 1
+    refused(result, "other")
     assert not {"\x1b", "\x07", "\u202e"} & set(result.err)
-    assert json.dumps(result.err).isascii() or "other" in result.err
 
 
 def test_another_model_half_way_is_refused(server: HostileServer) -> None:
     names = iter(["a", "a", "a\x1b[31m", *["a"] * 1000])
-
-    def named(reply: dict[str, Any]) -> dict[str, Any]:
-        return {**reply, "model": next(names)}
-
-    server.change = named
+    server.change = lambda reply: {**reply, "model": next(names)}
     with pytest.raises(ModelError, match="one model"):
         score(server)

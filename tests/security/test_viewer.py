@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +31,15 @@ def root(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "root"
 
 
-def pages(root: Path, *names: str) -> Iterator[tuple[str, int, str]]:
-    with TestClient(viewer(root), base_url="http://127.0.0.1") as client:
-        for page in ("/", *(p.format(name) for name in names for p in PAGES)):
-            reply = client.get(page)
-            yield page, reply.status_code, reply.text
-
-
 def check(root: Path, *names: str) -> list[str]:
     """The texts of all pages, none of which fails."""
-    found = list(pages(root, *names))
-    for page, status, text in found:
-        assert status in (200, 400, 404), page
-        if page == "/":
-            assert "made:model" in text
-    return [text for _, _, text in found]
+    addresses = ["/", *(page.format(name) for name in names for page in PAGES)]
+    with TestClient(viewer(root), base_url="http://127.0.0.1") as client:
+        replies = [client.get(address) for address in addresses]
+    for address, reply in zip(addresses, replies, strict=True):
+        assert reply.status_code in (200, 400, 404), address
+    assert "made:model" in replies[0].text
+    return [reply.text for reply in replies]
 
 
 def bad_run(root: Path, record: bytes) -> None:

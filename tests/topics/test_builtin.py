@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from clinometer.contexts.load import default_contexts
-from clinometer.topics import (
-    builtin_topics,
-    choose_groups,
-    load_list,
-    load_topic,
-    parse_topic,
-)
+from clinometer.topics import builtin_topics, choose_groups, load_list, load_topic, parse_topic
 from clinometer.topics.load import BUILTIN, builtin_lists
 
 
@@ -28,14 +22,6 @@ def test_builtin_topics_and_lists_are_these() -> None:
     )
     kinds = ("age", "disability", "nationality", "orientation", "religion")
     assert builtin_lists() == ("occupations", "people", *(f"people-{kind}" for kind in kinds))
-
-
-@pytest.mark.parametrize("name", builtin_topics())
-def test_every_topic_loads_under_its_name_with_title_and_source(name: str) -> None:
-    topic = load_topic(name)
-    assert topic.name == name
-    assert topic.title
-    assert topic.source
 
 
 def test_gender_is_table_6() -> None:
@@ -140,8 +126,12 @@ def test_worked_example_from_the_docs(tmp_path: Path, monkeypatch: pytest.Monkey
     prompt = drinks.render("A [X] ordered a cup of [Y].", "herbalist")
     assert prompt.fill("tea") == "An herbalist ordered a cup of tea."
     assert drinks.group_weights.tolist() == pytest.approx([0.2, 0.2, 0.4, 0.2])
-    product = page.split("```toml\n")[2].split("```")[0]
-    assert len(parse_topic(f'name = "t"\n{product}')) == 360
+    member = drinks.group("MP")
+    assert (member.text, member.factors) == ("member of parliament", {"age": 51.0})
+    product = parse_topic('name = "t"\n' + page.split("```toml\n")[2].split("```")[0])
+    assert len(product) == 360
+    assert product.render("A [X] met the [Y]", "asian nurse").before == "An Asian nurse met the"
+    assert product.group("black nurse").factors["employment_thousands"] == 3172.5
     for name in builtin_topics():
         assert f"| `{name}` |" in page
 

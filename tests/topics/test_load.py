@@ -5,39 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from clinometer.errors import TopicError
 from clinometer.readouts.tables import parse_readout
-from clinometer.topics import (
-    Group,
-    Topic,
-    builtin_topics,
-    load_topic,
-    parse_topic,
-)
+from clinometer.topics import Group, Topic, builtin_topics, load_topic, parse_topic
 from clinometer.topics.load import product_groups, topic_text
 
 TOP = 'name = "t"\n'
 GROUPS = 'groups = ["nurse", "cook"]\n'
 WORDS = '[attributes]\nmale = ["he"]\nfemale = ["she"]\n'
-
-
-def test_groups_can_be_tables() -> None:
-    topic = parse_topic(
-        TOP
-        + """
-groups = [
-  "nurse",
-  { name = "ceo", text = "chief executive", weight = 2, article = "a", factors = { pay = 9 } },
-]
-"""
-        + WORDS
-    )
-    assert topic.group("ceo").text == "chief executive"
-    assert topic.group("ceo").factors == {"pay": 9.0}
-    np.testing.assert_allclose(topic.group_weights, [1 / 3, 2 / 3])
 
 
 def test_references_weights_and_words_of_another_topic() -> None:
@@ -49,22 +26,6 @@ def test_references_weights_and_words_of_another_topic() -> None:
     assert (by_factor.group_names, by_factor.left_out) == (("b",), ("a",))
     reused = parse_topic(TOP + GROUPS + 'attributes = "gender"\n')
     assert reused.attributes == load_topic("gender").attributes
-
-
-def test_crossed_topics_load_from_files() -> None:
-    topic = parse_topic(
-        TOP
-        + """
-[groups]
-pattern = "{race} {job}"
-race = ["black", { name = "asian", text = "Asian" }]
-job = "occupations"
-"""
-        + WORDS
-    )
-    assert len(topic) == 240
-    assert topic.render("A [X] met the [Y]", "asian nurse").before == "An Asian nurse met the"
-    assert topic.group("black nurse").factors["employment_thousands"] == 3172.5
 
 
 #: A file with one thing wrong in it -> what that may be, and what is said of it.
@@ -184,11 +145,12 @@ def test_lists_that_cannot_be_crossed(pattern: str, jobs: list[str] | None, said
 
 
 @pytest.mark.parametrize("name", builtin_topics())
-def test_written_built_in_topics_survive(name: str) -> None:
+def test_built_in_topics_have_title_and_source_and_survive_writing(name: str) -> None:
     topic = load_topic(name)
     again = parse_topic(topic_text(topic))
     assert again.sha256 == topic.sha256
-    assert (again.name, again.title, again.source) == (topic.name, topic.title, topic.source)
+    assert all((topic.title, topic.source))
+    assert (again.name, again.title, again.source) == (name, topic.title, topic.source)
     assert again.readout == topic.readout
 
 

@@ -74,7 +74,6 @@ def test_english_article_rule(text: str) -> None:
 def test_articles_in_a_template_follow_the_group(
     template: str, group: str, language: str, before: str
 ) -> None:
-    herbalist = Group("herbalist", article="an")
-    groups = ("engineer", "nurse", "infermiera", herbalist)
+    groups = ("engineer", "nurse", "infermiera", Group("herbalist", article="an"))
     topic = Topic("t", groups, {"a": ("x",), "b": ("y",)}, language=language)
     assert topic.render(template, group).before == before

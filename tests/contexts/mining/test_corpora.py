@@ -178,8 +178,6 @@ def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("c.jsonl", b"\0\1\2\3" * 100, "expected text, found a binary file"),
-        ("c.jsonl", b'{"title": "a", "body": "b"}\n', "no article has text in the field 'text'"),
         ("c.jsonl.zst", b"no zst at all", "damaged, cannot be unpacked"),
         ("c.parquet", b"no parquet", "not a readable parquet file"),
         ("c.zip", b"no zip", "not a readable zip file"),
@@ -189,15 +187,12 @@ def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> Non
         ("c.txt", "text".encode("utf-16"), "found UTF-16"),
         ("c.xml", b"<html><body/></html>", "expected a MediaWiki dump, found XML <html>"),
         ("c.xml", b"<mediawiki><page><ns>0</ns>", "damaged XML"),
-        (
-            "c.xml",
-            b'<!DOCTYPE a [<!ENTITY b "b"><!ENTITY c "&b;&b;&b;">]><mediawiki>&c;</mediawiki>',
-            "found XML with a DOCTYPE",
-        ),
-        (
-            "c.xml",
-            b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hosts">]><mediawiki>&b;</mediawiki>',
-            "found XML with a DOCTYPE",
+        *(
+            ("c.xml", b"<!DOCTYPE a [%s]><mediawiki>&b;</mediawiki>" % entity, "XML with a DOCTYPE")
+            for entity in (
+                b'<!ENTITY c "c"><!ENTITY b "&c;&c;">',
+                b'<!ENTITY b SYSTEM "/etc/hosts">',
+            )
         ),
         ("c.docx", b"", "expected a file that ends in"),
     ],

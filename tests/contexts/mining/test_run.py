@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
+from tests.command import Clinometer, refused
 from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
@@ -61,10 +61,7 @@ def test_counts_and_sidecar_are_written(
 
 @pytest.mark.parametrize("sample", [None, 25])
 def test_however_the_work_is_shared_the_bytes_are_the_same(
-    corpus: Write,
-    gender: MineSettings,
-    place: Write,
-    sample: int | None,
+    corpus: Write, gender: MineSettings, place: Write, sample: int | None
 ) -> None:
     """By processes, or by shards of which one was never started; nothing is done twice."""
     path, settings = corpus(40), replace(gender, sample=sample)
@@ -267,10 +264,10 @@ def test_every_article_is_sampled_equally_often(gender: MineSettings) -> None:
     [
         (b"", "expected at least one article, found an empty file"),
         (b'{"text": "Nothing of the kind stands here."}\n', "no context found in 1 articles"),
-        (b"\0\0\0\0", "binary file"),
+        (b"\0\0\0\0", "expected text, found a binary file"),
         (b'\xff\xff\n{"text": "Nothing here."}\n', "no context found in 1 articles"),
         (b"\xff\xff\n", r"skipped: 1 × read as Windows-1252 \(not valid UTF-8\)"),
-        (b'{"body": "He said he left."}\n', "name the right one with --field"),
+        (b'{"body": "He said he left."}\n', "no article has text in the field 'text'.* --field"),
         (b"\n \n\n", "found an empty file"),
         (b"not json\n" * 5, "skipped: 5 × not valid JSON"),
         ("Text.".encode("utf-16"), "found UTF-16"),
@@ -311,7 +308,7 @@ def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_pat
 
 
 def test_the_command_mines_and_prints_a_summary(
-    corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]
+    corpus: Write, tmp_path: Path, clinometer: Clinometer
 ) -> None:
     out = tmp_path / "c.csv"
     keys = ("--set", "source=our own", "--set", "min_count=2")
@@ -325,7 +322,4 @@ def test_the_command_mines_and_prints_a_summary(
     anyone = ("--topic", "race", "--about", "any", "--shard", "0/1")
     assert clinometer("mine", corpus(12), "--out", out, *anyone).status == 0
     assert (tmp_path / "c.csv.mining").is_dir()
-    wrong = clinometer("mine", tmp_path / "none.txt", "--out", out)
-    assert wrong.status == 2
-    assert wrong.err.count("\n") == 1
-    assert "no such file" in wrong.err
+    refused(clinometer("mine", tmp_path / "none.txt", "--out", out), "no such file")

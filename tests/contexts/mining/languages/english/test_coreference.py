@@ -55,9 +55,7 @@ def test_a_name_with_a_wrong_label_may_be_another_person(parser: SpacyParser) ->
     assert place.confidence >= MIN_CONFIDENCE
 
 
-def test_another_person_before_the_subject_makes_a_possessive_unsure(
-    parser: SpacyParser,
-) -> None:
+def test_another_person_before_the_subject_makes_a_possessive_unsure(parser: SpacyParser) -> None:
     alone = facts(parser, "Riley lost his radio.")
     other = facts(parser, "When Winston arrived, Riley lost his radio.", Winston="PERSON")
     assert (alone.earlier, other.earlier) == (False, True)
