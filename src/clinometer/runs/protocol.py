@@ -27,17 +27,8 @@ from clinometer.topics.load import toml_tables, toml_value
 
 #: Settings of an audit that change no number, or only its rounding.
 _OF_THE_MACHINE = (
-    "device",
-    "device_map",
-    "batch_tokens",
-    "concurrency",
-    "timeout",
-    "patience",
-    "max_requests",
-    "max_tokens",
-    "price",
-    "budget",
-    "allow",
+    *("device", "device_map", "batch_tokens", "allow"),
+    *("concurrency", "timeout", "patience", "max_requests", "max_tokens", "price", "budget"),
 )
 #: Settings of an audit that a protocol fixes: all others.
 PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)

@@ -46,10 +46,7 @@ class WordScorer(Scorer):
         """
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
+        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
