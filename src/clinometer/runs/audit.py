@@ -137,6 +137,7 @@ def audit(
             stack.enter_context(folder.locked())
             held = _read_before(folder, fresh=fresh)
         record = None if fresh else held
+        before = None if record is None else record.identity
         begun = None if record is None else record.protocol  # which a later plan cannot replace
         planned = None
         if begun is not None:
@@ -150,13 +151,13 @@ def audit(
             settings=settings,
             model=model,
             planned=planned,
-            earlier=None if record is None else record.identity,
+            earlier=before,
         )
         settings = resolved.settings
         spec = spec.asked_with(settings.load)
         readout = ReadoutQuery.of(resolved.topic)
         if folder:
-            _resume(folder, resolved.identity(spec.name), record, fresh=fresh)
+            folder.resume(resolved.identity(spec.name), before, fresh=fresh)
         if spec.place is ModelSource.REFERENCE:
             known = None if plan is None else plan.record(begun, late=None)
             return _audit_reference(spec, resolved, folder, known or begun)
@@ -295,15 +296,6 @@ def _read_before(folder: RunFolder, *, fresh: bool) -> RunRecord | None:
         raise
 
 
-def _resume(
-    folder: RunFolder, identity: Mapping[str, Any], record: RunRecord | None, *, fresh: bool
-) -> None:
-    """Begin, or go on with the record's run where that is of the same identity."""
-    if fresh:
-        folder.clear()
-    folder.resume(identity, None if record is None else record.identity)
-
-
 def _begin(cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
     """The record of a new run."""
     topic = audit.topic
@@ -386,7 +378,8 @@ def _ask_edited(
             inside = RunFolder(folder.path / PLACEBO)
             stack.enter_context(inside.locked())
             own = None if fresh else _read_before(inside, fresh=False)
-            _resume(inside, about.identity(record.model.id), own, fresh=fresh)
+            before = None if own is None else own.identity
+            inside.resume(about.identity(record.model.id), before, fresh=fresh)
         if own is not None:
             own.model.check_same(record.model)
         else:
