@@ -218,7 +218,8 @@ def has_scores(run: Run) -> bool:
 def stored_cells(
     run: Run,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
-    """Group [n], context [n] and scores of the stored cells, part by part."""
+    """Group [n], context [n] and scores of the stored cells, part by part; log-probabilities [n,V]
+    as the float32 that they are stored as."""
     words = run.record.scored_words.words
     if run.path is None:
         raise RunError(f"{run.model}: the run has no stored scores of words")
@@ -235,22 +236,14 @@ def stored_cells(
         )
 
 
-def stored_scores(
-    run: Run,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
-    """The same with the log-probabilities [n,V] alone, as they are stored."""
-    for x, c, scores in stored_cells(run):
-        yield x, c, scores.log_probs.astype(np.float32, copy=False)
-
-
 def recounted(run: Run, counts: Sequence[FloatArray]) -> list[Preferences]:
     """The preferences of a run's stored scores under other counts of its words; one reading."""
     X, C, K = run.preferences.values.shape
     values = [np.full((X, C, K), np.nan) for _ in counts]
     coverage = [np.zeros((X, C)) for _ in counts]
-    for x, c, log_probs in stored_scores(run):
+    for x, c, scores in stored_cells(run):
         for i, count in enumerate(counts):
-            cells = preference(log_probs, count)
+            cells = preference(scores.log_probs, count)
             values[i][x, c] = cells.p
             coverage[i][x, c] = np.exp(cells.log_coverage)
     return [
