@@ -7,7 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,19 +148,13 @@ class PreferenceTable:
             templates=tuple(contexts.templates),
             sampling=contexts.sampling,
             labels=contexts.extra,
-            low=self._placed(self.low),
-            high=self._placed(self.high),
-            answers=self._placed(self.answers),
+            low=None if self.low is None else self._placed(self.low),
+            high=None if self.high is None else self._placed(self.high),
+            answers=None if self.answers is None else self._placed(self.answers),
         )
 
-    @overload
-    def _placed(self, cells: NDArray[np.float64]) -> NDArray[np.float64]: ...
-    @overload
-    def _placed(self, cells: None) -> None: ...
-    def _placed(self, cells: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    def _placed(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of cells [n, ..] as groups by contexts [X, C, ..], without a copy."""
-        if cells is None:
-            return None
         shape = (len(self.grid.topic), len(self.grid.contexts))
         return cells.reshape(*shape, *cells.shape[1:])
 
