@@ -37,13 +37,7 @@ from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_setti
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import AuditedModel, ScoreCache, Scoring
-from clinometer.runs.settings import (
-    AuditSettings,
-    Contexts,
-    ResolvedAudit,
-    find_contexts,
-    resolve,
-)
+from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, find_contexts, resolve
 from clinometer.storage.resumable import Progress, ReplyLog, differences
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic
@@ -241,10 +235,7 @@ def default_folder(
 
 
 def _audit_reference(
-    spec: ModelSpec,
-    audit: ResolvedAudit,
-    folder: RunFolder | None,
-    protocol: ProtocolRecord | None,
+    spec: ModelSpec, audit: ResolvedAudit, folder: RunFolder | None, protocol: ProtocolRecord | None
 ) -> Run:
     """A model with known preferences. For the random one each outcome is a separate context with
     its probability as weight, so that the risks are exact, without sampling noise."""

@@ -209,9 +209,7 @@ def has_scores(run: Run) -> bool:
     return run.path is not None and run.record.words is not None
 
 
-def stored_cells(
-    run: Run,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
+def stored_cells(run: Run) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
     """Group [n], context [n] and scores of the stored cells, part by part; log-probabilities [n,V]
     as the float32 that they are stored as."""
     words = run.record.scored_words.words
