@@ -548,9 +548,7 @@ async def choose_route(
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
     """The endpoint with lists as long as it returns, at most the length requested."""
     reason = ""
-    for k in sorted({endpoint.top_k, *_WIDTHS}, reverse=True):
-        if k > endpoint.top_k:
-            continue
+    for k in sorted({min(k, endpoint.top_k) for k in (endpoint.top_k, *_WIDTHS)}, reverse=True):
         endpoint.client.probing = True
         try:
             top = await endpoint.top(path, k)
