@@ -136,7 +136,7 @@ def test_debug_works_in_any_position(clinometer: Clinometer) -> None:
     result = clinometer("import", "table", "no-such.csv", "--debug")
     assert result.status == 2
     assert result.err.startswith("Traceback")
-    assert result.err.endswith("clinometer: no-such.csv: no such file\n")
+    assert result.err.endswith("clinometer: no-such.csv: no such file; check the path\n")
 
 
 def test_context_sets_that_are_too_small_to_measure_with_are_marked(clinometer: Clinometer) -> None:

@@ -137,7 +137,9 @@ def test_contradicting_weights_are_refused() -> None:
 def test_wrong_files_are_refused(tmp_path: Path, name: str, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(TableError, match="cannot be read" if name[0] == "b" else None):
+    with pytest.raises(
+        TableError, match="cannot be read|expected UTF-8" if name[0] == "b" else None
+    ):
         read_table(tmp_path / name)
 
 

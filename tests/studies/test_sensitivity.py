@@ -15,7 +15,7 @@ from clinometer.display.numbers import MEASURES
 from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.scores.accumulate import recounted, stored_scores, word_counts
+from clinometer.runs.scores.accumulate import recounted, stored_cells, word_counts
 from clinometer.studies import sensitivity
 from clinometer.studies.sensitivity import by_probability, random_halves
 
@@ -50,8 +50,8 @@ def test_each_line_matches_its_own_computation(run: Run) -> None:
     lists = {c: [w for w in ws if w in one] for c, ws in run.record.topic.attributes.items()}
     counts = membership(stored.words, lists)
     values = np.empty_like(p.values)
-    for x, c, log_probs in stored_scores(run):
-        values[x, c] = preference(log_probs, counts).p
+    for x, c, scores in stored_cells(run):
+        values[x, c] = preference(scores.log_probs, counts).p
     alone = decompose(values, context_weights=p.context_weights)
     line = rows["words: single-token words"]
     assert line.R_volatility == pytest.approx(alone.R_volatility.value, abs=1e-12)
@@ -92,7 +92,7 @@ def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Pat
     known = audit("reference:random", settings=AuditSettings(), out=tmp_path / "known")
     assert any("no scores" in row.note for row in rows_of(known).values())
     with pytest.raises(RunError, match="no stored scores"):
-        next(stored_scores(known))
+        next(stored_cells(known))
 
 
 def test_an_answer_that_nobody_gives_in_some_context_has_its_criteria_too() -> None:

@@ -13,8 +13,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from clinometer.display.text import brief
 from clinometer.errors import SettingsError, TableError, closest, first_problem
-from clinometer.models.scoring.word_scorer import shorten
 from clinometer.readouts import read_choice
 from clinometer.storage.untrusted import MOST_RECORD, named_parts, parse_toml, read_text
 
@@ -229,7 +229,7 @@ class SampleMapping(BaseModel):
             if counts(members):
                 return category
         raise TableError(
-            f"{where}: the answer {shorten(answer)!r} is in no category of the mapping "
+            f"{where}: the answer {brief(answer)!r} is in no category of the mapping "
             f"{self.name!r}; add it to one, or to left_out"
         )
 

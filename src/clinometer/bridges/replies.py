@@ -18,11 +18,10 @@ from typing import Any
 from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
 from clinometer.contexts.context_set import context_ids
-from clinometer.display.text import visible
+from clinometer.display.text import brief, visible
 from clinometer.errors import TableError
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
-from clinometer.models.scoring.word_scorer import shorten
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import ImportRecord
 from clinometer.runs.placebo import UNEDITED
@@ -85,14 +84,13 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
         except (AttributeError, LookupError, TypeError) as error:
             raise TableError(
                 f"{path}: expected the file as the tool wrote it, found a reply of another "
-                f"shape: {shorten(str(error))}"
+                f"shape: {brief(error)}"
             ) from error
         return
     for number, value in enumerate(content if isinstance(content, list) else [content]):
         if not isinstance(value, Mapping):
             raise TableError(
-                f"{path}: item {number}: expected an object with a reply, found "
-                f"{shorten(str(value))!r}"
+                f"{path}: item {number}: expected an object with a reply, found {brief(value)!r}"
             )
         yield value
 
@@ -240,7 +238,7 @@ class ReplyTable:
         if 2 * unread > sum(counts.total() for counts in self.counts.values()):
             text, at = self.unread or ("", where)
             raise TableError(
-                f"{at}: expected a number as score, found {shorten(text)!r} (and in {unread:,} of "
+                f"{at}: expected a number as score, found {brief(text)!r} (and in {unread:,} of "
                 f"{self.rows:,} rows); name the field with the number in `score`"
             )
         seen = {float(r) for counts in self.counts.values() for r in counts if r is not None}

@@ -386,8 +386,6 @@ _TRANSPORT = {
     "RemoteProtocolError": "broken_off",
     "ApplicationRaised": "raised",
 }
-#: Of these, a server that was not reached.
-_NOT_REACHED = ("no_connection",)
 #: Statuses of a server that wants a key, or another one.
 NO_ACCESS = (401, 403)
 
@@ -458,12 +456,10 @@ _TEXTS = ("messages", "system", "prompt", "content", "text", "reasoning", "reaso
 
 def most_tokens(body: Any) -> TokenCount:
     """What a request may cost at most, by our own count; nothing where no text is written."""
-    lengths = [body.get(name) for name in _LENGTHS] if isinstance(body, dict) else []
-    written = (
-        max((n for n in lengths if isinstance(n, int)), default=0) * int(body.get("n", 1))
-        if lengths
-        else 0
-    )
+    if not isinstance(body, dict):
+        return TokenCount(0, 0)
+    lengths = [n for name in _LENGTHS if isinstance(n := body.get(name), int)]
+    written = max(lengths, default=0) * int(body.get("n", 1))
     read = math.ceil(_size(body) / _BYTES) if written else 0
     return TokenCount(read, written, read + written)
 
@@ -679,7 +675,7 @@ class Client:
             raise _Failed("timeout") from None
         except self._httpx.TransportError as error:
             reason = _TRANSPORT.get(type(error).__name__, "connection")
-            raise (_Unbilled if reason in _NOT_REACHED else _Failed)(reason) from None
+            raise (_Unbilled if reason == "no_connection" else _Failed)(reason) from None
         status = response.status_code
         if status in (408, 429) or (status >= 500 and status != 501):
             if b"insufficient_quota" in content:  # no pause will bring credit

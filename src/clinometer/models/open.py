@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def open_model(
-    model: str | ModelSpec,
-    *,
-    load: LoadOptions | None = None,
-    words: WordOptions | None = None,
+    model: str | ModelSpec, *, load: LoadOptions | None = None, words: WordOptions | None = None
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
     `openai/NAME` and other hosted ones, `openai:URL#MODEL`; or an application,

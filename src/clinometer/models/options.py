@@ -156,9 +156,7 @@ class LoadOptions:
     )
     device: str = option("auto", help="auto, cpu, cuda, cuda:N or mps.", panel="Model")
     dtype: str = _key(
-        "auto",
-        help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).",
-        choices=DTYPES,
+        "auto", help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).", choices=DTYPES
     )
     revision: str | None = _key(None, help="Revision on the Hugging Face Hub.", unset="latest")
     batch_tokens: int | None = _key(

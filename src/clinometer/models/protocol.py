@@ -165,10 +165,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
+        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt.
 

@@ -90,7 +90,7 @@ class ReplyScorer(Scorer):
                 f"{scorer.info.name}: a {scorer.info.kind} model fills gaps and cannot answer the "
                 f"questions of topic {query.topic!r}; use a causal, chat or served model"
             )
-        self.scorer, self.query, self.chat = scorer, query, chat
+        self.scorer, self.client, self.query, self.chat = scorer, scorer.client, query, chat
         self._reader, self._turn = reader, threading.Lock()
 
     @property
@@ -118,20 +118,11 @@ class ReplyScorer(Scorer):
     def keep(self, log: ReplyLog) -> None:
         self.scorer.keep(log)
 
-    def halt(self) -> None:
-        self.scorer.halt()
-
-    def usage(self) -> dict[str, int]:
-        return self.scorer.usage()
-
     def close(self) -> None:
         self.scorer.close()
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
+        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
     ) -> WordScores:
         """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and self.info.kind == "sampled":

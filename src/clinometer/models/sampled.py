@@ -110,10 +110,7 @@ class SampledScorer(Scorer):
         return word_report(words)
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
+        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
     ) -> WordScores:
         return counted(prompts, words, self.generate(prompts))
 
@@ -163,9 +160,7 @@ def _read(
 
 
 def shares(
-    counts: FloatArray,
-    draws: Sequence[tuple[str, ...]],
-    unread: FloatArray | None = None,
+    counts: FloatArray, draws: Sequence[tuple[str, ...]], unread: FloatArray | None = None
 ) -> WordScores:
     """Scores from how many of the samples of each prompt count for each word [P, V]."""
     n = np.array([len(texts) for texts in draws])

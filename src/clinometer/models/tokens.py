@@ -34,7 +34,7 @@ from clinometer.models.catalog.pretrained import pretrained
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import QUESTION, LoadOptions
-from clinometer.models.protocol import Turn, WordReport
+from clinometer.models.protocol import WordReport
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.storage.untrusted import limited
 from clinometer.topics import Prompt
@@ -263,10 +263,7 @@ def head_tokens(
                 "messages: the chat template of a server is not known here; add --replies 5, which "
                 "samples replies instead of reading probabilities"
             )
-        texts = [
-            transcript([(said["role"], said["content"]) for said in messages_of(text)])
-            for text in texts
-        ]
+        texts = [transcript(messages_of(text)) for text in texts]
     elif chat is not None:
         written = [in_opening(chat, text) for text in texts]
         return encode_all(tokenizer, written, special=False)
@@ -586,12 +583,11 @@ def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
         ) from error
 
 
-def transcript(turns: Sequence[Turn]) -> str:
+def transcript(messages: list[dict[str, str]]) -> str:
     """A conversation as plain text, for models without a chat template.
 
-    >>> transcript([("user", "Hello."), ("assistant", "Yes?"), ("user", "Go.")])
-    'User: Hello.\\n\\nAssistant: Yes?\\n\\nUser: Go.\\n\\nAssistant:'
+    >>> transcript([{"role": "user", "content": "Hello."}])
+    'User: Hello.\\n\\nAssistant:'
     """
-    return "\n\n".join(
-        f"{role.capitalize()}: {said}" for role, said in (*turns, ("assistant", ""))
-    )[:-1]
+    said = [f"{one['role'].capitalize()}: {one['content']}" for one in messages]
+    return "\n\n".join([*said, "Assistant:"])

@@ -37,13 +37,7 @@ from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_setti
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import AuditedModel, ScoreCache, Scoring
-from clinometer.runs.settings import (
-    AuditSettings,
-    Contexts,
-    ResolvedAudit,
-    find_contexts,
-    resolve,
-)
+from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, find_contexts, resolve
 from clinometer.storage.resumable import Progress, ReplyLog, differences
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic
@@ -137,6 +131,7 @@ def audit(
             stack.enter_context(folder.locked())
             held = _read_before(folder, fresh=fresh)
         record = None if fresh else held
+        before = None if record is None else record.identity
         begun = None if record is None else record.protocol  # which a later plan cannot replace
         planned = None
         if begun is not None:
@@ -150,13 +145,13 @@ def audit(
             settings=settings,
             model=model,
             planned=planned,
-            earlier=None if record is None else record.identity,
+            earlier=before,
         )
         settings = resolved.settings
         spec = spec.asked_with(settings.load)
         readout = ReadoutQuery.of(resolved.topic)
         if folder:
-            _resume(folder, resolved.identity(spec.name), record, fresh=fresh)
+            folder.resume(resolved.identity(spec.name), before, fresh=fresh)
         if spec.place is ModelSource.REFERENCE:
             known = None if plan is None else plan.record(begun, late=None)
             return _audit_reference(spec, resolved, folder, known or begun)
@@ -240,10 +235,7 @@ def default_folder(
 
 
 def _audit_reference(
-    spec: ModelSpec,
-    audit: ResolvedAudit,
-    folder: RunFolder | None,
-    protocol: ProtocolRecord | None,
+    spec: ModelSpec, audit: ResolvedAudit, folder: RunFolder | None, protocol: ProtocolRecord | None
 ) -> Run:
     """A model with known preferences. For the random one each outcome is a separate context with
     its probability as weight, so that the risks are exact, without sampling noise."""
@@ -293,15 +285,6 @@ def _read_before(folder: RunFolder, *, fresh: bool) -> RunRecord | None:
         if fresh:
             return None
         raise
-
-
-def _resume(
-    folder: RunFolder, identity: Mapping[str, Any], record: RunRecord | None, *, fresh: bool
-) -> None:
-    """Begin, or go on with the record's run where that is of the same identity."""
-    if fresh:
-        folder.clear()
-    folder.resume(identity, None if record is None else record.identity)
 
 
 def _begin(cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
@@ -386,7 +369,8 @@ def _ask_edited(
             inside = RunFolder(folder.path / PLACEBO)
             stack.enter_context(inside.locked())
             own = None if fresh else _read_before(inside, fresh=False)
-            _resume(inside, about.identity(record.model.id), own, fresh=fresh)
+            before = None if own is None else own.identity
+            inside.resume(about.identity(record.model.id), before, fresh=fresh)
         if own is not None:
             own.model.check_same(record.model)
         else:

@@ -21,23 +21,14 @@ from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
-from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_bytes
+from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_text
 from clinometer.topics import Topic, choose_groups, load_topic
 from clinometer.topics.load import toml_tables, toml_value
 
 #: Settings of an audit that change no number, or only its rounding.
 _OF_THE_MACHINE = (
-    "device",
-    "device_map",
-    "batch_tokens",
-    "concurrency",
-    "timeout",
-    "patience",
-    "max_requests",
-    "max_tokens",
-    "price",
-    "budget",
-    "allow",
+    *("device", "device_map", "batch_tokens", "allow"),
+    *("concurrency", "timeout", "patience", "max_requests", "max_tokens", "price", "budget"),
 )
 #: Settings of an audit that a protocol fixes: all others.
 PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)
@@ -191,21 +182,18 @@ class ProtocolFile:
     def read(cls, path: str | Path) -> ProtocolFile:
         """Read a protocol; what is wrong with the file is one line."""
         path = Path(path)
+        shown = str(path)
+        text = read_text(path, shown=shown, kind="protocol", error=SettingsError, most=MOST_RECORD)
         try:
-            content = read_bytes(path, most=MOST_RECORD)
-            protocol = Protocol.model_validate(parse_toml(content.decode("utf-8")))
+            protocol = Protocol.model_validate(parse_toml(text))
             protocol.check()
-        except OSError as error:
-            raise SettingsError(
-                f"{path}: expected a protocol file, found {error.strerror}"
-            ) from error
         except ValidationError as error:
             raise SettingsError(f"{path}: {first_problem(error)}") from error
         except SettingsError as error:
             raise SettingsError(f"{path}: {error}") from error
         except ValueError as error:
             raise SettingsError(f"{path}: expected TOML: {error}") from error
-        return cls(protocol, path.name, hashlib.sha256(content).hexdigest())
+        return cls(protocol, path.name, hashlib.sha256(text.encode()).hexdigest())
 
     def record(self, before: ProtocolRecord | None, *, late: str | None) -> ProtocolRecord:
         """The protocol for run.json. A plan given `late`, after the first answer, deviates, and

@@ -15,6 +15,7 @@ from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.frame import REQUIRED, FrameArrays, read_frame
 from clinometer.measure.preferences import Sampling
+from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import check_columns, open_text, read_parquet
 
 if TYPE_CHECKING:
@@ -142,19 +143,13 @@ def _preferences(table: FrameArrays, name: str | Path) -> Preferences:
 
 
 def _read_frame(path: Path) -> pd.DataFrame:
-    if not path.exists():
-        raise TableError(f"{path}: no such file")
     if path.is_dir():
         raise TableError(f"{path}: expected a csv or parquet file, found a folder")
-    try:
+    with reading(path, TableError):
+        path.stat()  # that it is missing is said before what is wrong with its name
         if path.suffix == ".parquet":
             frame: pd.DataFrame = read_parquet(path).to_pandas()
             return frame
         if path.name.endswith((".csv", ".csv.gz")):
             return _read_csv(path)
-    except TableError:
-        raise
-    except (ValueError, OSError, UnicodeDecodeError) as error:
-        first = (str(error).splitlines() or [""])[0]
-        raise TableError(f"{path}: cannot be read as a table: {first}") from error
     raise TableError(f"{path}: expected a file named .csv, .csv.gz or .parquet")

@@ -28,12 +28,7 @@ from clinometer.runs.folder.folder import (
     stored_results,
     with_report,
 )
-from clinometer.runs.folder.record import (
-    BoundsRecord,
-    PlugInRecord,
-    RunRecord,
-    SummaryRecord,
-)
+from clinometer.runs.folder.record import BoundsRecord, PlugInRecord, RunRecord, SummaryRecord
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.storage.atomic import replacing

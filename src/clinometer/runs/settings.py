@@ -48,12 +48,7 @@ Contexts: TypeAlias = (
 REPLIES = 5
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
-INFERENCE = (
-    "criterion",
-    "level",
-    "clusters",
-    "population",
-)
+INFERENCE = ("criterion", "level", "clusters", "population")
 
 _statistics = partial(option, panel="Statistics", advanced=True)
 
@@ -83,9 +78,7 @@ class AuditSettings:
         unset="what fits the topic",
     )
     coverage_threshold: float = _statistics(
-        1e-3,
-        help="Flag cells whose words carry less probability than this.",
-        allowed=SHARE_BELOW_1,
+        1e-3, help="Flag cells whose words carry less probability than this.", allowed=SHARE_BELOW_1
     )
     level: float = _statistics(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL

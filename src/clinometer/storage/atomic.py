@@ -29,7 +29,8 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
     beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         yield beside
-        _to_disk(beside)
+        with beside.open("r+b") as written:  # else some file systems write the new name first
+            os.fsync(written.fileno())
         os.replace(beside, path)  # noqa: PTH105  (atomic on every platform, and says so)
     except OSError as exc:
         reason = exc.strerror or str(exc)
@@ -92,15 +93,6 @@ def _kind(file: Path) -> bytes:
         head = stream.read(200).removeprefix(b"\xef\xbb\xbf").lower()
     line = head.split(b"\n")[0].split(b",")[0]
     return next((beginning for beginning in _BEGINNINGS if head.startswith(beginning)), line)
-
-
-def _to_disk(file: Path) -> None:
-    """Without this, some file systems write the new name before the content."""
-    descriptor = os.open(file, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -70,14 +70,15 @@ class Resumable(ABC):
     def opened(self, identity: Identity, *, fresh: bool = False) -> Iterator[None]:
         """Begin, or resume what was begun with the same identity; `fresh` starts over."""
         with self.locked():
-            if fresh:
-                self.clear()
-            self.resume(identity, self.earlier())
+            self.resume(identity, None if fresh else self.earlier(), fresh=fresh)
             yield
 
-    def resume(self, identity: Identity, before: Identity | None) -> None:
-        """Begin where there is nothing from before, and refuse to go on with another identity."""
-        if before is None:
+    def resume(self, identity: Identity, before: Identity | None, *, fresh: bool = False) -> None:
+        """Begin where there is nothing from before, or what was is removed (`fresh`); refuse to go
+        on with another identity."""
+        if fresh:
+            self.clear()
+        if fresh or before is None:
             self.begin(identity)
         elif changed := differences(before, identity):
             raise self.error(

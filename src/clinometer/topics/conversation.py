@@ -43,8 +43,6 @@ _FIELD = re.compile(r"\{(\{\w+\})\}|\{(\w+)\}")
 _SLOT = re.compile(r"((?<![\w'’-])(?:[Aa]n?|[Tt]he) )?\[X(?::([^\]\n]+))?\]")
 _SENTENCE_STARTS = ("\n", ". ", "? ", "! ")
 
-_PLAIN = (str, int, float)
-
 Parts = tuple[tuple[str, str], ...]
 
 
@@ -249,7 +247,7 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
         raise TopicError(f"{where}: {exc}") from exc
     cases = []
     for number, row in enumerate(rows, 1):
-        if not all(isinstance(v, _PLAIN) for v in row.values()) or None in row:
+        if not all(isinstance(v, str | int | float) for v in row.values()) or None in row:
             raise TopicError(
                 f"{where}: row {number}: expected a text or number in each of the fields "
                 f"{', '.join(map(str, filter(None, row)))}, found other; put a text with commas or "

@@ -347,10 +347,7 @@ class TopicFile(_TopicTable):
     shared: Literal["split", "drop"] = "split"
 
 
-_TABLES: dict[str, type[BaseModel]] = {
-    "groups": GroupTable,
-    "messages": MessageTable,
-}
+_TABLES: dict[str, type[BaseModel]] = {"groups": GroupTable, "messages": MessageTable}
 
 
 def read_file(content: dict[str, Any]) -> TopicFile:

@@ -16,7 +16,7 @@ from clinometer.measure import decompose, preference
 from clinometer.report import render_report
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.findings import facts, shuffled
-from clinometer.runs.scores.accumulate import stored_scores
+from clinometer.runs.scores.accumulate import stored_cells
 from clinometer.runs.scores.shuffled_words import mean_probabilities, shuffled_counts, word_floor
 from clinometer.topics import Topic
 
@@ -46,8 +46,8 @@ def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
     assert floor.R_between is not None
     X, C, _ = honesty.preferences.values.shape
     logs = np.zeros((X, C, len(TOPIC.words)))
-    for x, c, scores in stored_scores(honesty):
-        logs[x, c] = scores
+    for x, c, scores in stored_cells(honesty):
+        logs[x, c] = scores.log_probs
     found = []
     mean = mean_probabilities(honesty)
     for counts in shuffled_counts(honesty, floor.shuffles, 0, mean):

@@ -28,11 +28,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clinometer.display.text import brief
 from clinometer.errors import ModelError
 from clinometer.models.background import prefetch
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
-from clinometer.models.scoring.word_scorer import WordScorer, shorten
+from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.tokens import END_OF_WORD, Trie, tokens_that_end_a_word
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
@@ -398,11 +399,11 @@ class TransformerScorer(WordScorer):
             if (values[row] >= 1.0).any():
                 raise ModelError(
                     f"{self.info.name} gave every token of its vocabulary the same value at the "
-                    f"prompt {shorten(prompt.before)!r}: check its weights"
+                    f"prompt {brief(prompt.before)!r}: check its weights"
                 )
             raise ModelError(
                 f"{self.info.name} returned a number that is not finite at the prompt "
-                f"{shorten(prompt.before)!r}: try --load dtype=float32, or check its weights"
+                f"{brief(prompt.before)!r}: try --load dtype=float32, or check its weights"
             )
 
 

@@ -278,14 +278,7 @@ class TreeRun:
     """
 
     def __init__(
-        self,
-        scorer: CausalScorer,
-        packs: Packs,
-        plain: Rows,
-        *,
-        limit: int,
-        rows: int,
-        keep: bool,
+        self, scorer: CausalScorer, packs: Packs, plain: Rows, *, limit: int, rows: int, keep: bool
     ) -> None:
         self.scorer, self.packs, self.plain = scorer, packs, plain
         self.limit, self.rows = limit, rows
@@ -389,10 +382,7 @@ class PackingError(Exception):
 
 
 def take_sample(
-    parts: Sequence[AskedContinuations],
-    answers: Sequence[FloatArray],
-    place: IntArray,
-    rows: Rows,
+    parts: Sequence[AskedContinuations], answers: Sequence[FloatArray], place: IntArray, rows: Rows
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """A few answers, and the same from plain rows. They are sampled at heads from the first to the
     last in a pack: a model that counts indices instead of positions errs most where a node is far

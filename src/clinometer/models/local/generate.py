@@ -15,7 +15,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import Turn
 from clinometer.models.sampled import IN_TEMPLATE, SampledScorer, first_line, seed_for
-from clinometer.models.tokens import in_template, transcript
+from clinometer.topics.conversation import END, joined
 
 #: Samples of one text that are made together.
 _TOGETHER = 256
@@ -90,12 +90,7 @@ class CausalWriter:
 
     def head(self, turns: Sequence[Turn]) -> list[int]:
         """Tokens of a conversation up to the answer."""
-        tokenizer = self.scorer.tokenizer
-        messages = [{"role": role, "content": said} for role, said in turns]
-        text = in_template(tokenizer, messages)
-        if text is None:
-            return list(self.scorer.head_tokens([transcript(turns)])[0])
-        return list(tokenizer.encode(text, add_special_tokens=False))
+        return self.scorer.head_tokens([joined(turns) + END])[0]
 
 
 class Prefix:

@@ -94,11 +94,13 @@ def load_transformer(
             f"model {spec.name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only "
             f"{size}: tokenizer and weights do not belong together; use those of one model"
         )
-    revision = _revision(base, config)
+    revision = str(getattr(config, "_commit_hash", None) or "unknown")
+    if Path(base).is_dir():
+        revision = folder_revision(Path(base))
     info = ModelInfo(
         name=spec.name,
         kind=kind,
-        revision=f"{_revision(source, config)} on {revision}" if adapter else revision,
+        revision=f"{folder_revision(adapter)} on {revision}" if adapter else revision,
         dtype=dtype,
         device=_places(model) if spread else str(device),
         parameters=sum(p.numel() for p in model.parameters()),
@@ -183,14 +185,6 @@ def choose_dtype(name: str, config: Any, wanted: str, device: torch.device) -> s
             "--load dtype=float32, or leave it out"
         )
     return wanted
-
-
-def _revision(source: str, config: Any) -> str:
-    """A hub commit, or the fingerprint of a folder."""
-    folder = Path(source)
-    if not folder.is_dir():
-        return str(getattr(config, "_commit_hash", None) or "unknown")
-    return folder_revision(folder)
 
 
 SCORERS: dict[str, type[TransformerScorer]] = {

@@ -87,11 +87,7 @@ class Seq2SeqScorer(TransformerScorer):
         return WordScores.scattered(parts, len(prompts))
 
     def _score_group(
-        self,
-        group: SlotGroup,
-        prompts: Sequence[Prompt],
-        trie: Trie,
-        counts: FloatArray | None,
+        self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie, counts: FloatArray | None
     ) -> WordScores:
         """Scores of the group's own prompts."""
         self.check_length(group.tokens.shape[1], prompts[0])

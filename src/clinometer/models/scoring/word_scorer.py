@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clinometer.display.text import brief
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
@@ -45,10 +46,7 @@ class WordScorer(Scorer):
         """
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
+        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
@@ -96,10 +94,5 @@ class WordScorer(Scorer):
         if self.length_limit is not None and length > self.length_limit:
             raise ContextError(
                 f"{self.info.name} reads at most {self.length_limit} tokens, found {length} in the "
-                f"prompt {shorten(prompt.before)!r}: shorten the template"
+                f"prompt {brief(prompt.before)!r}: shorten the template"
             )
-
-
-def shorten(text: str) -> str:
-    """A prompt as one short line, for messages."""
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -426,10 +426,7 @@ class ChatTokenScorer(Scorer):
         return WordReport(tokens={word: (word,) for word in words})
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        words: Sequence[str],
-        counts: FloatArray | None = None,
+        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
     ) -> WordScores:
         check_continued(self.info.name, prompts)
         work = [self._listed(prompt.before) for prompt in prompts]

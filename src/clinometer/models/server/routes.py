@@ -21,6 +21,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -238,8 +239,7 @@ class Names:
         new = [t for t in texts if t not in self._numbers]
         found = await together([self._number(t) for t in new])
         self._numbers.update(zip(new, found, strict=True))
-        known = {t: self._numbers[t] for t in texts}
-        return {text: number for text, number in known.items() if number is not None}
+        return {text: n for text in texts if (n := self._numbers[text]) is not None}
 
     async def _text(self, token: int) -> str:
         if isinstance(self.tokenizer, ServerTokenizer):
@@ -395,18 +395,11 @@ class TokenIds(Route):
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         parts = [wanted[i : i + self._most] for i in range(0, len(wanted), self._most)]
-        values = await together([self._part(path, part) for part in parts])
-        return Bounds.exact([value for part in values for value in part])
-
-    async def _part(self, path: Tokens, wanted: Tokens) -> list[float]:
-        return await self.endpoint.values(
-            path,
-            wanted,
-            logprobs=1,
-            logprob_token_ids=list(wanted),
-            return_tokens_as_token_ids=True,
-            temperature=0.0,
+        how = {"logprobs": 1, "return_tokens_as_token_ids": True, "temperature": 0.0}
+        values = await together(
+            [self.endpoint.values(path, p, logprob_token_ids=list(p), **how) for p in parts]
         )
+        return Bounds.exact([value for part in values for value in part])
 
 
 class Echo(Route):
@@ -419,7 +412,10 @@ class Echo(Route):
         wanted = {(*path, t) for path, tokens in questions for t in tokens}
         begun = {s[:n] for s in wanted for n in range(len(s))}
         sequences = sorted(wanted - begun)
-        replies = await together([self.whole(s) for s in sequences])
+        how = {"echo": True, "logprobs": 1, "temperature": 0.0}
+        replies = await together(
+            [self.endpoint.ask(s, partial(echoed, length=len(s)), **how) for s in sequences]
+        )
         value: dict[Tokens, float] = {}
         for tokens, log_probs in zip(sequences, replies, strict=True):
             for n in range(1, len(tokens)):
@@ -428,15 +424,6 @@ class Echo(Route):
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         return (await self.answer([(path, wanted)]))[0]
-
-    async def whole(self, tokens: Tokens) -> list[float | None]:
-        return await self.endpoint.ask(
-            tokens,
-            lambda reply: echoed(reply, len(tokens)),
-            echo=True,
-            logprobs=1,
-            temperature=0.0,
-        )
 
 
 #: Tolerance of the sum of a server's probabilities.
@@ -561,9 +548,7 @@ async def choose_route(
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
     """The endpoint with lists as long as it returns, at most the length requested."""
     reason = ""
-    for k in sorted({endpoint.top_k, *_WIDTHS}, reverse=True):
-        if k > endpoint.top_k:
-            continue
+    for k in sorted({min(k, endpoint.top_k) for k in (endpoint.top_k, *_WIDTHS)}, reverse=True):
         endpoint.client.probing = True
         try:
             top = await endpoint.top(path, k)

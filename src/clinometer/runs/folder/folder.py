@@ -115,11 +115,7 @@ def scores_of(table: pa.Table, *, words: int) -> Scored | None:
     if len(np.unique(cells)) < len(cells) or cells.min(initial=0) < 0:
         return None
     scores = WordScores(
-        **{
-            field.name: _field(table[field.name].combine_chunks())
-            for field in fields(WordScores)
-            if field.name in table.column_names
-        }
+        **{n: _field(table[n].combine_chunks()) for n in table.column_names if n != "cell"}
     )
     return cells, scores
 

@@ -328,16 +328,8 @@ class RunRecord(FolderRecord):
 
 
 _PACKAGES = (
-    "clinometer",
-    "clinometer-pocket",
-    "numpy",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "safetensors",
+    *("clinometer", "clinometer-pocket", "numpy", "scipy", "pandas", "pyarrow"),
+    *("torch", "transformers", "tokenizers", "safetensors"),
 )
 
 

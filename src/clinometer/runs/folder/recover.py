@@ -83,17 +83,9 @@ def run_folders(root: Path) -> list[Path]:
         if (found and folder != root) or len(folder.relative_to(root).parts) == _DEPTH:
             inside.clear()
         closed = {PLACEBO} if found else set()
-        inside[:] = [n for n in inside if n not in closed and n[:1] != "." and _is_text(n)]
+        named = [n for n in inside if n.encode(errors="ignore").decode() == n]  # in UTF-8
+        inside[:] = [n for n in named if n not in closed and n[:1] != "."]
     return sorted(runs)
-
-
-def _is_text(name: str) -> bool:
-    """Whether a file name can stand in an address: one that is not UTF-8 cannot."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:
@@ -109,12 +101,9 @@ def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:
 def open_run(path: str | Path) -> LoadedRun:
     """Read as much of a run folder as possible; its content never raises an exception."""
     path = Path(path)
-    if not path.is_dir():
-        return LoadedRun(path, path.name, "missing", f"{path}: no such run folder")
     if not (path / "run.json").is_file():
-        return LoadedRun(
-            path, path.name, "missing", f"{path}: not a run folder, it has no run.json"
-        )
+        why = "not a run folder, it has no run.json" if path.is_dir() else "no such run folder"
+        return LoadedRun(path, path.name, "missing", f"{path}: {why}")
     record = None
     try:
         record = RunFolder(path).read_record()

@@ -7,7 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,19 +148,13 @@ class PreferenceTable:
             templates=tuple(contexts.templates),
             sampling=contexts.sampling,
             labels=contexts.extra,
-            low=self._placed(self.low),
-            high=self._placed(self.high),
-            answers=self._placed(self.answers),
+            low=None if self.low is None else self._placed(self.low),
+            high=None if self.high is None else self._placed(self.high),
+            answers=None if self.answers is None else self._placed(self.answers),
         )
 
-    @overload
-    def _placed(self, cells: NDArray[np.float64]) -> NDArray[np.float64]: ...
-    @overload
-    def _placed(self, cells: None) -> None: ...
-    def _placed(self, cells: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    def _placed(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of cells [n, ..] as groups by contexts [X, C, ..], without a copy."""
-        if cells is None:
-            return None
         shape = (len(self.grid.topic), len(self.grid.contexts))
         return cells.reshape(*shape, *cells.shape[1:])
 
@@ -215,10 +209,9 @@ def has_scores(run: Run) -> bool:
     return run.path is not None and run.record.words is not None
 
 
-def stored_cells(
-    run: Run,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
-    """Group [n], context [n] and scores of the stored cells, part by part."""
+def stored_cells(run: Run) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
+    """Group [n], context [n] and scores of the stored cells, part by part; log-probabilities [n,V]
+    as the float32 that they are stored as."""
     words = run.record.scored_words.words
     if run.path is None:
         raise RunError(f"{run.model}: the run has no stored scores of words")
@@ -235,22 +228,14 @@ def stored_cells(
         )
 
 
-def stored_scores(
-    run: Run,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
-    """The same with the log-probabilities [n,V] alone, as they are stored."""
-    for x, c, scores in stored_cells(run):
-        yield x, c, scores.log_probs.astype(np.float32, copy=False)
-
-
 def recounted(run: Run, counts: Sequence[FloatArray]) -> list[Preferences]:
     """The preferences of a run's stored scores under other counts of its words; one reading."""
     X, C, K = run.preferences.values.shape
     values = [np.full((X, C, K), np.nan) for _ in counts]
     coverage = [np.zeros((X, C)) for _ in counts]
-    for x, c, log_probs in stored_scores(run):
+    for x, c, scores in stored_cells(run):
         for i, count in enumerate(counts):
-            cells = preference(log_probs, count)
+            cells = preference(scores.log_probs, count)
             values[i][x, c] = cells.p
             coverage[i][x, c] = np.exp(cells.log_coverage)
     return [

@@ -16,7 +16,7 @@ from clinometer.measure import preference
 from clinometer.measure.inference import group_split
 from clinometer.measure.risk import decompose_grid
 from clinometer.runs.folder.record import FloorRecord
-from clinometer.runs.scores.accumulate import stored_scores, word_counts
+from clinometer.runs.scores.accumulate import stored_cells, word_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, central_interval
 
@@ -93,15 +93,15 @@ def _read(run: Run, kept: NDArray[np.intp]) -> tuple[NDArray[np.float32], FloatA
     row = np.full(C, -1)
     row[kept] = np.arange(kept.size)
     mean = np.zeros(len(run.record.scored_words.words))
-    scores = np.zeros((X, kept.size, len(mean)), dtype=np.float32)
-    for x, c, log_probs in stored_scores(run):
+    chosen = np.zeros((X, kept.size, len(mean)), dtype=np.float32)
+    for x, c, scores in stored_cells(run):
         weight = groups[x] * weights[c]
         for start in range(0, len(x), _ROWS):
             some = slice(start, start + _ROWS)
-            mean += weight[some] @ np.exp(log_probs[some], dtype=np.float64)
+            mean += weight[some] @ np.exp(scores.log_probs[some], dtype=np.float64)
         inside = row[c] >= 0
-        scores[x[inside], row[c[inside]]] = log_probs[inside]
-    return scores, mean
+        chosen[x[inside], row[c[inside]]] = scores.log_probs[inside]
+    return chosen, mean
 
 
 def shuffled_counts(run: Run, n: int, seed: int, mean: FloatArray) -> list[FloatArray]:
