@@ -32,10 +32,10 @@ from clinometer.measure.inference import bracket
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figure import chart
-from clinometer.report.figures import basis, reference_rows, risk_rows
+from clinometer.report.figures import basis, reference_rows, risk_rows, with_ends
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.estimate import central_interval
+from clinometer.statistics.estimate import percentile_estimate
 from clinometer.studies.framework import Findings, Results, about, only, risks, risks_table, verdict
 from clinometer.topics import Topic
 
@@ -243,15 +243,6 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
     return np.asarray((_order(x, i, j) * _order(y, i, j)).mean(axis=-1))
 
 
-def kendall_interval(a: FloatArray, b: FloatArray) -> tuple[float, float]:
-    """Quantiles of tau over replicates [B,M] of both rankings, drawn independently of each other.
-
-    With few models tau has few values (M = 4: seven), and so have the ends.
-    """
-    low, high = central_interval(kendall(a, b), _LEVEL).tolist()
-    return low, high
-
-
 def _order(values: FloatArray, i: FloatArray, j: FloatArray) -> FloatArray:
     gap = values[..., i] - values[..., j]
     return np.asarray(np.where(np.abs(gap) <= ROUNDING, 0.0, np.sign(gap)))
@@ -391,7 +382,7 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     return Findings(
         "sources",
         [
-            Table("sources-agreement", "Agreement of the rankings", _agreement(risks)),
+            Table("sources-agreement", "Agreement of the rankings", agreement(risks)),
             Table("sources-published", "The same of the published figures", _published()),
             *(
                 risks_table(f"sources-{name}", f"Contexts from {name}", named)
@@ -412,14 +403,16 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     )
 
 
-def _agreement(risks: dict[str, Joint]) -> pd.DataFrame:
+def agreement(risks: dict[str, Joint]) -> pd.DataFrame:
+    """Kendall's tau of each pair of sources and measure; its interval is of replicates that are
+    independent between sources. Of four models tau has seven values only, and so have its ends."""
     rows = []
     for (a, first), (b, second) in itertools.combinations(risks.items(), 2):
         for m, measure in enumerate(MEASURES):
-            low, high = kendall_interval(first.draws[:, :, m], second.draws[:, :, m])
-            tau = float(kendall(first.values[:, m], second.values[:, m]))
-            ends = {"tau": tau, "tau_low": min(low, tau), "tau_high": max(high, tau)}
-            rows.append({"pair": f"{a}, {b}", "measure": measure, **ends})
+            value = float(kendall(first.values[:, m], second.values[:, m]))
+            drawn = kendall(first.draws[:, :, m], second.draws[:, :, m])
+            tau = percentile_estimate(value, drawn, level=_LEVEL, method="contexts", contain=True)
+            rows.append({"pair": f"{a}, {b}", "measure": measure, **with_ends("tau", tau)})
     return pd.DataFrame(rows)
 
 
