@@ -93,8 +93,7 @@ def factor_findings(
         step, unit = FACTOR_STEPS.get(name, (1, "unit"))
         c = fit[name]
         row: dict[str, Any] = {"factor": FACTOR_NAMES.get(name, name), "per": unit}
-        for key, value in (("slope", c.value), ("slope_low", c.low), ("slope_high", c.high)):
-            row[key] = None if value is None else step * value
+        row |= {"slope": step * c.value, "slope_low": step * c.low, "slope_high": step * c.high}
         row |= {"p": c.p, "p_holm": c.p_holm}
         row["p_together"] = None if together is None else together[name].p
         rows.append(row | {"r_squared": fit.r_squared, "n": fit.n})
