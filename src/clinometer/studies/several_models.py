@@ -43,20 +43,6 @@ from clinometer.topics import Topic
 _LEVEL = 0.95
 
 
-class Printed(NamedTuple):
-    """One row of a table: R, R^b and R^v as printed."""
-
-    model: str
-    R: float
-    R_bias: float
-    R_volatility: float
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether R = R^b + R^v within the rounding of four digits."""
-        return abs(self.R - self.R_bias - self.R_volatility) <= 1.51e-4
-
-
 class PrintedTable(NamedTuple):
     """A table of the paper: what it asks, and R, R^b and R^v of its models, in its order.
 
@@ -72,16 +58,17 @@ class PrintedTable(NamedTuple):
     references: bool = False
 
     @property
-    def rows(self) -> list[Printed]:
-        return [Printed(model, *values) for model, values in self.models.items()]
+    def odd(self) -> list[str]:
+        """Models whose R is not R^b + R^v within the rounding of four digits."""
+        return [m for m, (R, bias, swing) in self.models.items() if abs(R - bias - swing) > 1.51e-4]
 
 
 @cache
 def printed() -> dict[str, PrintedTable]:
     """The printed tables.
 
-    >>> list(printed())[:2], printed()["table1"].rows[0].model, printed()["table1"].rows[0].R
-    (['table1', 'table2'], 'T5', 0.8703)
+    >>> list(printed())[:2], printed()["table1"].models["T5"]
+    (['table1', 'table2'], [0.8703, 0.8691, 0.0012])
     """
     text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
     return {key: PrintedTable(**table) for key, table in tomllib.loads(text).items()}
@@ -103,8 +90,8 @@ def table_findings(results: Results, *, study: str) -> Findings:
         if not named:
             continue
         both = _beside(table, named)
-        odd = [row.model for row in table.rows if not row.adds_up]
-        note = f" As printed, R is not the sum of its parts for {', '.join(odd)}." if odd else ""
+        odd = ", ".join(table.odd)
+        note = f" As printed, R is not the sum of its parts for {odd}." if odd else ""
         tables.append(
             Table(
                 key,
@@ -123,7 +110,8 @@ def table_findings(results: Results, *, study: str) -> Findings:
 def _beside(printed: PrintedTable, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """The reference models, then the rows of the printed table in its order, then further models;
     a model of the table goes by its name there or by its id."""
-    theirs = pd.DataFrame(printed.rows).rename(columns={"model": "name"})
+    theirs = pd.DataFrame.from_dict(printed.models, orient="index", columns=list(MEASURES))
+    theirs = theirs.rename_axis("name").reset_index()
     for measure in MEASURES:
         theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
     numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
@@ -419,7 +407,7 @@ def agreement(risks: dict[str, Joint]) -> pd.DataFrame:
 def _published() -> pd.DataFrame:
     """Kendall's tau of the printed R: the paper calls the rankings consistent."""
     R = {
-        table.contexts: {row.model: row.R for row in table.rows}
+        table.contexts: {model: values[0] for model, values in table.models.items()}
         for table in printed().values()
         if table.topic == "gender"
     }
