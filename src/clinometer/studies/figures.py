@@ -242,7 +242,9 @@ def _leaning_tables(named: Sequence[Named]) -> list[Table]:
                 f"study figures: {name} has the categories {', '.join(risks.categories)}, "
                 f"{named[0].name} has {', '.join(categories)}: view them separately"
             )
-    leans = pd.DataFrame({name: _leaning(risks) for name, risks, _ in named})
+    leans = pd.DataFrame(
+        {name: pd.Series(risks.leaning, list(risks.groups), object) for name, risks, _ in named}
+    )
     table = leans.copy()
     table.insert(0, "group", leans.index)
     for name, risks, grid in named:
@@ -319,15 +321,3 @@ def _moments(name: str, run: Run) -> list[dict[str, Any]]:
             {"name": name, "measure": measure, "groups": groups, **shape, "tail_index": tail}
         )
     return rows
-
-
-#: A mean within rounding of the reference leans to nothing.
-_PARITY = 1e-9
-
-
-def _leaning(report: RiskReport) -> pd.Series:
-    names = [
-        report.categories[int(s.argmax())] if s.max() > _PARITY else None  # also of NaN
-        for s in report.mean_stereotype
-    ]
-    return pd.Series(names, index=list(report.groups), dtype=object)
