@@ -157,12 +157,11 @@ def factor_figures(
                 largest_p=largest_p,
             )
         except ClinometerError as error:  # too few groups have this figure
-            notes.append(f"No chart against {shown}: {error}.")
+            figure = f"No chart against {shown}: {error}."
+        if isinstance(figure, str):
+            notes.append(figure)
         else:
-            if isinstance(figure, str):
-                notes.append(figure)
-            else:
-                figures.append(figure)
+            figures.append(figure)
     return figures, notes
 
 
@@ -189,7 +188,6 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
         if known.isna().all(axis=None):
             continue
         figures: list[Figure] = []
-        notes: list[str] = []
         if signed:
             lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
             figures, notes = factor_figures(
@@ -270,6 +268,6 @@ def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
         return None
     bounds = getattr(intervals, measure)
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
-    if not np.isfinite(width).all() or (width <= 0).any() or math.isnan(intervals.level):
+    if not np.isfinite(width).all() or (width <= 0).any():
         return None
     return np.asarray(width / (2 * ndtri(0.5 + intervals.level / 2)))
