@@ -36,22 +36,23 @@ def figures_findings(
     measured = [Named(name, run.risks, run.preferences.grid) for name, run in named]
     leans = _leaning_tables(measured)
     figures = [leaning_figure(measured), *spread_figures(named)]
-    answers, spread = [], []
+    answers, moments = [], []
     for name, run in named:
         figure = distribution_figure(CellStatistics(run))
         if figure is not None and len(named) > 1:
             key, title = f"{figure.key}-{folder_name(name)}", f"{name}: {figure.title}"
             figure = replace(figure, key=key, title=title)
         figures += [] if figure is None else [figure]
-        spread += _moments(name, run)
+        moments += _moments(name, run)
         figure, frame = _heat(name, run, groups, contexts)
         figures.append(figure)
         answers.append(frame)
+    spread = pd.DataFrame(moments).rename(columns={"n": "groups", "hill": "tail_index"})
     return Findings(
         "figures",
         [
             *leans,
-            Table("distribution", "Spread of the risks over the groups", pd.DataFrame(spread)),
+            Table("distribution", "Spread of the risks over the groups", spread),
             Table("heatmap", "Answers context by context", pd.concat(answers, ignore_index=True)),
         ],
         figures,
@@ -312,11 +313,5 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
 
 
 def _moments(name: str, run: Run) -> list[dict[str, Any]]:
-    rows = []
-    for measure in ("r_bias", "r_volatility"):
-        shape = asdict(distribution_characteristics(getattr(run.risks, measure)))
-        groups, tail = shape.pop("n"), shape.pop("hill")
-        rows.append(
-            {"name": name, "measure": measure, "groups": groups, **shape, "tail_index": tail}
-        )
-    return rows
+    shapes = {m: distribution_characteristics(getattr(run.risks, m)) for m in _LINES}
+    return [{"name": name, "measure": m, **asdict(shape)} for m, shape in shapes.items()]
