@@ -249,7 +249,6 @@ def choose_criterion(
     if name is not None and name not in CRITERIA:
         name, norm, normalize = parse_criterion(name)
     if name is None:
-        NORM.check("norm", norm)
         paper = even or norm != np.inf or not normalize
         name = "points" if points is not None else "ratio" if paper else "share"
     if name == "released" and not even:
