@@ -77,11 +77,6 @@ class Moments:
             exact,
         )
 
-    @property
-    def unit_weights(self) -> FloatArray:
-        """[U]: weight of each unit over the groups, sums to one."""
-        return np.asarray(by_unit(self.weights, self.units) @ self.groups)
-
     def unit_means(self, levels: Codes) -> FloatArray:
         """Mean of |m_l|² where each level lies within one unit and was sampled with it."""
         n, z = self._sums(levels)
@@ -235,7 +230,7 @@ def factor_shares(
         raise SettingsError(f"unit: expected one of {', '.join(factors)}, found {unit!r}")
     units = unit_numbers(None if unit is None else factors[unit], grid.shape[1])
     moments = Moments.of(grid, units, samples=samples, exact=exact)
-    weights = moments.unit_weights
+    weights = by_unit(moments.weights, units) @ moments.groups
     middle = moments.level_means(np.zeros_like(units))
     variance = moments.unit_means(np.arange(grid.shape[1])) - middle
     if not variance[0] > ROUNDING**2 or np.count_nonzero(weights) < 2:
