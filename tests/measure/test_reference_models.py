@@ -111,6 +111,8 @@ def test_outcomes_by_hand() -> None:
         (lambda: reference_risks("random", categories=np.nan), "whole number"),
         (lambda: reference_risks("random", categories=[[0.5, 0.5]]), "one p"),
         (lambda: reference_risks("random", categories=[1.0, 0.0]), "positive"),
+        (lambda: reference_preferences("unbiased", (1, 1, 2), reference=WRONG), "^reference: "),
+        (lambda: random_outcomes((1, 1, 2), reference=WRONG), "^reference: "),
         (lambda: Criterion(norm=0), "norm"),
         (lambda: random_outcomes((1, 3, 2), context_weights=[1, 1]), "expected 3 weights"),
     ],

@@ -90,6 +90,12 @@ def test_two_models_of_equal_deviation_differ_in_system_bias() -> None:
     assert findings.figures[0].svg().startswith("<svg")
 
 
+def test_a_tie_leans_to_nothing_as_in_the_risks() -> None:
+    values = np.array([[[0.4, 0.4, 0.2]], [[0.2, 0.3, 0.5]]])
+    findings = leaning_findings([("m", labelled(values, categories=("a", "b", "c")))])
+    assert findings.tables[0].frame["m"].fillna("").tolist() == ["", "c"]
+
+
 def test_too_few_or_equal_groups_have_no_line(run: Run) -> None:
     assert spread_figures([("m", run)]) == []  # four groups
     groups = tuple(f"g{n}" for n in range(9))

@@ -16,11 +16,13 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, estimate_risks, read_preferences
 from clinometer.runs import AuditSettings
+from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import Plan, audit_all, planned_runs
 from clinometer.studies.several_models import (
+    Joint,
+    agreement,
     joint_replicates,
     kendall,
-    kendall_interval,
     table_findings,
 )
 from clinometer.topics import load_topic
@@ -74,9 +76,20 @@ def test_interval_of_tau_widens_with_noise() -> None:
     base = np.arange(5.0)
     still = base + 0.01 * rng.normal(size=(300, 5))
     noisy = base + 3.0 * rng.normal(size=(300, 5))
-    assert kendall_interval(still, still[::-1]) == (1.0, 1.0)
-    low, high = kendall_interval(noisy, noisy[::-1])
-    assert low < 0.3 < high
+
+    def ends(draws: FloatArray, other: list[float]) -> tuple[float, float]:
+        """Of tau between models with the values 0 to 4 and others."""
+        first, second = (
+            Joint(np.stack([values] * 3, axis=-1), np.stack([d] * 3, axis=-1), 5.0)
+            for values, d in ((base, draws), (np.array(other), draws[::-1]))
+        )
+        row = agreement({"a": first, "b": second}).iloc[0]
+        return row["tau_low"], row["tau_high"]
+
+    assert ends(still, [0, 1, 2, 3, 4]) == (1.0, 1.0)
+    low, high = ends(noisy, [2, 0, 1, 4, 3])  # tau 0.4
+    assert low < 0.3
+    assert high > 0.5
 
 
 @pytest.fixture

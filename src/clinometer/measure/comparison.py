@@ -25,13 +25,7 @@ from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cell
 from clinometer.measure.inference import Bracket, bracket, context_means, flipped, interval_of_means
 from clinometer.measure.preferences import MOST_DRAWS, Preferences
 from clinometer.settings import LEVEL, SEED
-from clinometer.statistics.arrays import (
-    ROUNDING,
-    FloatArray,
-    as_labels,
-    plain,
-    snap,
-)
+from clinometer.statistics.arrays import ROUNDING, FloatArray, as_labels, plain, snap
 from clinometer.statistics.significance import holm
 
 if TYPE_CHECKING:
@@ -117,17 +111,17 @@ def compare(
     by_group: list[Difference] = []
     for i, j in pairs:
         a, b, pair = found[i], found[j], (models[i], models[j])
-        rows += _rows(pair, OVERALL, (None,), *_paired(a, b, slice(-1, None), joint, draws))
+        rows += _rows(pair, OVERALL, (None,), _paired(a, b, slice(-1, None), joint, draws))
         each = _paired(a, b, slice(-1), level, draws)
         if draws is None:
             _rule_out_opposites(each, a, b, level)
-        by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, *each))
+        by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, each))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     exact = draws is None and all(n is None for n in replies)
     if exact and not grid.relative and shape[0] > 1:
         values["R_between"], tests = _between(grids, clusters, pairs, joint)
         for (i, j), tested in zip(pairs, tests, strict=True):
-            rows += _rows((models[i], models[j]), ("R_between",), (None,), *tested)
+            rows += _rows((models[i], models[j]), ("R_between",), (None,), tested)
     overall = for_all_pairs(rows, len(pairs))
     return Comparison(
         models=models,
@@ -136,16 +130,12 @@ def compare(
         by_group=tuple(by_group),
         ranks=tuple(ranks_from_tests(values, overall, models, float(level))),
         n_contexts=shape[1],
-        n_eff=1.0 / float((found[0].weights[:, -1] ** 2).sum()),
+        n_eff=1.0 / float((found[0].evidence.share ** 2).sum()),
         n_clusters=None if clusters is None else len(set(map(str, clusters))),
         missing_cells=grid.missing_cells,
         level=float(level),
         seed=int(seed),
     )
-
-
-Tested = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Differences and their low, high and p, each [3,T]."""
 
 
 def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
@@ -165,9 +155,11 @@ def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
     return [(a.each, b.each), (along[0], along[1])]
 
 
-def _paired(a: Bracket, b: Bracket, columns: slice, level: float, draws: float | None) -> Tested:
-    """Differences of two models in the same units, from what each contributes along several lines:
-    the farthest ends and the largest p."""
+def _paired(
+    a: Bracket, b: Bracket, columns: slice, level: float, draws: float | None
+) -> FloatArray:
+    """[4,3,T], differences of two models in the same units with their low, high and p, from what
+    each contributes along several lines: the farthest ends and the largest p."""
     gap, slack = snap(a.value - b.value)[:, columns], np.abs(a.half - b.half)[:, columns].ravel()
     gap = gap + np.where(a.weights[:, columns].any(axis=0), 0.0, np.nan)
     weights = np.tile(a.weights[:, columns], 3)
@@ -181,14 +173,12 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float, draws: float |
             found.append((np.full(gap.size, np.nan),) * 3)
         else:
             found.append(_drawn(*flat, level, slack, draws))
-    low, high, p = (np.stack(part) for part in zip(*found, strict=True))
-    low, high, p = (
-        part.reshape(gap.shape) for part in (low.min(axis=0), high.max(axis=0), p.max(axis=0))
-    )
-    return gap, low, high, p
+    low, high, p = np.stack(found, axis=1)
+    ends = low.min(axis=0), high.max(axis=0), p.max(axis=0)
+    return np.stack([gap, *(part.reshape(gap.shape) for part in ends)])
 
 
-def _rule_out_opposites(tested: Tested, a: Bracket, b: Bracket, level: float) -> None:
+def _rule_out_opposites(tested: FloatArray, a: Bracket, b: Bracket, level: float) -> None:
     """Leave r^b of a group open where both models may lean equally far, in opposite directions.
 
     What moves both in one context moves one of them away from parity and the other towards it, and
@@ -227,14 +217,13 @@ def _rows(
     pair: tuple[str, str],
     measures: Sequence[str],
     groups: Sequence[str | None],
-    *tested: FloatArray,
+    tested: FloatArray,
 ) -> list[Difference]:
-    found = np.stack(tested)
     return [
         Difference(*pair, measure, group, value, low, high, p, None)
         for m, measure in enumerate(measures)
         for x, group in enumerate(groups)
-        for value, low, high, p in [map(plain, found[:, m, x])]
+        for value, low, high, p in [map(plain, tested[:, m, x])]
     ]
 
 
@@ -255,7 +244,7 @@ def _between(
     clusters: Sequence[object] | None,
     pairs: Sequence[tuple[int, int]],
     level: float,
-) -> tuple[FloatArray, list[Tested]]:
+) -> tuple[FloatArray, list[FloatArray]]:
     """R_between of each model [M], and the differences of each pair: paired means over contexts."""
     parts = [context_means(grid) for grid in grids]
     share = parts[0][0] / parts[0][0].sum()
@@ -266,8 +255,8 @@ def _between(
     for i, j in pairs:
         d = by_unit(share * (each[i] - each[j]), units) / np.where(weights > 0, weights, 1.0)
         gap = snap(np.array([weights @ d]))
-        low, high, p = flipped(gap, d[:, None], weights[:, None], level=level)
-        found.append((gap[None], low[None], high[None], p[None]))
+        ends = flipped(gap, d[:, None], weights[:, None], level=level)
+        found.append(np.stack([gap, *ends])[:, None])
     return each @ share, found
 
 
@@ -288,10 +277,8 @@ def ranks_from_tests(
                 below[higher] += 1
                 above[lower] += 1
         for i, model in enumerate(models):
-            ends = 1 + below[model], len(models) - above[model]
-            ranks.append(
-                Rank(model, measure, float(each[i]), int(order[i]), low=ends[0], high=ends[1])
-            )
+            low, high = 1 + below[model], len(models) - above[model]
+            ranks.append(Rank(model, measure, float(each[i]), int(order[i]), low, high))
     return ranks
 
 
@@ -490,15 +477,13 @@ def compare_unpaired(
     for i, j in pairs:
         pair = names[i], names[j]
         each, whole = (_unpaired(one[i], one[j], units[i], units[j]) for one in (found, joint))
-        by_group += with_holm(
-            _rows(pair, BY_GROUP, models[0].groups, *(part[:, :-1] for part in each))
-        )
-        rows += _rows(pair, OVERALL, (None,), *(part[:, -1:] for part in whole))
+        by_group += with_holm(_rows(pair, BY_GROUP, models[0].groups, each[..., :-1]))
+        rows += _rows(pair, OVERALL, (None,), whole[..., -1:])
     overall = for_all_pairs(rows, len(pairs))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
     sizes = tuple(
-        ContextCount(model.grid.shape[1], 1.0 / float((one.weights[:, -1] ** 2).sum()))
-        for model, one in zip(models, found, strict=True)
+        ContextCount(model.grid.shape[1], one.n_eff)
+        for model, one in zip(models, evidence, strict=True)
     )
     clustered = any(len(u) < len(p.contexts) for u, p in zip(units, models, strict=True))
     return Comparison(
@@ -517,9 +502,9 @@ def compare_unpaired(
     )
 
 
-def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Tested:
-    """Differences of two models in their own units: the arms of both intervals joined by their
-    squares (MOVER, Zou and Donner 2008), and p through the end that is nearer to 0."""
+def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> FloatArray:
+    """The same of two models in their own units: the arms of both intervals joined by their squares
+    (MOVER, Zou and Donner 2008), and p through the end that is nearer to 0."""
     variance, freedom, away = [], [], []
     for one in (a, b):
         n = 1 / np.maximum((one.weights**2).sum(axis=0), ROUNDING) - 1.0
@@ -544,4 +529,5 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Teste
     t = stdtrit(df, (1 + a.level) / 2) * np.abs(gap)
     far = np.divide(t, reach, out=np.where(t > 0, np.nan, 0.0), where=reach > ROUNDING)
     known = np.where(np.isnan(far), np.nan, 0.0)  # no spread, and yet a difference: says little
-    return snap(a.value - b.value), gap - below + known, gap + above + known, 2 * stdtr(df, -far)
+    low, high = gap - below + known, gap + above + known
+    return np.stack([snap(a.value - b.value), low, high, 2 * stdtr(df, -far)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,8 @@ class Criterion:
     def __call__(self, s: FloatArray) -> FloatArray:
         """J of stereotypes, [..,K] -> [..]."""
         if self.name == "points":
-            below = np.zeros(s.shape[:-1])
-            total = np.zeros(s.shape[:-1])
-            for y, gap in enumerate(self.gaps):
-                below = below + s[..., y]
-                total += gap * np.abs(below)
-            return total
+            below = np.cumsum(np.moveaxis(s, -1, 0)[:-1], axis=0)
+            return np.tensordot(self.gaps, np.abs(below), axes=1)
         return criterion(s, 1.0 if self.name == "share" else self.norm) / self._divisor
 
     def gradient(self, at: FloatArray) -> FloatArray:
@@ -148,12 +145,8 @@ class Criterion:
         """
         value = np.zeros_like(at)
         if self.name == "points":
-            below = np.zeros(at.shape[:-1])
-            for y, gap in enumerate(self.gaps):
-                below = below + at[..., y]
-                value[..., y] = gap * np.sign(below)
-            for y in reversed(range(at.shape[-1] - 1)):
-                value[..., y] += value[..., y + 1]
+            steps = self.gaps * np.sign(np.cumsum(at, axis=-1)[..., :-1])
+            value[..., :-1] = np.cumsum(steps[..., ::-1], axis=-1)[..., ::-1]
         elif self.name == "share" or self.norm == 1:
             value[at > 0] = 1.0 / self._divisor
         elif np.isinf(self.norm):
@@ -256,7 +249,6 @@ def choose_criterion(
     if name is not None and name not in CRITERIA:
         name, norm, normalize = parse_criterion(name)
     if name is None:
-        NORM.check("norm", norm)
         paper = even or norm != np.inf or not normalize
         name = "points" if points is not None else "ratio" if paper else "share"
     if name == "released" and not even:
@@ -297,9 +289,7 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
     positive = [np.maximum(array[..., y], 0.0) for y in range(array.shape[-1])]
     if norm == 1:
         return np.asarray(sum(positive))
-    top = positive[0]
-    for part in positive[1:]:
-        top = np.maximum(top, part)
+    top = reduce(np.maximum, positive)
     if np.isinf(norm):
         return np.asarray(top)
     # Factoring out the largest avoids overflow and returns a single positive s exactly.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.statistics.arrays import ROUNDING, FloatArray, as_real, normalize_weights
+from clinometer.statistics.arrays import ROUNDING, FloatArray, as_list, normalize_weights
 
 
 def stereotype_sample(
@@ -61,7 +61,7 @@ def weighted_density(
     # scipy.stats takes longer to import than the rest of the package.
     from scipy.stats import gaussian_kde
 
-    array = _numbers(values, "values")
+    array = as_list(values, name="values")
     if not array.size or not np.isfinite(array).all():
         raise SettingsError("values: expected a list of finite numbers, found none, or others")
     w = normalize_weights(weights, array.size, name="weights")
@@ -71,7 +71,7 @@ def weighted_density(
             f"values: expected values that differ, found {array.size} equal to {array[0]:g}; "
             "they have no density"
         )
-    return np.asarray(gaussian_kde(array, weights=w)(_numbers(at, "at")))
+    return np.asarray(gaussian_kde(array, weights=w)(as_list(at, name="at")))
 
 
 def context_influence(grid: PreferenceGrid) -> FloatArray:
@@ -152,7 +152,7 @@ def distribution_characteristics(values: ArrayLike) -> Characteristics:
     # scipy.stats takes longer to import than the rest of the package.
     from scipy import stats
 
-    x = _numbers(values, "values")
+    x = as_list(values, name="values")
     if np.isinf(x).any():
         raise SettingsError("values: expected finite numbers or NaN, found infinity")
     x = x[~np.isnan(x)]
@@ -188,13 +188,6 @@ def hill(ordered: FloatArray, k: int) -> float | None:
         return None
     excess = float(np.mean(np.log(ordered[n - k :] / ordered[n - k - 1])))
     return None if excess <= 1e-12 else 1.0 / excess
-
-
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(as_real(values, name=name), dtype=np.float64)
-    if array.ndim != 1:
-        raise SettingsError(f"{name}: expected a list of numbers, found shape {array.shape}")
-    return array
 
 
 def _position(label: str, labels: tuple[str, ...], name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +26,10 @@ NO_WEIGHT = 1e-12
 """Weights below this are rounding."""
 
 
-class Square(NamedTuple):
-    """A mean square over the groups, NaN where no level has two units; and [U] the same with each
-    unit left out."""
-
-    value: float
-    without: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Mean squares of s over contexts that belong to U units, of the G groups observed in several.
+    Each is [1+U]: over all units, NaN where no level has two of them, then without each unit.
 
     groups      [G], weights, sum to one
     weights     [C, G], of the cells of each group, sum to one over its observed cells
@@ -84,12 +77,7 @@ class Moments:
             exact,
         )
 
-    @property
-    def unit_weights(self) -> FloatArray:
-        """[U]: weight of each unit over the groups, sums to one."""
-        return np.asarray(by_unit(self.weights, self.units) @ self.groups)
-
-    def unit_means(self, levels: Codes) -> Square:
+    def unit_means(self, levels: Codes) -> FloatArray:
         """Mean of |m_l|² where each level lies within one unit and was sampled with it."""
         n, z = self._sums(levels)
         inner = np.where(n > 0, n, 1.0)
@@ -99,7 +87,7 @@ class Moments:
         owner[levels] = self.units
         return self._square(square.sum(axis=0), square, owner)
 
-    def level_means(self, levels: Codes) -> Square:
+    def level_means(self, levels: Codes) -> FloatArray:
         """Mean of |m_l|², m_l the mean of the level over units of its kind: each level must be in
         several units, and one in a single unit takes the noise of the others."""
         pairs = unit_numbers([*zip(self.units, levels, strict=True)], len(levels))
@@ -115,7 +103,7 @@ class Moments:
         crossed, room = whole - by_unit(own, level), N**2 - by_unit(n**2, level)
         several = room > NO_WEIGHT
         if not several.any(axis=0).all():
-            return Square(np.nan, np.full(int(self.units.max()) + 1, np.nan))
+            return np.full(int(self.units.max()) + 2, np.nan)
         square = crossed / np.where(several, room, 1.0)
         means = by_unit(own / np.where(n > 0, n, 1.0), level)
         noise = ((means - N * square) * several).sum(axis=0) / (N * several).sum(axis=0)
@@ -140,11 +128,11 @@ class Moments:
         """Weights and weighted sums of s by index."""
         return by_unit(self.weights, index), by_unit(self.weights[..., None] * self.s, index)
 
-    def _square(self, value: FloatArray, lost: FloatArray, unit: Codes) -> Square:
+    def _square(self, value: FloatArray, lost: FloatArray, unit: Codes) -> FloatArray:
         """From the squares of the groups [G] and what each part of a unit adds to them."""
         left = 1.0 - by_unit(self.weights, self.units)
         held = (value - by_unit(lost, unit)) / np.where(left > NO_WEIGHT, left, np.nan)
-        return Square(float(value @ self.groups), held @ self.groups)
+        return np.append(value @ self.groups, held @ self.groups)
 
 
 # --- How much of the swing between contexts each factor explains: wording, order of options, … ---
@@ -242,41 +230,39 @@ def factor_shares(
         raise SettingsError(f"unit: expected one of {', '.join(factors)}, found {unit!r}")
     units = unit_numbers(None if unit is None else factors[unit], grid.shape[1])
     moments = Moments.of(grid, units, samples=samples, exact=exact)
-    weights = moments.unit_weights
-    whole = moments.unit_means(np.arange(grid.shape[1]))
+    weights = by_unit(moments.weights, units) @ moments.groups
     middle = moments.level_means(np.zeros_like(units))
-    variance = whole.value - middle.value
-    if not variance > ROUNDING**2 or np.count_nonzero(weights) < 2:
+    variance = moments.unit_means(np.arange(grid.shape[1])) - middle
+    if not variance[0] > ROUNDING**2 or np.count_nonzero(weights) < 2:
         return None
     enough = effective_size(weights) >= LEAST_UNITS and not exact
-    variances = whole.without - middle.without
 
-    def estimate(part: float, without: FloatArray) -> Estimate:
-        share = min(max(part / variance, 0.0), 1.0)
+    def estimate(part: FloatArray) -> Estimate:
+        parts = part / variance
+        share = min(max(float(parts[0]), 0.0), 1.0)
         if not enough:
             return Estimate(share)
-        ends = jackknife(part / variance, without / variances, weights, level=level)
+        ends = jackknife(parts[0], parts[1:], weights, level=level)
         low, high = (min(max(end, 0.0), 1.0) for end in ends)
         return Estimate(share, min(low, share), max(high, share), level, "jackknife")
 
-    shares, rest, others = [], variance, variances.copy()
+    shares, rest = [], variance
     for name, levels in codes.items():
         L = int(levels.max()) + 1
         within = len(set(zip(levels.tolist(), units.tolist(), strict=True))) == L
         square = moments.unit_means(levels) if within else moments.level_means(levels)
-        if np.isnan(square.value):
+        if np.isnan(square[0]):
             note = "no level has observed cells in two units"
             shares.append(FactorShare(name, L, None, note))
             continue
-        part, without = square.value - middle.value, square.without - middle.without
-        rest, others = rest - part, others - without
-        shares.append(FactorShare(name, L, estimate(part, without)))
+        rest = rest - (square - middle)
+        shares.append(FactorShare(name, L, estimate(square - middle)))
     return FactorShares(
         unit=unit,
         n_units=int(np.count_nonzero(weights)),
-        variance=float(variance),
+        variance=float(variance[0]),
         factors=shares,
-        rest=estimate(rest, others),
+        rest=estimate(rest),
         note=_overlap(codes, moments.weights @ moments.groups),
     )
 

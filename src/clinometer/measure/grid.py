@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
 
 import numpy as np
@@ -160,11 +161,9 @@ class PreferenceGrid:
         """Refuse observed cells that are not distributions."""
         for rows, columns in blocks(self.shape, depth=len(self.categories)):
             block = self.block(rows, columns)
-            total, least = block[..., 0], block[..., 0]
+            each = np.moveaxis(block, -1, 0)
             with np.errstate(invalid="ignore", over="ignore"):
-                for y in range(1, block.shape[2]):
-                    total = total + block[..., y]
-                    least = np.minimum(least, block[..., y])
+                total, least = reduce(np.add, each), reduce(np.minimum, each)
                 fits = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (least >= -NEGATIVE_TOLERANCE)
             if not fits.all():
                 x, c = (int(i) for i in np.argwhere(~fits)[0])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.arrays import BLOCK, BoolArray, FloatArray, RealArray, as_real
+from clinometer.statistics.arrays import BLOCK, BoolArray, FloatArray, as_real
 
 LOG_TOLERANCE = 1e-6
 """How far above 0 rounding may lift a log-probability."""
@@ -109,6 +109,12 @@ def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
             f"log_probs: expected {counts.shape[0]} words on the last axis, as membership has "
             f"rows, found shape {logs.shape}"
         )
+    if (bad := ~(logs <= LOG_TOLERANCE)).any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise SettingsError(
+            f"log_probs: expected log-probabilities of at most 0 (-inf allowed), "
+            f"found {logs[index]} at index {index}"
+        )
     lead = logs.shape[:-1]
     rows = logs.reshape(-1, logs.shape[-1])
     used = counts.any(axis=1)
@@ -117,9 +123,7 @@ def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
     log_coverage = np.full(rows.shape[0], -np.inf)
     step = max(1, BLOCK // rows.shape[1])
     for start in range(0, rows.shape[0], step):
-        block = rows[start : start + step]
-        _check_logs(block, start=start, lead=lead)
-        block = block[:, used].astype(np.float64)
+        block = rows[start : start + step, used].astype(np.float64)
         top = block.max(axis=1)
         found = np.flatnonzero(top > -np.inf)
         mass = np.exp(block[found] - top[found, None]) @ counts
@@ -145,15 +149,3 @@ def _checked_membership(membership: ArrayLike) -> FloatArray:
         empty = int(np.flatnonzero(~counts.any(axis=0))[0])
         raise SettingsError(f"membership: category {empty} has no word; leave it out")
     return counts
-
-
-def _check_logs(block: RealArray, *, start: int, lead: tuple[int, ...]) -> None:
-    bad = ~(block <= LOG_TOLERANCE)
-    if not bad.any():
-        return
-    row, word = (int(i) for i in np.argwhere(bad)[0])
-    index = (*(int(i) for i in np.unravel_index(start + row, lead)), word) if lead else (word,)
-    raise SettingsError(
-        f"log_probs: expected log-probabilities of at most 0 (-inf allowed), "
-        f"found {block[row, word]} at index {index}"
-    )

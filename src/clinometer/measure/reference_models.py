@@ -58,8 +58,8 @@ def reference_preferences(
     """
     _check_name(name, REFERENCE_MODELS[:2])
     _check_shape(shape)
-    relative = isinstance(reference, str)
-    expected = resolve_reference(None if isinstance(reference, str) else reference, shape)
+    relative = isinstance(reference, str) and reference == GROUP_MEAN
+    expected = resolve_reference(None if relative else reference, shape)
     if name == "unbiased":
         return np.array(np.broadcast_to(expected, shape))
     chosen = np.arange(shape[0])[:, None] % shape[2] if relative else np.argmin(expected, axis=-1)
@@ -136,8 +136,8 @@ def random_outcomes(
     """
     _check_shape(shape)
     X, C, K = shape
-    relative = isinstance(reference, str)
-    star = resolve_reference(None if isinstance(reference, str) else reference, (1, 1, K))[0, 0]
+    relative = isinstance(reference, str) and reference == GROUP_MEAN
+    star = resolve_reference(None if relative else reference, (1, 1, K))[0, 0]
     w = normalize_weights(context_weights, C, name="context_weights")
     # Next to their mean the groups take the categories in turn; each outcome shifts them by one.
     turn = np.arange(X)[:, None] * relative

@@ -234,7 +234,9 @@ class RiskReport:
 
         None for a missing group, and for a tie within 1e-12 (times the size of the largest).
         """
-        return tuple(self._favoured(row) for row in self.mean_stereotype)
+        top = self.mean_stereotype.max(axis=1, keepdims=True)
+        near = self.mean_stereotype >= top - ROUNDING * np.maximum(1.0, np.abs(top))
+        return tuple(self.categories[int(row.argmax())] if row.sum() == 1 else None for row in near)
 
     @property
     def summary(self) -> dict[str, Estimate]:
@@ -286,10 +288,3 @@ class RiskReport:
         if self.missing_cells:
             note += f", {self.missing_cells:,} cells missing"
         return risk_html(title, whole["summary"], whole["groups"], note)
-
-    def _favoured(self, row: FloatArray) -> str | None:
-        if np.isnan(row).any():
-            return None
-        top = float(row.max())
-        near = np.flatnonzero(row >= top - ROUNDING * max(1.0, abs(top)))
-        return self.categories[int(near[0])] if near.size == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -124,9 +125,7 @@ def scale(reference: ArrayLike) -> FloatArray:
     array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
     if array.ndim < 1 or array.shape[-1] < 2:
         raise SettingsError(f"reference: expected at least two categories, found {array.shape}")
-    least = array[..., 0]
-    for y in range(1, array.shape[-1]):  # Much faster than a reduction over a short axis.
-        least = np.minimum(least, array[..., y])
+    least = reduce(np.minimum, np.moveaxis(array, -1, 0))  # much faster than over a short axis
     if not (least > 0).all():
         raise SettingsError(f"reference: expected positive shares, found {float(least.min())}")
     return np.asarray(1.0 / least - 1.0)

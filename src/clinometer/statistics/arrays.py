@@ -50,6 +50,14 @@ def as_real(values: ArrayLike, *, name: str) -> RealArray:
         raise SettingsError(f"{name}: expected an array of real numbers, found {exc}") from exc
 
 
+def as_list(values: ArrayLike, *, name: str) -> FloatArray:
+    """Read a list of real numbers [n] in float64."""
+    array = np.asarray(as_real(values, name=name), dtype=np.float64)
+    if array.ndim != 1:
+        raise SettingsError(f"{name}: expected a list of numbers, found shape {array.shape}")
+    return array
+
+
 def as_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> BoolArray | None:
     """Read a mask of observed cells [X,C] (True = observed); None means that all are.
 

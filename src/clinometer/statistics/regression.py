@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.settings import LEVEL
-from clinometer.statistics.arrays import FloatArray, as_real, plain
+from clinometer.statistics.arrays import FloatArray, as_list, plain
 from clinometer.statistics.significance import holm
 
 
@@ -159,8 +159,8 @@ def regress(
 
     LEVEL.check("level", level)
     names = _factor_names(factors)
-    response = _column(y, name="y", n=None)
-    n = response.size
+    n = as_list(y, name="y").size
+    response = _column(y, name="y", n=n)
     columns = [_column(factors[name], name=name, n=n) for name in names]
     importance = np.ones(n) if weights is None else _column(weights, name="weights", n=n)
     error = None if y_se is None else _column(y_se, name="y_se", n=n)
@@ -227,11 +227,10 @@ def _factor_names(factors: Mapping[str, ArrayLike]) -> list[str]:
     return names
 
 
-def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
-    array = np.asarray(as_real(values, name=name), dtype=np.float64)
-    if array.ndim != 1 or (n is not None and array.size != n):
-        expected = "a list of numbers" if n is None else f"{n} numbers, one per row"
-        raise SettingsError(f"{name}: expected {expected}, found shape {array.shape}")
+def _column(values: ArrayLike, *, name: str, n: int) -> FloatArray:
+    array = as_list(values, name=name)
+    if array.size != n:
+        raise SettingsError(f"{name}: expected {n} numbers, one per row, found {array.size}")
     if np.isinf(array).any():
         raise SettingsError(f"{name}: expected finite numbers or NaN, found infinity")
     return array

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_real
+from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_list
 
 EXACT = 20
 """Units up to which all 2^units flips are counted."""
@@ -225,9 +225,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
 
 def _in_order(p_values: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
     """The p-values as an array, and the places of those that are numbers, smallest first."""
-    p = np.asarray(as_real(p_values, name="p_values"), dtype=np.float64)
-    if p.ndim != 1:
-        raise SettingsError(f"p_values: expected a list of numbers, found shape {p.shape}")
+    p = as_list(p_values, name="p_values")
     made = np.flatnonzero(~np.isnan(p))
     if not ((p[made] >= 0) & (p[made] <= 1)).all():
         raise SettingsError("p_values: expected numbers from 0 to 1, found one outside")

@@ -93,8 +93,7 @@ def factor_findings(
         step, unit = FACTOR_STEPS.get(name, (1, "unit"))
         c = fit[name]
         row: dict[str, Any] = {"factor": FACTOR_NAMES.get(name, name), "per": unit}
-        for key, value in (("slope", c.value), ("slope_low", c.low), ("slope_high", c.high)):
-            row[key] = None if value is None else step * value
+        row |= {"slope": step * c.value, "slope_low": step * c.low, "slope_high": step * c.high}
         row |= {"p": c.p, "p_holm": c.p_holm}
         row["p_together"] = None if together is None else together[name].p
         rows.append(row | {"r_squared": fit.r_squared, "n": fit.n})
@@ -158,12 +157,11 @@ def factor_figures(
                 largest_p=largest_p,
             )
         except ClinometerError as error:  # too few groups have this figure
-            notes.append(f"No chart against {shown}: {error}.")
+            figure = f"No chart against {shown}: {error}."
+        if isinstance(figure, str):
+            notes.append(figure)
         else:
-            if isinstance(figure, str):
-                notes.append(figure)
-            else:
-                figures.append(figure)
+            figures.append(figure)
     return figures, notes
 
 
@@ -190,7 +188,6 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
         if known.isna().all(axis=None):
             continue
         figures: list[Figure] = []
-        notes: list[str] = []
         if signed:
             lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
             figures, notes = factor_figures(
@@ -271,6 +268,6 @@ def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
         return None
     bounds = getattr(intervals, measure)
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
-    if not np.isfinite(width).all() or (width <= 0).any() or math.isnan(intervals.level):
+    if not np.isfinite(width).all() or (width <= 0).any():
         return None
     return np.asarray(width / (2 * ndtri(0.5 + intervals.level / 2)))

@@ -36,22 +36,23 @@ def figures_findings(
     measured = [Named(name, run.risks, run.preferences.grid) for name, run in named]
     leans = _leaning_tables(measured)
     figures = [leaning_figure(measured), *spread_figures(named)]
-    answers, spread = [], []
+    answers, moments = [], []
     for name, run in named:
         figure = distribution_figure(CellStatistics(run))
         if figure is not None and len(named) > 1:
             key, title = f"{figure.key}-{folder_name(name)}", f"{name}: {figure.title}"
             figure = replace(figure, key=key, title=title)
         figures += [] if figure is None else [figure]
-        spread += _moments(name, run)
+        moments += _moments(name, run)
         figure, frame = _heat(name, run, groups, contexts)
         figures.append(figure)
         answers.append(frame)
+    spread = pd.DataFrame(moments).rename(columns={"n": "groups", "hill": "tail_index"})
     return Findings(
         "figures",
         [
             *leans,
-            Table("distribution", "Spread of the risks over the groups", pd.DataFrame(spread)),
+            Table("distribution", "Spread of the risks over the groups", spread),
             Table("heatmap", "Answers context by context", pd.concat(answers, ignore_index=True)),
         ],
         figures,
@@ -171,25 +172,23 @@ _LINES = {
 def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
     """How the two risks are spread over the groups of each model (Figures 10, 16): a fitted normal
     for the bias risk, an interpolated line for the volatility risk."""
-    lines: list[pd.DataFrame] = []
-    points: list[pd.DataFrame] = []
+    parts = []
     for name, run in named:
         for measure, (_, line) in _LINES.items():
             values = np.asarray(getattr(run.risks, measure), dtype=float)
             values = values[np.isfinite(values)]
             if len(values) < 8 or np.ptp(values) < 1e-12:
                 continue
-            for part, (at, count) in ((lines, line(values)), (points, counted_in_bins(values))):
-                part.append(
-                    pd.DataFrame({"at": at, "groups": count}).assign(measure=measure, name=name)
-                )
-    if not lines:
+            for look, (at, count) in (("line", line(values)), ("points", counted_in_bins(values))):
+                part = pd.DataFrame({"at": at, "groups": count})
+                parts.append(part.assign(measure=measure, name=name, look=look))
+    if not parts:
         return []
+    table = pd.concat(parts, ignore_index=True)
     means = pd.DataFrame(
         {"name": name, "bias": run.risks.R_bias.value, "volatility": run.risks.R_volatility.value}
         for name, run in named
     )
-    drawn, seen = (pd.concat(part, ignore_index=True) for part in (lines, points))
     return [
         chart(
             "spread",
@@ -199,25 +198,26 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
             f"no meaning between them. {basis(named[0][1])}.",
             means,
             "{name}: mean bias risk {bias:.3f}, mean volatility risk {volatility:.3f}",
-            lambda _, width: risk_lines(drawn, seen, width=width),
+            lambda _, width: risk_lines(table, width=width),
         )
     ]
 
 
-def risk_lines(lines: pd.DataFrame, points: pd.DataFrame, *, width: int) -> charts.Spec:
-    """A panel for each risk, a line and its points for each model; tables: measure, name, at,
-    groups."""
+def risk_lines(table: pd.DataFrame, *, width: int) -> charts.Spec:
+    """A panel for each risk, a line and its points for each model; table: measure, name, look (line
+    or points), at, groups."""
     narrow = charts.is_narrow(width)
-    names = list(dict.fromkeys(lines["name"]))
+    names = list(dict.fromkeys(table["name"]))
     labels = dict(zip(names, charts.distinct(names, 24), strict=True))
     legend = {"columns": 2 if narrow else 4, "orient": "bottom"} if len(names) > 1 else None
     scale = {"domain": list(labels.values()), "range": charts.model_colours(len(names))}
     colour = charts.n("label", legend=legend, scale=scale)
+    table = table.assign(label=table["name"].map(labels))
     views = []
     for measure, (title, _) in _LINES.items():
         line, seen = (
-            part[part["measure"] == measure].assign(label=lambda f: f["name"].map(labels))
-            for part in (lines, points)
+            table[(table["measure"] == measure) & (table["look"] == look)]
+            for look in ("line", "points")
         )
         at = {
             "x": charts.q("at", title=title, axis={"tickCount": 4, "format": ".3~g"}),
@@ -242,7 +242,9 @@ def _leaning_tables(named: Sequence[Named]) -> list[Table]:
                 f"study figures: {name} has the categories {', '.join(risks.categories)}, "
                 f"{named[0].name} has {', '.join(categories)}: view them separately"
             )
-    leans = pd.DataFrame({name: _leaning(risks) for name, risks, _ in named})
+    leans = pd.DataFrame(
+        {name: pd.Series(risks.leaning, list(risks.groups), object) for name, risks, _ in named}
+    )
     table = leans.copy()
     table.insert(0, "group", leans.index)
     for name, risks, grid in named:
@@ -311,23 +313,5 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
 
 
 def _moments(name: str, run: Run) -> list[dict[str, Any]]:
-    rows = []
-    for measure in ("r_bias", "r_volatility"):
-        shape = asdict(distribution_characteristics(getattr(run.risks, measure)))
-        groups, tail = shape.pop("n"), shape.pop("hill")
-        rows.append(
-            {"name": name, "measure": measure, "groups": groups, **shape, "tail_index": tail}
-        )
-    return rows
-
-
-#: A mean within rounding of the reference leans to nothing.
-_PARITY = 1e-9
-
-
-def _leaning(report: RiskReport) -> pd.Series:
-    names = [
-        report.categories[int(s.argmax())] if s.max() > _PARITY else None  # also of NaN
-        for s in report.mean_stereotype
-    ]
-    return pd.Series(names, index=list(report.groups), dtype=object)
+    shapes = {m: distribution_characteristics(getattr(run.risks, m)) for m in _LINES}
+    return [{"name": name, "measure": m, **asdict(shape)} for m, shape in shapes.items()]

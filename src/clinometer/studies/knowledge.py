@@ -80,11 +80,6 @@ class Relation(BaseModel):
         total = p.sum(axis=2, keepdims=True)
         return np.asarray(p / np.where(total > 0, total, np.nan))
 
-    def right(self, preferences: Preferences) -> NDArray[np.intp]:
-        """[X]: the index of the right answer."""
-        places = [preferences.categories.index(self.answers[g]) for g in preferences.groups]
-        return np.array(places, dtype=np.intp)
-
 
 def builtin_facts() -> tuple[Relation, ...]:
     """Capitals, authors, elements.
@@ -167,7 +162,9 @@ def score_facts(
     preferences: Preferences, relation: Relation, *, exponent: float = 0.5
 ) -> pd.DataFrame:
     """One row per subject: 1 and a loss of 0 if the right answer is certain in every paraphrase."""
-    offered, right = relation.offered(preferences), relation.right(preferences)
+    offered = relation.offered(preferences)
+    answers = [relation.answers[g] for g in preferences.groups]
+    right = np.array([preferences.categories.index(answer) for answer in answers])
     p = np.take_along_axis(offered, right[:, None, None], axis=2)[..., 0]
     report = knowledge(
         p,
@@ -185,7 +182,7 @@ def score_facts(
     return pd.DataFrame(
         {
             "group": preferences.groups,
-            "answer": [relation.answers[g] for g in preferences.groups],
+            "answer": answers,
             "knowledge": report.knowledge,
             "deterministic": report.deterministic,
             "confidence_loss": report.confidence_gap,

@@ -197,14 +197,11 @@ def _criteria(p: Preferences) -> Iterator[Line]:
 
 def _largest(p: Preferences, s: FloatArray) -> tuple[float, float, float]:
     """Eq. 3 to 7 with the largest |s| as criterion; it is convex, so R^v is at least 0."""
-    w = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
-    seen = w.sum(axis=1) > 0
-    w = w[seen] / w[seen].sum(axis=1, keepdims=True)
-    s = np.where(p.observed[seen][..., None], s[seen], 0.0)
+    w, groups = p.grid.shares()
+    s = np.where(p.observed[..., None], s, 0.0)
     r = (w * np.abs(s).max(axis=-1)).sum(axis=1)
     bias = np.abs((w[..., None] * s).sum(axis=1)).max(axis=-1)
-    share = p.group_weights[seen] / p.group_weights[seen].sum()
-    R, R_bias = float(share @ r), float(share @ bias)
+    R, R_bias = float(groups @ r), float(groups @ bias)
     return R, R_bias, R - R_bias
 
 

@@ -32,29 +32,15 @@ from clinometer.measure.inference import bracket
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figure import chart
-from clinometer.report.figures import basis, reference_rows, risk_rows
+from clinometer.report.figures import basis, reference_rows, risk_rows, with_ends
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.estimate import central_interval
+from clinometer.statistics.estimate import percentile_estimate
 from clinometer.studies.framework import Findings, Results, about, only, risks, risks_table, verdict
 from clinometer.topics import Topic
 
 #: Of the intervals of trends and rankings.
 _LEVEL = 0.95
-
-
-class Printed(NamedTuple):
-    """One row of a table: R, R^b and R^v as printed."""
-
-    model: str
-    R: float
-    R_bias: float
-    R_volatility: float
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether R = R^b + R^v within the rounding of four digits."""
-        return abs(self.R - self.R_bias - self.R_volatility) <= 1.51e-4
 
 
 class PrintedTable(NamedTuple):
@@ -72,16 +58,17 @@ class PrintedTable(NamedTuple):
     references: bool = False
 
     @property
-    def rows(self) -> list[Printed]:
-        return [Printed(model, *values) for model, values in self.models.items()]
+    def odd(self) -> list[str]:
+        """Models whose R is not R^b + R^v within the rounding of four digits."""
+        return [m for m, (R, bias, swing) in self.models.items() if abs(R - bias - swing) > 1.51e-4]
 
 
 @cache
 def printed() -> dict[str, PrintedTable]:
     """The printed tables.
 
-    >>> list(printed())[:2], printed()["table1"].rows[0].model, printed()["table1"].rows[0].R
-    (['table1', 'table2'], 'T5', 0.8703)
+    >>> list(printed())[:2], printed()["table1"].models["T5"]
+    (['table1', 'table2'], [0.8703, 0.8691, 0.0012])
     """
     text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
     return {key: PrintedTable(**table) for key, table in tomllib.loads(text).items()}
@@ -103,8 +90,8 @@ def table_findings(results: Results, *, study: str) -> Findings:
         if not named:
             continue
         both = _beside(table, named)
-        odd = [row.model for row in table.rows if not row.adds_up]
-        note = f" As printed, R is not the sum of its parts for {', '.join(odd)}." if odd else ""
+        odd = ", ".join(table.odd)
+        note = f" As printed, R is not the sum of its parts for {odd}." if odd else ""
         tables.append(
             Table(
                 key,
@@ -123,7 +110,8 @@ def table_findings(results: Results, *, study: str) -> Findings:
 def _beside(printed: PrintedTable, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """The reference models, then the rows of the printed table in its order, then further models;
     a model of the table goes by its name there or by its id."""
-    theirs = pd.DataFrame(printed.rows).rename(columns={"model": "name"})
+    theirs = pd.DataFrame.from_dict(printed.models, orient="index", columns=list(MEASURES))
+    theirs = theirs.rename_axis("name").reset_index()
     for measure in MEASURES:
         theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
     numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
@@ -241,15 +229,6 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
         )
     i, j = np.array(list(itertools.combinations(range(x.shape[-1]), 2))).T
     return np.asarray((_order(x, i, j) * _order(y, i, j)).mean(axis=-1))
-
-
-def kendall_interval(a: FloatArray, b: FloatArray) -> tuple[float, float]:
-    """Quantiles of tau over replicates [B,M] of both rankings, drawn independently of each other.
-
-    With few models tau has few values (M = 4: seven), and so have the ends.
-    """
-    low, high = central_interval(kendall(a, b), _LEVEL).tolist()
-    return low, high
 
 
 def _order(values: FloatArray, i: FloatArray, j: FloatArray) -> FloatArray:
@@ -391,7 +370,7 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     return Findings(
         "sources",
         [
-            Table("sources-agreement", "Agreement of the rankings", _agreement(risks)),
+            Table("sources-agreement", "Agreement of the rankings", agreement(risks)),
             Table("sources-published", "The same of the published figures", _published()),
             *(
                 risks_table(f"sources-{name}", f"Contexts from {name}", named)
@@ -412,21 +391,23 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     )
 
 
-def _agreement(risks: dict[str, Joint]) -> pd.DataFrame:
+def agreement(risks: dict[str, Joint]) -> pd.DataFrame:
+    """Kendall's tau of each pair of sources and measure; its interval is of replicates that are
+    independent between sources. Of four models tau has seven values only, and so have its ends."""
     rows = []
     for (a, first), (b, second) in itertools.combinations(risks.items(), 2):
         for m, measure in enumerate(MEASURES):
-            low, high = kendall_interval(first.draws[:, :, m], second.draws[:, :, m])
-            tau = float(kendall(first.values[:, m], second.values[:, m]))
-            ends = {"tau": tau, "tau_low": min(low, tau), "tau_high": max(high, tau)}
-            rows.append({"pair": f"{a}, {b}", "measure": measure, **ends})
+            value = float(kendall(first.values[:, m], second.values[:, m]))
+            drawn = kendall(first.draws[:, :, m], second.draws[:, :, m])
+            tau = percentile_estimate(value, drawn, level=_LEVEL, method="contexts", contain=True)
+            rows.append({"pair": f"{a}, {b}", "measure": measure, **with_ends("tau", tau)})
     return pd.DataFrame(rows)
 
 
 def _published() -> pd.DataFrame:
     """Kendall's tau of the printed R: the paper calls the rankings consistent."""
     R = {
-        table.contexts: {row.model: row.R for row in table.rows}
+        table.contexts: {model: values[0] for model, values in table.models.items()}
         for table in printed().values()
         if table.topic == "gender"
     }
