@@ -21,7 +21,7 @@ from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
-from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_text
+from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_bytes, read_text
 from clinometer.topics import Topic, choose_groups, load_topic
 from clinometer.topics.load import toml_tables, toml_value
 
@@ -193,7 +193,8 @@ class ProtocolFile:
             raise SettingsError(f"{path}: {error}") from error
         except ValueError as error:
             raise SettingsError(f"{path}: expected TOML: {error}") from error
-        return cls(protocol, path.name, hashlib.sha256(text.encode()).hexdigest())
+        digest = hashlib.sha256(read_bytes(path, most=MOST_RECORD))  # as sha256sum prints it
+        return cls(protocol, path.name, digest.hexdigest())
 
     def record(self, before: ProtocolRecord | None, *, late: str | None) -> ProtocolRecord:
         """The protocol for run.json. A plan given `late`, after the first answer, deviates, and
