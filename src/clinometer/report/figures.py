@@ -495,7 +495,7 @@ def reference_rows(run: Run) -> list[dict[str, Any]]:
     rows = []
     for label, name in REFERENCES:
         risks = reference_risks(name, categories=categories, criterion=criterion)  # type: ignore[arg-type]
-        rows.append({"name": label, "muted": True, **risks._asdict()})
+        rows.append({"name": label, **risks._asdict()})
     return rows
 
 
@@ -503,7 +503,7 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
     """name, R, R_bias, R_volatility with their intervals, n_contexts, n_eff."""
     rows = []
     for name, run in zip(names, runs, strict=True):
-        row: dict[str, Any] = {"name": name, "muted": False}
+        row: dict[str, Any] = {"name": name}
         for measure in MEASURES:
             row |= with_ends(measure, getattr(run.risks, measure))
         rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
@@ -519,7 +519,7 @@ def with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     """R of each model and its two parts, the highest R first; behind them what shuffled words
     give."""
-    table = pd.DataFrame(risk_rows(runs, names)).drop(columns=["muted"])
+    table = pd.DataFrame(risk_rows(runs, names))
     floors = [run.record.floor for run in runs]
     if any(floors):
         for measure in MEASURES:
