@@ -26,7 +26,7 @@ from clinometer.display.table import Table
 from clinometer.display.text import Plain, visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate, difference, ratio, share
+from clinometer.statistics.estimate import Estimate, difference, ratio, share, with_ends
 from clinometer.storage.rows import need_columns, read_rows
 
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ class Breakdown(Plain):
             for name in ("mean", "rate", "ratio", "difference"):
                 value: Estimate | None = getattr(group, name)
                 if value is not None or name != "mean":
-                    heading = _COLUMNS[name]
-                    row[heading] = None if value is None else value.value
-                    row[f"{heading}_low"] = None if value is None else value.low
-                    row[f"{heading}_high"] = None if value is None else value.high
+                    row |= with_ends(_COLUMNS[name], value)
             rows.append(row)
         frame: pd.DataFrame = pd.DataFrame(rows)
         by = " and ".join(self.by)

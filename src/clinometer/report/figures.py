@@ -45,6 +45,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.runs.people import joint, kinds_shown
+from clinometer.statistics.estimate import with_ends
 from clinometer.statistics.regression import regress
 from clinometer.topics.conversation import CASE
 
@@ -508,12 +509,6 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
             row |= with_ends(measure, getattr(run.risks, measure))
         rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
     return rows
-
-
-def with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
-    """An estimate as three columns of a table."""
-    value, low, high = (None,) * 3 if e is None else (e.value, e.low, e.high)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:

@@ -27,6 +27,7 @@ from clinometer.reliability.variants import Makers, VariantSettings, make_varian
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.settings import VERSIONS
+from clinometer.statistics.estimate import with_ends
 from clinometer.storage.resumable import Progress, part_of
 from clinometer.studies.framework import Findings
 
@@ -80,10 +81,10 @@ def temperature_study(
         raise SettingsError("temperature: expected at least 2 statements with scores, found fewer")
     mean = partial(mean_estimate, seed=versions.seed)
     rows = [
-        {"temperature": temperature, **_ends("cobias", mean(column))}
+        {"temperature": temperature, **with_ends("cobias", mean(column))}
         for temperature, column in zip(temperatures, scores[good].T, strict=True)
     ]
-    alpha = _ends("alpha", cronbach_alpha(scores[good]))
+    alpha = with_ends("alpha", cronbach_alpha(scores[good]))
     alpha |= {"statements": int(good.sum()), "left_out": int((~good).sum())}
     title = f"COBIAS by temperature, {versions.n} versions each"
     return Findings(
@@ -95,11 +96,6 @@ def temperature_study(
             ),
         ],
     )
-
-
-def _ends(name: str, estimate: Estimate) -> dict[str, float | None]:
-    """An estimate as columns of a table."""
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
@@ -143,9 +139,9 @@ def version_count_study(
     change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
     mean = partial(mean_estimate, seed=seed)
     rows = [
-        {"n": n, **_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
+        {"n": n, **with_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
     ]
-    late = _ends("late_change", mean(change))
+    late = with_ends("late_change", mean(change))
     late |= {"statements": len(taken), "left_out": len(statements) - len(taken)}
     title, curve = "Dissimilarity of the first n versions", pd.DataFrame(rows)
     caption = f"Mean over {len(taken):,} statements. Band: its interval."
