@@ -339,14 +339,16 @@ def _sentence(one: Breakdown) -> str:
         said += [f"ratio {low.ratio.value:.3f} ({between(low.ratio.low, low.ratio.high)})"]
     if (far := low.difference) is not None and far.low is not None and far.high is not None:
         by_100, unit = (100, "points") if low.mean is None else (1, "on average")
-        ends = f"{by_100 * far.low:+.1f} to {by_100 * far.high:+.1f}"
-        said += [f"{by_100 * far.value:+.1f} {unit} ({ends})"]
-    return f"By {by}: {said[0]}: {', '.join(said[1:])}; {how}{p}.".replace("-", "−")
+        value, first, last = (
+            f"{by_100 * v:+.1f}".replace("-", "−") for v in (far.value, far.low, far.high)
+        )
+        said += [f"{value} {unit} ({first} to {last})"]
+    return f"By {by}: {said[0]}: {', '.join(said[1:])}; {how}{p}."
 
 
 def _value(group: GroupRate) -> str:
     if group.mean is not None:
-        return f"{group.mean.value:.1f}"
+        return f"{group.mean.value:.1f}".replace("-", "−")
     return show(group.rate and group.rate.value, "share")
 
 
