@@ -208,9 +208,8 @@ class CellStatistics:
     def ordered(self, score: FloatArray, n: int) -> list[tuple[int, int]]:
         """Group and context of the n cells with the highest score."""
         order = np.argsort(-score, axis=None, kind="stable")[:n]
-        return [
-            (int(x), int(c)) for x, c in zip(*np.unravel_index(order, score.shape), strict=True)
-        ]
+        rows, columns = np.unravel_index(order, score.shape)
+        return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
     def heaviest(self, n: int) -> list[tuple[int, int]]:
         """The n cells that add most to R; none that adds nothing."""
