@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -297,15 +298,8 @@ def above(**more: Any) -> Spec:
 def wrapped(text: str, width: int) -> list[str]:
     """A title as lines that fit the width of the chart: Vega does not break lines."""
     room = max(20, int(width / 5.9))
-    lines, line = [], ""
     bound = re.sub("(?<=←) | (?=[→%])", "\u00a0", text)
-    for word in bound.split(" "):
-        if line and len(line) + 1 + len(word) > room:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+    return wrap(bound, room, break_long_words=False, break_on_hyphens=False)
 
 
 def numbered_points(frame: pd.DataFrame, width: int, **channels: Any) -> list[Spec]:
