@@ -435,13 +435,8 @@ def _header(path: Path) -> EvalLog:
 def _samples(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples
 
-    found = read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
-    while True:
-        with _reading(path):
-            sample = next(found, None)
-        if sample is None:
-            return
-        yield sample
+    with _reading(path):  # which sees no error of the caller's
+        yield from read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
 
 
 @contextmanager
