@@ -56,14 +56,8 @@ def compare_command(
     loaded = [Run.load(path) for path in runs]
     if align is None:
         align = "groups" if only_contexts_differ(loaded) else "same"
-    how: dict[str, Any] = {
-        "align": align,
-        "seed": seed,
-        "clusters": clusters,
-        "population": population,
-        "level": level,
-    }
-    both = compared(loaded, **how)
+    how: dict[str, Any] = {"align": align, "population": population}
+    both = compared(loaded, seed=seed, clusters=clusters, level=level, **how)
     found = both.comparison
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
