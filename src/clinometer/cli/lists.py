@@ -246,9 +246,7 @@ def _cached(*, clear: bool) -> dict[str, Any]:
         "models_bytes": sum(f.stat().st_size for f in models.rglob("*") if f.is_file()),
         "scopes": [
             {
-                "model": scope["model"],
-                "revision": scope["revision"],
-                "dtype": scope["dtype"],
+                **{name: scope[name] for name in ("model", "revision", "dtype")},
                 "words": len(scope["words"]),
                 "rows": entry["rows"],
                 "used": used.astimezone().isoformat(timespec="minutes"),
