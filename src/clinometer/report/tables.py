@@ -156,7 +156,7 @@ def factors_table(run: Run) -> Table | None:
 
 def flags_table(run: Run) -> Table:
     counts = {k.replace("_", " "): v for k, v in run.record.counts.items()}
-    frame = pd.DataFrame({"flag": list(counts), "count": list(counts.values())})
+    frame = pd.DataFrame(counts.items(), columns=["flag", "count"])
     return Table("flags", "Every flag, counted", frame)
 
 
