@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -28,9 +28,6 @@ from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, difference, ratio, share, with_ends
 from clinometer.storage.rows import need_columns, read_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Categories with less than this share of the people are named, and compared with nothing.
 SMALL = 0.02
@@ -99,9 +96,8 @@ class Breakdown(Plain):
                 if value is not None or name != "mean":
                     row |= with_ends(_COLUMNS[name], value)
             rows.append(row)
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        by = " and ".join(self.by)
-        return Table(f"impact-ratios-{'-'.join(self.by)}", f"Impact ratios by {by}", frame, note)
+        key, title = "-".join(self.by), f"Impact ratios by {' and '.join(self.by)}"
+        return Table(f"impact-ratios-{key}", title, pd.DataFrame(rows), note)
 
 
 _COLUMNS = {"mean": "mean_score", "rate": "selection_rate", "ratio": "impact_ratio",
