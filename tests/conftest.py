@@ -16,6 +16,7 @@ os.environ["CLINOMETER_CACHE_LIMIT"] = "0"
 
 import signal
 import sys
+import threading
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every
 # process they start; tests press it.
@@ -151,7 +152,7 @@ def chromium() -> Iterator[Any]:
 def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine a command would write lines about its progress; what a test finds on stderr
     must not depend on that."""
-    monkeypatch.setattr("clinometer.cli.progress.FIRST_S", float("inf"))
+    monkeypatch.setattr("clinometer.cli.progress.FIRST_S", threading.TIMEOUT_MAX)
 
 
 @pytest.fixture

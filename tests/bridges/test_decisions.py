@@ -80,6 +80,15 @@ def test_what_is_planted_is_found_and_nothing_else(file: Path) -> None:
     assert "cause" in made.sentences()[-1]
 
 
+def test_names_keep_their_hyphens_beside_numbers_with_a_minus(
+    people: pd.DataFrame, file: Path
+) -> None:
+    people.assign(sex="cis-" + people["sex"]).to_csv(file, index=False)
+    said = import_decisions(file, by=["sex"], selected="decision=yes").sentences()[0]
+    assert "cis-woman 41.9 %" in said
+    assert "−14.9 points (−24.4 to −5.1)" in said
+
+
 def test_of_scores_the_rate_is_the_share_above_the_median(people: pd.DataFrame, file: Path) -> None:
     made = import_decisions(file, by=["sex"], score="score", test_data="no history")
     above = people["score"] > people["score"].median()

@@ -64,14 +64,15 @@ def test_lists_are_printed_in_full(
 
 
 @pytest.mark.parametrize("width", [80, 40])
-def test_no_word_is_broken_on_a_terminal(width: int) -> None:
+def test_no_word_is_broken_on_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    out = printing._Output(file=stream, force_terminal=True, width=width, highlight=False)
+    out = Console(file=stream, force_terminal=True, width=width, highlight=False)
+    monkeypatch.setattr(printing, "console", lambda: out)
     address = "http://127.0.0.1:8765/?token=" + "x" * width
     text = (
         f"Kept in a folder. Next: {'clinometer report some run ' * 6}{address}  (Ctrl+C stops it)"
     )
-    out.print(text, soft_wrap=True)
+    printing.sentence(text)
     lines = stream.getvalue().splitlines()
     assert " ".join(" ".join(lines).split()) == " ".join(text.split())  # at spaces only
     assert all(len(line) <= width for line in lines if address not in line)

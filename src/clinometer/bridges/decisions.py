@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -26,11 +26,8 @@ from clinometer.display.table import Table
 from clinometer.display.text import Plain, visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate, difference, ratio, share
+from clinometer.statistics.estimate import Estimate, difference, ratio, share, with_ends
 from clinometer.storage.rows import need_columns, read_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Categories with less than this share of the people are named, and compared with nothing.
 SMALL = 0.02
@@ -97,14 +94,10 @@ class Breakdown(Plain):
             for name in ("mean", "rate", "ratio", "difference"):
                 value: Estimate | None = getattr(group, name)
                 if value is not None or name != "mean":
-                    heading = _COLUMNS[name]
-                    row[heading] = None if value is None else value.value
-                    row[f"{heading}_low"] = None if value is None else value.low
-                    row[f"{heading}_high"] = None if value is None else value.high
+                    row |= with_ends(_COLUMNS[name], value)
             rows.append(row)
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        by = " and ".join(self.by)
-        return Table(f"impact-ratios-{'-'.join(self.by)}", f"Impact ratios by {by}", frame, note)
+        key, title = "-".join(self.by), f"Impact ratios by {' and '.join(self.by)}"
+        return Table(f"impact-ratios-{key}", title, pd.DataFrame(rows), note)
 
 
 _COLUMNS = {"mean": "mean_score", "rate": "selection_rate", "ratio": "impact_ratio",
@@ -342,14 +335,16 @@ def _sentence(one: Breakdown) -> str:
         said += [f"ratio {low.ratio.value:.3f} ({between(low.ratio.low, low.ratio.high)})"]
     if (far := low.difference) is not None and far.low is not None and far.high is not None:
         by_100, unit = (100, "points") if low.mean is None else (1, "on average")
-        ends = f"{by_100 * far.low:+.1f} to {by_100 * far.high:+.1f}"
-        said += [f"{by_100 * far.value:+.1f} {unit} ({ends})"]
-    return f"By {by}: {said[0]}: {', '.join(said[1:])}; {how}{p}.".replace("-", "−")
+        value, first, last = (
+            f"{by_100 * v:+.1f}".replace("-", "−") for v in (far.value, far.low, far.high)
+        )
+        said += [f"{value} {unit} ({first} to {last})"]
+    return f"By {by}: {said[0]}: {', '.join(said[1:])}; {how}{p}."
 
 
 def _value(group: GroupRate) -> str:
     if group.mean is not None:
-        return f"{group.mean.value:.1f}"
+        return f"{group.mean.value:.1f}".replace("-", "−")
     return show(group.rate and group.rate.value, "share")
 
 

@@ -6,7 +6,6 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -278,7 +277,7 @@ def _own_run(
     fresh: bool,
 ) -> Run:
     """Replies of clinometer/audit, in the order of their epochs, counted as an audit counts."""
-    replies = CellReplies(audit, str(path))
+    told = []
     n = 0
     for sample in _samples(path):
         n += 1
@@ -289,9 +288,10 @@ def _own_run(
                 f"{len(audit.grid) - 1}) in its metadata, found {cell!r}; import an unchanged log"
             )
         if sample.error is None:
-            output = sample.output
-            replies.add(cell, sample.epoch, output.completion, _asked(sample), output.model)
-    prompts, draws = replies.prompts, replies.draws()
+            reply, model_of = sample.output.completion, sample.output.model
+            told.append((cell, sample.epoch, reply, _asked(sample), model_of))
+    prompts = audit.grid.prompts(range(len(audit.grid)))
+    draws = replies_by_cell(audit, told, str(path))
     topic, words, options = audit.topic, audit.topic.words, audit.options
     if topic.readout is None:
         scores, report = counted(prompts, words, draws), word_report(words)
@@ -323,46 +323,44 @@ def _own_run(
     )
 
 
-class CellReplies:
-    """The replies of a log by cell and epoch: each once, to its cell's prompt, by one model."""
+def replies_by_cell(
+    audit: InspectAudit, told: Iterable[tuple[int, int, str, str, str]], where: str
+) -> list[tuple[str, ...]]:
+    """The replies of every cell in the order of their epochs, from what a log tells of each: cell,
+    epoch, reply, the text that was asked, and the model that answered.
 
-    def __init__(self, audit: InspectAudit, where: str) -> None:
-        self.audit, self.where = audit, where
-        self.prompts = audit.grid.prompts(range(len(audit.grid)))
-        self._texts: dict[int, dict[int, str]] = defaultdict(dict)
-        self._model: str | None = None
-
-    def add(self, cell: int, epoch: int, text: str, asked: str, model: str) -> None:
-        """One reply, to the text that was asked, and the model that answered."""
-        where, expected = f"{self.where}: cell {cell}, epoch {epoch}", self.prompts[cell].before
-        if asked != expected:
+    Each must be there once, to its cell's prompt, by one model, and as many of each as were asked.
+    """
+    prompts = audit.grid.prompts(range(len(audit.grid)))
+    texts: list[dict[int, str]] = [{} for _ in prompts]
+    first = ""
+    for cell, epoch, text, asked, model in told:
+        at = f"{where}: cell {cell}, epoch {epoch}"
+        if asked != prompts[cell].before:
             raise TableError(
-                f"{where}: expected the prompt of the cell, found another text; import an "
-                "unchanged log"
+                f"{at}: expected the prompt of the cell, found another text; import an unchanged "
+                "log"
             )
-        if epoch in self._texts[cell]:
+        if epoch in texts[cell]:
             raise TableError(
-                f"{where}: expected one reply, found a second; import the log of one evaluation"
+                f"{at}: expected one reply, found a second; import the log of one evaluation"
             )
-        self._model = self._model or model
-        if model != self._model:
+        first = first or model
+        if model != first:
             raise TableError(
-                f"{where}: expected answers of one model, found {model!r} after {self._model!r}: "
-                "evaluate each by itself"
+                f"{at}: expected answers of one model, found {model!r} after {first!r}: evaluate "
+                "each by itself"
             )
-        self._texts[cell][epoch] = text
-
-    def draws(self) -> list[tuple[str, ...]]:
-        """The replies of every cell in the order of their epochs; as many of each as were asked."""
-        n, cells = self.audit.options.replies, range(len(self.prompts))
-        short = [cell for cell in cells if len(self._texts[cell]) != n]
-        if short:
-            raise RunError(
-                f"{self.where}: expected {n} replies in each of {len(cells)} cells, found "
-                f"{len(self._texts[short[0]])} in cell {short[0]} and other numbers in "
-                f"{len(short)} cells; 'inspect eval-retry' finishes the evaluation"
-            )
-        return [tuple(text for _, text in sorted(self._texts[cell].items())) for cell in cells]
+        texts[cell][epoch] = text
+    n = audit.options.replies
+    short = [cell for cell, replies in enumerate(texts) if len(replies) != n]
+    if short:
+        raise RunError(
+            f"{where}: expected {n} replies in each of {len(texts)} cells, found "
+            f"{len(texts[short[0]])} in cell {short[0]} and other numbers in "
+            f"{len(short)} cells; 'inspect eval-retry' finishes the evaluation"
+        )
+    return [tuple(text for _, text in sorted(replies.items())) for replies in texts]
 
 
 def _asked(sample: EvalSample) -> str:
@@ -437,13 +435,8 @@ def _header(path: Path) -> EvalLog:
 def _samples(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples
 
-    found = read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
-    while True:
-        with _reading(path):
-            sample = next(found, None)
-        if sample is None:
-            return
-        yield sample
+    with _reading(path):  # which sees no error of the caller's
+        yield from read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
 
 
 @contextmanager

@@ -50,9 +50,9 @@ def import_lm_eval(
     settings = with_settings(settings or AuditSettings(), options)
     path, folder = Path(samples), None if out is None else Path(out)
     digest = file_digest(path)
-    results = read_results(path, model=model)
+    task, info, version = read_results(path, model=model)
     if not isinstance(mapping, SampleMapping):
-        mapping = mapping_for(results.task) if mapping is None else load_mapping(mapping)
+        mapping = mapping_for(task) if mapping is None else load_mapping(mapping)
     cells = SampleCells(mapping)
     n = 0
     for sample in read_samples(path):
@@ -60,13 +60,13 @@ def import_lm_eval(
         _add(sample, cells)
     record = ImportRecord(
         tool=TOOL,
-        version=results.version,
-        task=results.task,
+        version=version,
+        task=task,
         file=visible(path.name),
         sha256=digest,
         samples=n,
     )
-    return measured_import(cells, results.model, record, settings, out=folder, fresh=fresh)
+    return measured_import(cells, info, record, settings, out=folder, fresh=fresh)
 
 
 def _add(sample: HarnessSample, cells: SampleCells) -> None:
@@ -113,15 +113,6 @@ class HarnessSample:
     log_probs: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class HarnessResults:
-    """What results_DATE.json says of the run that a file of samples belongs to."""
-
-    task: str
-    model: ModelInfo
-    version: str = ""
-
-
 def read_samples(path: Path) -> Iterator[HarnessSample]:
     """Samples of the first filter; an invalid line is an error that names it."""
     first_filter: str | None = None
@@ -150,8 +141,9 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
         )
 
 
-def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
-    """What the name of a file of samples and the results next to it say about the run.
+def read_results(path: Path, *, model: str | None = None) -> tuple[str, ModelInfo, str]:
+    """Task, model and version of the harness, as the name of a file of samples and the results next
+    to it tell them.
 
     `model` overrides the name that the harness gives it.
     """
@@ -165,18 +157,15 @@ def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
     config = _object(plain.get("config"))
     called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
     parameters = config.get("model_num_parameters")
-    return HarnessResults(
-        task=task,
-        model=ModelInfo(
-            name=str(called),
-            kind=KIND,
-            revision=_text(config.get("model_sha")) or _text(config.get("model_revision")),
-            dtype=_text(config.get("model_dtype")).removeprefix("torch."),
-            device=_text(config.get("device")),
-            parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
-        ),
-        version=_text(plain.get("lm_eval_version")),
+    info = ModelInfo(
+        name=str(called),
+        kind=KIND,
+        revision=_text(config.get("model_sha")) or _text(config.get("model_revision")),
+        dtype=_text(config.get("model_dtype")).removeprefix("torch."),
+        device=_text(config.get("device")),
+        parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
     )
+    return task, info, _text(plain.get("lm_eval_version"))
 
 
 def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:

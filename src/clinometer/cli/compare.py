@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clinometer import settings as ranges
 from clinometer.cli.options import JSON, argument, derived
@@ -14,15 +14,13 @@ from clinometer.cli.printing import print_json, print_rows, print_table, sentenc
 from clinometer.display.numbers import show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
+from clinometer.measure.comparison import Comparison, Difference
 from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.compare import ALIGN, compared, only_contexts_differ, resampling_note
 from clinometer.runs.people import Shift, unit_of
 from clinometer.settings import option
 from clinometer.statistics.significance import EXACT
-
-if TYPE_CHECKING:
-    from clinometer.measure.comparison import Comparison, Difference
 
 
 def compare_command(
@@ -56,14 +54,8 @@ def compare_command(
     loaded = [Run.load(path) for path in runs]
     if align is None:
         align = "groups" if only_contexts_differ(loaded) else "same"
-    how: dict[str, Any] = {
-        "align": align,
-        "seed": seed,
-        "clusters": clusters,
-        "population": population,
-        "level": level,
-    }
-    both = compared(loaded, **how)
+    how: dict[str, Any] = {"align": align, "population": population}
+    both = compared(loaded, seed=seed, clusters=clusters, level=level, **how)
     found = both.comparison
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:

@@ -23,9 +23,10 @@ from clinometer.cli.printing import (
 from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.findings import facts_of_table, in_words, statements
+from clinometer.runs.findings import facts_of_table, in_words, judged, statements
 from clinometer.runs.settings import INFERENCE
 from clinometer.settings import option
+from clinometer.storage.rows import need_columns, read_rows
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import load_topic
 
@@ -243,8 +244,6 @@ def labels_command(
     """
     from clinometer.reliability.agreement import read_ratings
     from clinometer.runs.calibration import calibrate, errors_by_group, labelled
-    from clinometer.runs.findings import judged
-    from clinometer.storage.rows import need_columns, read_rows
 
     opened = Run.load(run)
     shown = list(read_rows(replies))
@@ -320,10 +319,10 @@ def export_labels_command(
 
     if out.exists():
         raise SettingsError(f"{out}: exists already; name a new file for the sample")
-    judged = Run.load(run)
+    opened = Run.load(run)
     given = None if topic is None else load_topic(topic)
     allowed = Allowed.parse(allow or ())
-    write_replies(out, sample_replies(judged, n, seed=seed, topic=given, allowed=allowed))
-    names = shlex.quote(",".join(judged.preferences.categories))
+    write_replies(out, sample_replies(opened, n, seed=seed, topic=given, allowed=allowed))
+    names = shlex.quote(",".join(opened.preferences.categories))
     annotate = f"clinometer reliability annotate {shlex.quote(str(out))}"
     sentence(f"Wrote {out}. Next: {annotate} --mode category --categories {names}")

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from clinometer import __version__
 from clinometer.cli.options import JSON, argument
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.contexts import builtin_contexts, load_contexts
@@ -20,6 +21,7 @@ from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
 from clinometer.models.catalog.suites import suite, suites
 from clinometer.samples import SAMPLES, write_samples
 from clinometer.settings import option
+from clinometer.storage.atomic import cache_folder
 from clinometer.topics import builtin_topics, load_topic
 
 
@@ -201,7 +203,6 @@ def doctor_command(
     most $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off). Always exits with status
     0: every missing package is optional.
     """
-    from clinometer import __version__
     from clinometer.machine import survey
 
     surveyed = survey()
@@ -229,7 +230,6 @@ def doctor_command(
 
 def _cached(*, clear: bool) -> dict[str, Any]:
     """What is cached on this machine, after it was cleared if that is asked."""
-    from clinometer.storage.atomic import cache_folder
     from clinometer.storage.cache import Cache, cache_limit
 
     limit = cache_limit()
@@ -246,9 +246,7 @@ def _cached(*, clear: bool) -> dict[str, Any]:
         "models_bytes": sum(f.stat().st_size for f in models.rglob("*") if f.is_file()),
         "scopes": [
             {
-                "model": scope["model"],
-                "revision": scope["revision"],
-                "dtype": scope["dtype"],
+                **{name: scope[name] for name in ("model", "revision", "dtype")},
                 "words": len(scope["words"]),
                 "rows": entry["rows"],
                 "used": used.astimezone().isoformat(timespec="minutes"),

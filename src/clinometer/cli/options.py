@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -24,10 +24,7 @@ from clinometer.settings import (
     values_from_texts,
     with_settings,
 )
-
-if TYPE_CHECKING:
-    from clinometer.topics import Topic
-
+from clinometer.topics import Topic, choose_groups, load_topic
 
 T = TypeVar("T")
 Value = TypeVar("Value", float, list[float], None)
@@ -235,8 +232,6 @@ def typed_names(context: Any) -> set[str]:
 
 def topic_of(name: str, groups: str | None) -> Topic:
     """The topic, only some of its groups, or other people."""
-    from clinometer.topics import choose_groups, load_topic
-
     topic = load_topic(name)
     return topic if groups is None else choose_groups(topic, groups)
 

@@ -178,19 +178,19 @@ def _repeated(
     their runs."""
     if len(runs) > 2:
         raise SettingsError(f"--from: expected one run or two, found {len(runs)}")
-    pilots = [run.record.components for run in runs]
-    for run, split in zip(runs, pilots, strict=True):
-        if split is None:
+    known = []
+    for run in runs:
+        if (split := run.record.components) is None:
             raise SettingsError(
                 f"--from: expected a run of counted replies, found none in {run.path}; import some "
                 "(clinometer import replies), or audit with --replies"
             )
+        known.append(split)
     if (detect is None) == (requests is None):
         raise SettingsError(
             "--from: expected either --detect, what should be found, or --requests, what can be "
             "paid"
         )
-    known = [split for split in pilots if split is not None]
     plans = planning.plan_replies(*known, find=detect, requests=requests, level=level, power=power)
     each = None
     if price is not None:  # by the tokens that the runs counted

@@ -155,16 +155,6 @@ def print_table(table: Table, *, most: int | None = None) -> None:
 
 
 class _Output(Console):
-    """Prints other people's text: names of models, groups, files. None of it is markup, and none
-    of it moves the cursor. A line that may be longer than a terminal ends between words there,
-    and is one line elsewhere."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        shown = [visible(o) if isinstance(o, str) else o for o in objects]
-        if options.get("soft_wrap") and self.is_terminal:
-            shown = [between_words(o, self.width) if isinstance(o, str) else o for o in shown]
-        super().print(*shown, **options)
-
     def on_broken_pipe(self) -> None:
         """rich would exit with status 1, which here means that a threshold failed."""
         raise BrokenPipeError
@@ -186,15 +176,16 @@ def between_words(text: str, width: int) -> str:
 
 
 def console() -> Console:
-    """Where results go; colours only on a terminal."""
+    """Where results go; colours only on a terminal. Names of models, groups and files are other
+    people's text: none of it is markup."""
     return _Output(highlight=False, markup=False, emoji=False)
 
 
 def sentence(text: str, *, indent: str = "", style: str | None = None) -> None:
     """A sentence of the results: wrapped between words on a terminal, one line elsewhere."""
-    out = console()
+    out, text = console(), visible(text)
     if out.is_terminal:
-        text = between_words(visible(text), out.width - len(indent))
+        text = between_words(text, out.width - len(indent))
     out.print(textwrap.indent(text, indent), style=style, soft_wrap=True)
 
 

@@ -25,8 +25,6 @@ from clinometer.display.text import visible
 #: Seconds to the first plain line (most commands have ended by then), and between two.
 FIRST_S = 2.0
 EVERY_S = 30.0
-#: How often the thread that writes plain lines looks at the clock.
-_LOOK_S = 0.25
 
 INTERRUPTED = 130
 
@@ -95,37 +93,25 @@ class Watch:
         return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *speed])
 
 
-class ProgressLines:
-    """Plain progress lines from a separate thread: a long step must not look dead."""
+@contextmanager
+def _lines(watch: Watch, stream: TextIO) -> Iterator[None]:
+    """Plain lines about the watch, from a separate thread: a long step must not look dead."""
+    stop = threading.Event()
 
-    def __init__(
-        self, watch: Watch, stream: TextIO, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._watch, self._stream, self._clock = watch, stream, clock
-        self._next = clock() + FIRST_S
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
+    def write() -> None:
+        wait = FIRST_S
+        while not stop.wait(wait):
+            stream.write(visible(watch.line()) + "\n")
+            stream.flush()
+            wait = EVERY_S
 
-    def tick(self) -> None:
-        """Write a line if it is time for one."""
-        if self._clock() >= self._next:
-            self._next = self._clock() + EVERY_S
-            self._stream.write(visible(self._watch.line()) + "\n")
-            self._stream.flush()
-
-    def _run(self) -> None:
-        while not self._stop.wait(_LOOK_S):
-            self.tick()
-
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Write while the block runs."""
-        self._thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            self._thread.join()
+    thread = threading.Thread(target=write, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 @contextmanager
@@ -170,7 +156,7 @@ def progress(
     console = Console(stderr=True)
     terminal = console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
     try:
-        with _bar(watch, console) if terminal else ProgressLines(watch, sys.stderr).shown():
+        with _bar(watch, console) if terminal else _lines(watch, sys.stderr):
             yield watch
     except KeyboardInterrupt:
         what = "nothing was stored, so the same command starts over"

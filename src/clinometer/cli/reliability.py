@@ -9,6 +9,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from clinometer import settings as ranges
 from clinometer.cli.limits import below, fail
 from clinometer.cli.options import JSON, argument, derived, port_option, set_option, set_settings
@@ -17,22 +20,19 @@ from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, p_value, risk, show
 from clinometer.display.text import plain, plain_records
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability import load_statements, read_variants
-from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
+from clinometer.measure import Estimate
+from clinometer.models.providers import is_loopback
+from clinometer.reliability import ReliabilityRun, Statement, load_statements, read_variants
+from clinometer.reliability.audit import BenchmarkAudit, BenchmarkSettings, audit_benchmark
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import NO_FILLER, VariantSettings
 from clinometer.settings import option
 from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import csv_text
+from clinometer.storage.rows import csv_text, need_columns, need_unique_ids, read_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from clinometer.measure import Estimate
-    from clinometer.reliability import ReliabilityRun, Statement
     from clinometer.reliability.agreement import Agreement, Ratings
-    from clinometer.reliability.audit import BenchmarkAudit
     from clinometer.reliability.validation import StatementScores, Validation
     from clinometer.web.annotation import Store
 
@@ -107,8 +107,6 @@ def audit_command(
     and to redo what depends on an edited file: statements that have changed are scored again and
     shown before and after. Benchmarks contain offensive sentences.
     """
-    import pandas as pd
-
     from clinometer.report.reliability import write_reliability_report
 
     settings = set_settings(BenchmarkSettings(), values, KEYS)
@@ -183,8 +181,6 @@ def read_statements(
     sources: Sequence[str], *, format: str | None, limit: int | None, seed: int
 ) -> list[Statement]:
     """Statements of the sources, or a sample of them in order."""
-    import numpy as np
-
     statements = load_statements(*sources, format=format)
     if limit is None or limit >= len(statements):
         return statements
@@ -430,8 +426,6 @@ def validate_command(
 
 def _draw_disagreements(result: Agreement, out: Path) -> None:
     """Figure 4 of the paper."""
-    import pandas as pd
-
     from clinometer.display.table import Table
     from clinometer.report import charts
     from clinometer.report.export import write_as
@@ -460,10 +454,6 @@ def _draw_disagreements(result: Agreement, out: Path) -> None:
 def _write_accepted(
     ratings: Ratings, ids: tuple[str, ...], *, out: Path, dataset: Path | None
 ) -> None:
-    import pandas as pd
-
-    from clinometer.storage.rows import need_columns, read_rows
-
     rows = ratings.rows
     if dataset is not None:
         table = list(read_rows(dataset))
@@ -523,7 +513,6 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
 
 def _scores_of_runs(folders: Sequence[Path], *, random: bool, seed: int) -> StatementScores:
     """The scores of runs; with `random` those of random words for context, too."""
-    from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.validation import StatementScores, random_control
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
@@ -593,8 +582,6 @@ def _read_scores(
     path: Path, column: str, dataset: Path | None
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Scores by id, and sentences by id: those of the table itself, or of the dataset."""
-    from clinometer.storage.rows import need_columns, need_unique_ids, read_rows
-
     rows = list(read_rows(path))
     need_columns(path, rows, ("id", column))
     ids = [str(row["id"]).strip() for row in rows]
@@ -657,7 +644,6 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
-    from clinometer.models.providers import is_loopback
     from clinometer.web.annotation import Store, annotation, read_task
     from clinometer.web.annotation.pages import read_guidelines
     from clinometer.web.annotation.store import write_export

@@ -26,7 +26,6 @@ def _risks(*measures: str) -> dict[str, tuple[str, str]]:
 #: with their value. Kinds: text, id, risk, paper, signed, slope, share, count, number, p.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "name": ("model", "text"),
-    "state": ("state", "text"),
     **_risks("R", "R_bias", "R_volatility"),
     "n_groups": ("groups", "count"),
     "n_contexts": ("contexts", "count"),
@@ -53,7 +52,6 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "template": ("context", "text"),
     "influence": ("adds to Rᵛ", "signed"),
     "share": ("share of R", "share"),
-    "per": ("per", "text"),
     "slope": ("slope", "slope"),
     "r_squared": ("R²", "risk"),
     "n": ("n", "count"),

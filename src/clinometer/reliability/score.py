@@ -25,6 +25,7 @@ from clinometer.statistics.estimate import (
     central_interval,
     percentile_estimate,
     resampled_counts,
+    with_ends,
 )
 from clinometer.statistics.rank import spearman
 
@@ -459,9 +460,7 @@ def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
     return {
         "statements": total,
         "scored": len(scored),
-        "cobias": mean.value,
-        "cobias_low": mean.low,
-        "cobias_high": mean.high,
+        **with_ends("cobias", mean),
         "stability": 1.0 - mean.value,
         "cv_median": float(scored["cv"].median()),
         **{f"cobias_q{100 * q:02.0f}": v for q, v in zip(QUANTILES, quantiles, strict=True)},

@@ -19,6 +19,7 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
 from clinometer.measure.criterion import Criterion
 from clinometer.runs import Run
+from clinometer.runs.answers import mean_preferences
 from clinometer.runs.findings import run_findings
 from clinometer.runs.folder.recover import LoadedRun, cell_prompt, cell_words
 from clinometer.runs.nouns import asks, from_group, group_name, label, question_of
@@ -165,10 +166,7 @@ class CellStatistics:
     @cached_property
     def share(self) -> FloatArray:
         """[X, Y]: mean share of each category over the contexts; NaN if missing."""
-        p, w = self.run.preferences.values, self.cell_weights
-        mean = np.einsum("xc,xcy->xy", w, np.nan_to_num(p))
-        mean[w.sum(axis=1) <= 0] = np.nan
-        return np.asarray(mean)
+        return mean_preferences(self.run.preferences)
 
     @property
     def whole_range(self) -> bool:
@@ -210,9 +208,8 @@ class CellStatistics:
     def ordered(self, score: FloatArray, n: int) -> list[tuple[int, int]]:
         """Group and context of the n cells with the highest score."""
         order = np.argsort(-score, axis=None, kind="stable")[:n]
-        return [
-            (int(x), int(c)) for x, c in zip(*np.unravel_index(order, score.shape), strict=True)
-        ]
+        rows, columns = np.unravel_index(order, score.shape)
+        return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
     def heaviest(self, n: int) -> list[tuple[int, int]]:
         """The n cells that add most to R; none that adds nothing."""

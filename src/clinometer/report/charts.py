@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -297,15 +298,8 @@ def above(**more: Any) -> Spec:
 def wrapped(text: str, width: int) -> list[str]:
     """A title as lines that fit the width of the chart: Vega does not break lines."""
     room = max(20, int(width / 5.9))
-    lines, line = [], ""
     bound = re.sub("(?<=←) | (?=[→%])", "\u00a0", text)
-    for word in bound.split(" "):
-        if line and len(line) + 1 + len(word) > room:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+    return wrap(bound, room, break_long_words=False, break_on_hyphens=False)
 
 
 def numbered_points(frame: pd.DataFrame, width: int, **channels: Any) -> list[Spec]:
@@ -824,22 +818,18 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     frame = table.astype({"low": float, "high": float})
     frame = frame.sort_values("measure", key=lambda m: m.map([*_TITLES].index), kind="stable")
     ends = ("the first is lower", "the first is higher")
-    frame = pd.DataFrame(
-        {
-            "group": frame["pair"],
-            "share": frame["value"],
-            "mean_low": frame["low"],
-            "mean_high": frame["high"],
-            "clear": (frame["low"] > 0) | (frame["high"] < 0) | frame["low"].isna(),
-            "favoured": ends[1],
-            "panel": frame["measure"].map(_TITLES),
-            "about": [
-                f"{brief(r['pair'], 60)}: {_TITLES[r['measure']]} {r['value']:+.3f}"
-                f"{_span(r['low'], r['high'], '+.3f')}"
-                for r in frame.to_dict("records")
-            ],
-        }
+    frame = frame.assign(
+        clear=(frame["low"] > 0) | (frame["high"] < 0) | frame["low"].isna(),
+        favoured=ends[1],
+        panel=frame["measure"].map(_TITLES),
+        about=[
+            f"{brief(r['pair'], 60)}: {_TITLES[r['measure']]} {r['value']:+.3f}"
+            f"{_span(r['low'], r['high'], '+.3f')}"
+            for r in frame.to_dict("records")
+        ],
     )
+    names = {"pair": "group", "value": "share", "low": "mean_low", "high": "mean_high"}
+    frame = frame.rename(columns=names)
     return departures(frame, colours=(INK, INK), ends=ends, unit="", digits=".2~f", width=width)
 
 

@@ -31,17 +31,8 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(
-        visible=visible,
-        brief=brief,
-        proper=proper,
-        explained=explained,
-        show=show,
-        percent=percent,
-        tail=tail,
-        unbroken=unbroken,
-        source_hash=source_hash,
-    )
+    safe = (visible, brief, proper, explained, show, percent, tail, unbroken, source_hash)
+    templates.filters |= {function.__name__: function for function in safe}
     return templates
 
 

@@ -6,16 +6,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clinometer.display.table import Cell, Table
 from clinometer.display.text import one_line, plain_records
 from clinometer.errors import RunError, SettingsError
+from clinometer.report.figure import Figure
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text
-
-if TYPE_CHECKING:
-    from clinometer.report.figure import Figure
 
 #: Endings of --out: one page; its tables in one file (md, tex, json) or each in one (csv); a file
 #: for each chart (svg, png).

@@ -45,6 +45,7 @@ from clinometer.runs.nouns import (
     question_label,
 )
 from clinometer.runs.people import joint, kinds_shown
+from clinometer.statistics.estimate import with_ends
 from clinometer.statistics.regression import regress
 from clinometer.topics.conversation import CASE
 
@@ -495,7 +496,7 @@ def reference_rows(run: Run) -> list[dict[str, Any]]:
     rows = []
     for label, name in REFERENCES:
         risks = reference_risks(name, categories=categories, criterion=criterion)  # type: ignore[arg-type]
-        rows.append({"name": label, "muted": True, **risks._asdict()})
+        rows.append({"name": label, **risks._asdict()})
     return rows
 
 
@@ -503,23 +504,17 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
     """name, R, R_bias, R_volatility with their intervals, n_contexts, n_eff."""
     rows = []
     for name, run in zip(names, runs, strict=True):
-        row: dict[str, Any] = {"name": name, "muted": False}
+        row: dict[str, Any] = {"name": name}
         for measure in MEASURES:
             row |= with_ends(measure, getattr(run.risks, measure))
         rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
     return rows
 
 
-def with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
-    """An estimate as three columns of a table."""
-    value, low, high = (None,) * 3 if e is None else (e.value, e.low, e.high)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
-
-
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     """R of each model and its two parts, the highest R first; behind them what shuffled words
     give."""
-    table = pd.DataFrame(risk_rows(runs, names)).drop(columns=["muted"])
+    table = pd.DataFrame(risk_rows(runs, names))
     floors = [run.record.floor for run in runs]
     if any(floors):
         for measure in MEASURES:

@@ -19,13 +19,13 @@ from clinometer.report.figures import (
     reference_rows,
     risk_rows,
     unit_of,
-    with_ends,
 )
 from clinometer.runs import Run
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.compare import resampling_note
 from clinometer.runs.findings import factor_notes, resampled
 from clinometer.runs.folder.recover import LoadedRun
+from clinometer.statistics.estimate import with_ends
 
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:
@@ -156,7 +156,7 @@ def factors_table(run: Run) -> Table | None:
 
 def flags_table(run: Run) -> Table:
     counts = {k.replace("_", " "): v for k, v in run.record.counts.items()}
-    frame = pd.DataFrame({"flag": list(counts), "count": list(counts.values())})
+    frame = pd.DataFrame(counts.items(), columns=["flag", "count"])
     return Table("flags", "Every flag, counted", frame)
 
 

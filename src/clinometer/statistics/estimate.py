@@ -76,6 +76,12 @@ class Estimate:
         return {k: v for k, v in vars(self).items() if k != "note" or v is not None}
 
 
+def with_ends(name: str, e: Estimate | None) -> dict[str, float | None]:
+    """An estimate as three columns of a table."""
+    value, low, high = (None,) * 3 if e is None else (e.value, e.low, e.high)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
 def resampled_counts(
     counts: ArrayLike, replicates: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:

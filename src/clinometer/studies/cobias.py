@@ -28,6 +28,7 @@ from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.report.figures import with_ends
 from clinometer.settings import VERSIONS
+from clinometer.statistics.estimate import with_ends
 from clinometer.storage.resumable import Progress, part_of
 from clinometer.studies.framework import Findings
 

@@ -313,6 +313,5 @@ def risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
 
 def risks_table(key: str, title: str, named: Sequence[tuple[str, Run]]) -> Table:
     """`risks` for a page: the three risks and the rank; the csv file has all columns."""
-    frame = risks(named).drop(columns=["muted"])
     hidden = ("n_contexts", "n_eff", "R_bias_rank", "R_volatility_rank")
-    return Table(key, title, frame, hidden=hidden)
+    return Table(key, title, risks(named), hidden=hidden)

@@ -96,7 +96,7 @@ def table_findings(results: Results, *, study: str) -> Findings:
             Table(
                 key,
                 f"{table.title}, measured here and as printed",
-                both.drop(columns=["muted"]),
+                both.drop(columns=["pale"]),
                 f"Worst: bold; best: underlined italic. Under R its interval; the csv file has "
                 f"those of Rᵇ and Rᵛ.{note}",
                 hidden=("n_contexts", "n_eff", *ends, *(f"{c}_rank" for c in columns)),
@@ -120,22 +120,21 @@ def _beside(printed: PrintedTable, named: Sequence[tuple[str, Run]]) -> pd.DataF
     ours = risks([(ids.get(name, name), run) for name, run in named])
     both = theirs.merge(ours, on="name", how="left")
     others = ours[~ours["name"].isin(theirs["name"])].iloc[::-1]
-    references = pd.DataFrame(reference_rows(named[0][1]))
+    references = pd.DataFrame(reference_rows(named[0][1])).assign(pale=True)
     if printed.references:
         columns = [f"printed_{m}" for m in MEASURES]
         as_printed = pd.DataFrame([[0.0, 0, 0], [1, 1, 0], [1, 0, 1]], columns=columns)
         references = references.join(as_printed)
-    order = ["name", *(c for c in ours if c != "name"), *theirs.columns[1:]]
+    order = [*ours, *theirs.columns[1:], "pale"]
     rows = pd.concat([references, both, others], ignore_index=True)[order]
-    return rows.assign(muted=rows["muted"].eq(True))
+    return rows.assign(pale=rows["pale"].eq(True))
 
 
 def _figure(key: str, title: str, both: pd.DataFrame, measured: str) -> Figure:
     theirs = both[["name", *(f"printed_{m}" for m in MEASURES)]].dropna()
     theirs = theirs.rename(columns={f"printed_{m}": m for m in MEASURES})
-    pale = theirs.assign(name=theirs["name"] + " (published)", muted=True, pale=True)
-    ours = both.dropna(subset=["R"]).sort_values(["muted", "R"], kind="stable")
-    ours = ours.assign(pale=ours["muted"])
+    pale = theirs.assign(name=theirs["name"] + " (published)", pale=True)
+    ours = both.dropna(subset=["R"]).sort_values(["pale", "R"], kind="stable")
     table = pd.concat([ours, pale.sort_values("R", kind="stable")], ignore_index=True)
     return chart(
         key,
@@ -382,7 +381,7 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
                 "sources",
                 "One model, several sources of contexts",
                 "Risks of each model in the contexts of each source, with intervals over contexts.",
-                table.drop(columns=["muted"]),
+                table,
                 "{name} R {R:.3f}",
                 charts.risks,
             )

@@ -25,7 +25,6 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clinometer.errors import SettingsError
 from clinometer.models.providers import is_loopback
@@ -39,24 +38,9 @@ MOST_FORM = 64 << 10
 _FORM = b"application/x-www-form-urlencoded"
 
 
-class SmallForms:
-    """Refuses any body but a small form by its headers, before reading or spooling any of it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = _problem(scope) if scope["type"] == "http" else None
-        if problem is None:
-            await self._app(scope, receive, send)
-        else:
-            status, text = problem
-            refused = PlainTextResponse(text, status, headers={"Connection": "close"})
-            await refused(scope, receive, send)
-
-
-def _problem(scope: Scope) -> tuple[int, str] | None:
-    headers = dict(scope["headers"])
+def _problem(request: Request) -> tuple[int, str] | None:
+    """What is wrong with a body, by its headers."""
+    headers = dict(request.scope["headers"])
     length = headers.get(b"content-length", b"0")
     if b"transfer-encoding" in headers or not length.isdigit():
         return 411, "A form must say how long it is."
@@ -102,7 +86,7 @@ def new_app(*, token: str | None = None, host: str = "127.0.0.1", guarded: bool 
     # Blocks DNS rebinding: a foreign name that resolves to this machine gets nothing.
     names = ["localhost", "127.0.0.1", "[::1]", host] if is_loopback(host) else ["*"]
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
-    app.add_middleware(SmallForms)
+    app.middleware("http")(_small_forms)
     return app
 
 
@@ -210,6 +194,14 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
 
 
 _Next = Callable[[Request], Awaitable[Response]]
+
+
+async def _small_forms(request: Request, go_on: _Next) -> Response:
+    """Refuse any body but a small form by its headers, before reading or spooling any of it."""
+    if problem := _problem(request):
+        status, text = problem
+        return PlainTextResponse(text, status, headers={"Connection": "close"})
+    return await go_on(request)
 
 
 async def _headers(request: Request, go_on: _Next) -> Response:

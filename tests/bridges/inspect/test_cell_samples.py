@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.present import present
 
-from clinometer.bridges.inspect import CellReplies, InspectAudit, ReplyReader, risks_of
+from clinometer.bridges.inspect import InspectAudit, ReplyReader, replies_by_cell, risks_of
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import default_contexts
 from clinometer.errors import ClinometerError, ContextError, SettingsError
@@ -133,17 +133,11 @@ def whole_log() -> list[Reply]:
 def test_replies_that_cannot_be_of_one_audit_are_refused(
     place: int, change: dict[int, object] | None, message: str
 ) -> None:
-    def gathered(log: list[Reply]) -> list[tuple[str, ...]]:
-        replies = CellReplies(AUDIT, "log")
-        for one in log:
-            replies.add(*one)
-        return replies.draws()
-
     log = whole_log()
-    assert gathered(log) == [(" he",) * 4] * 4
+    assert replies_by_cell(AUDIT, log, "log") == [(" he",) * 4] * 4
     changed = list(log[place])
     for index, value in (change or {}).items():
         changed[index] = value
     log[place : place + 1] = [] if change is None else [(changed[0], changed[1], *changed[2:])]  # type: ignore[list-item]
     with pytest.raises(ClinometerError, match=message):
-        gathered(log)
+        replies_by_cell(AUDIT, log, "log")
