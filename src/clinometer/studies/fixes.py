@@ -133,7 +133,9 @@ def with_controls(fixes: Sequence[Fix], out: Path) -> list[Fix]:
         elif fix.kind == ADAPTED:
             value = str(out / "shuffled" / folder_name(fix.name))
         elif fix.kind == STEER:
-            each = [replace(fix, name=f"{fix.name} × {s:g}", strength=s) for s in STRENGTHS]
+            each = [
+                replace(fix, name=f"{fix.name} × {minus(f'{s:g}')}", strength=s) for s in STRENGTHS
+            ]
         for one in each:
             control = replace(one, name=f"{one.name}: control", of=one.name, value=value)
             found += [one] if one.kind in (MODEL, RUN) else [one, control]
