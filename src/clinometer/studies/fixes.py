@@ -7,8 +7,9 @@ that they were not made for, and for facts. `measure/ledger.py` has the statisti
 from __future__ import annotations
 
 import json
+import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -25,7 +26,7 @@ from clinometer.extras import require
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.evidence import unit_numbers
 from clinometer.measure.inference import interval_of_means
-from clinometer.measure.ledger import Change, Changes, Responses, Ruling, changes, ruling
+from clinometer.measure.ledger import Changes, Responses, Ruling, changes, ruling
 from clinometer.models import ModelSource, ModelSpec, open_model
 from clinometer.models.catalog.pretrained import ADAPTER, adapter_base
 from clinometer.models.catalog.spec import APPLICATIONS
@@ -34,6 +35,7 @@ from clinometer.models.options import AUTOMATIC_REPLIES, QUESTION
 from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
+from clinometer.report.figures import with_ends
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.findings import capital, ends, minus
 from clinometer.runs.nouns import favourable
@@ -407,25 +409,28 @@ def fixes_findings(
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
         costs = {"no answer": found.other, "everyone": found.good}
         costs |= {topic: c.lean for topic, c in also.items()}
-        costs["facts"] = _facts_change(runs, fix.name, facts)
-        costs["perplexity"] = _perplexity_change(perplexity, fix.name)
+        shown = {name: None if c is None else c.change for name, c in (three | costs).items()}
+        shown["facts"] = _of_facts(runs, fix.name, facts)
+        shown["perplexity"] = _of_perplexity(perplexity, fix.name)
         rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
-        for name, c in (three | costs).items():
-            if c is not None:
-                rows[-1] |= _columns(f"Δ {name}", c.change)
+        for name, change in shown.items():
+            rows[-1] |= with_ends(f"Δ {name}", change)
         parts += [
-            {"fix": fix.name, "part": part, "from": c.before,
-             **_columns("to", c.change, c.before),
+            {"fix": fix.name, "part": part, "from": c.before, **with_ends("to", c.change),
              "clear": "yes" if c.clear() else "no", "control": "yes" if fix.of else "no"}
             for part, c in three.items() if c is not None
         ]  # fmt: skip
         if decides and not fix.of:
             said.append(fix_sentence(fix, found, verdict, unit, margin))
+    if not rows:
+        raise SettingsError("study fixes: no fix could be scored; correct the errors above")
     note = (
         f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
     )
     drawn = pd.DataFrame(parts)
+    to = ["to", "to_low", "to_high"]  # changes so far
+    drawn[to] = drawn[to].astype(float).add(drawn["from"], axis=0)
     figure = chart(
         "fixes",
         "Lean, swing and dice, before and after",
@@ -465,37 +470,28 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: f
     return f"{said}{'; a larger change either way is ruled out' * (word == 'nothing clear')}."
 
 
-def _columns(name: str, one: Estimate, plus: float = 0.0) -> dict[str, float | None]:
-    """A change and its interval as the columns of a table."""
-    each = {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
-    return {key: None if v is None else plus + v for key, v in each.items()}
-
-
 # --- What it cost --------------------------------------------------------------------------------
 
 
-def _mean_change(before: FloatArray, after: FloatArray) -> Change:
-    """Of a mean over facts or texts that weigh the same."""
-    share = np.full((len(before), 1), 1 / len(before))
-    value, low, high, _ = (float(v[0]) for v in interval_of_means((after - before)[:, None], share))
-    change = Estimate(value, low, high, 0.95, "mean over items")
-    return Change(float(before.mean()), float(after.mean()), change, None)
+def _mean(changes: FloatArray, shown: Callable[[float], float]) -> Estimate:
+    """Of changes in facts or in texts, which weigh the same, as it is shown."""
+    share = np.full((len(changes), 1), 1 / len(changes))
+    value, low, high, _ = (shown(float(v[0])) for v in interval_of_means(changes[:, None], share))
+    return Estimate(value, low, high, 0.95, "mean over items")
 
 
-def _facts_change(
+def _of_facts(
     runs: Mapping[tuple[str, str], Run], name: str, facts: Sequence[Relation]
-) -> Change | None:
-    """Of the knowledge of all facts together, on a scale to 100."""
-    pairs = [(r, runs.get((BASE, FACTS + r.name)), runs.get((name, FACTS + r.name))) for r in facts]
-    known = [
-        [score_facts(run.preferences, relation)["knowledge"] for run in (one, other)]
-        for relation, one, other in pairs
-        if one is not None and other is not None
-    ]
-    if not known:
-        return None
-    before, after = (100 * np.hstack(side) for side in zip(*known, strict=True))
-    return _mean_change(before, after)
+) -> Estimate | None:
+    """The change of the knowledge of all facts together, of 100."""
+
+    def known(model: str, fact: Relation) -> FloatArray:
+        run = runs[model, FACTS + fact.name]
+        return score_facts(run.preferences, fact)["knowledge"].to_numpy()
+
+    both = [f for f in facts if {(BASE, FACTS + f.name), (name, FACTS + f.name)} <= runs.keys()]
+    changes = [known(name, fact) - known(BASE, fact) for fact in both]
+    return _mean(np.hstack(changes), lambda v: 100 * v) if changes else None
 
 
 def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
@@ -522,11 +518,8 @@ def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dic
     return found
 
 
-def _perplexity_change(found: Mapping[str, Sequence[float]], name: str) -> Change | None:
-    """In per cent; more is worse."""
+def _of_perplexity(found: Mapping[str, Sequence[float]], name: str) -> Estimate | None:
+    """The change in per cent; more is worse."""
     if BASE not in found or name not in found:
         return None
-    one = _mean_change(-np.array(found[BASE]), -np.array(found[name]))
-    ends = one.change.value, one.change.low, one.change.high
-    value, low, high = (100 * np.expm1(np.array(ends, dtype=float))).tolist()
-    return replace(one, change=replace(one.change, value=value, low=low, high=high))
+    return _mean(np.subtract(found[BASE], found[name]), lambda v: 100 * math.expm1(v))
