@@ -24,7 +24,6 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError, closest
 from clinometer.extras import require
 from clinometer.measure.components import CellMoments, Deviations
-from clinometer.measure.evidence import unit_numbers
 from clinometer.measure.inference import interval_of_means
 from clinometer.measure.ledger import Changes, Responses, Ruling, changes, ruling
 from clinometer.models import ModelSource, ModelSpec, open_model
@@ -274,8 +273,7 @@ def vector_file(out: Path, fix: Fix) -> Path:
 def halves(run: Run, seed: int) -> list[list[int]]:
     """The contexts that a vector is fitted on, and those that it is judged on; contexts that are
     sampled together stay together."""
-    clusters, p = run.record.settings.clusters, run.preferences
-    units = unit_numbers(None if clusters is None else p.label(clusters), len(p.contexts))
+    units = answers_of(run).cells.units
     n = int(units.max()) + 1
     fits = np.isin(units, np.random.default_rng(seed).permutation(n)[: n // 2])
     return [np.flatnonzero(part).tolist() for part in (fits, ~fits)]
@@ -336,11 +334,8 @@ def changed(
     role: str = TOPIC,
     half: Sequence[int] | None = None,
     level: float = 0.95,
-) -> Changes | None:
-    """What changed from one to another in one topic, in some of the contexts; None where one of
-    them was not asked."""
-    if (old, role) not in runs or (new, role) not in runs:
-        return None
+) -> Changes:
+    """What changed from one to another in one topic, in some of the contexts or in all."""
     one, other = runs[old, role], runs[new, role]
     p, q = one.preferences, other.preferences
     if (p.groups, p.categories) != (q.groups, q.categories):
@@ -380,13 +375,12 @@ def fixes_findings(
     every = [fix for fix in with_controls(fixes, out) if (fix.name, TOPIC) in runs]
     fit, judged = halves(base, seed)
 
-    def fitted_lean(fix: Fix) -> float:
-        found = changed(runs, BASE, fix.name, half=fit)
-        return np.inf if found is None else found.lean.after
+    def left(fix: Fix) -> float:
+        """The lean that a vector leaves where it was fitted."""
+        return changed(runs, BASE, fix.name, half=fit).lean.after
 
-    vectors = [fix for fix in every if fix.kind == STEER and not fix.of]
-    best = {min((f for f in vectors if f.value == v), key=fitted_lean).name
-            for v in {f.value for f in vectors}}  # fmt: skip
+    vectors = sorted((fix for fix in every if fix.kind == STEER and not fix.of), key=left)
+    best = {fix.value: fix.name for fix in reversed(vectors)}  # by layer
     prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
     perplexity = perplexities(results, prompts, out) if facts else {}
     unit = "points" if base.preferences.grid.criterion.points else "percentage points"
@@ -394,18 +388,20 @@ def fixes_findings(
     parts: list[dict[str, Any]] = []
     said: list[str] = []
     for fix in every:
-        half = judged if fix.kind == STEER else None
-        found, control = (
-            changed(runs, old, fix.name, half=half, level=level)
-            for old in (BASE, f"{fix.name}: control")
-        )
-        controlled = not fix.of and fix.kind not in (MODEL, RUN)
-        if found is None or (controlled and control is None):
+        half, beside = judged if fix.kind == STEER else None, f"{fix.name}: control"
+        found = changed(runs, BASE, fix.name, half=half, level=level)
+        control = None
+        if (beside, TOPIC) in runs:
+            control = changed(runs, beside, fix.name, half=half, level=level)
+        elif not fix.of and fix.kind not in (MODEL, RUN):
             continue  # a fix without its control has no verdict
-        asked = {t: changed(runs, BASE, fix.name, role=t, level=level) for t in topics}
-        also = {topic.removeprefix(ALSO): c for topic, c in asked.items() if c is not None}
+        also = {
+            topic.removeprefix(ALSO): changed(runs, BASE, fix.name, role=topic, level=level)
+            for topic in topics
+            if (fix.name, topic) in runs
+        }
         verdict = ruling(found, control=control, also=also, margin=margin)
-        decides = fix.kind != STEER or bool(best & {fix.name, fix.of})
+        decides = fix.kind != STEER or best.get(fix.value) in (fix.name, fix.of)
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
         costs = {"no answer": found.other, "everyone": found.good}
         costs |= {topic: c.lean for topic, c in also.items()}
