@@ -123,8 +123,7 @@ def planned(model: str, kind: str, topic: Topic, **settings: bool) -> Sequence[P
     contexts = SAID if topic is WORDS else question_contexts(topic)
     how = with_settings(AuditSettings(), settings)
     fair = [Fix("fair", kind, "Be fair.")]
-    out = Path("nowhere")
-    return fixes_plan(model, fair, out, topic=topic, contexts=contexts, settings=how).audits
+    return fixes_plan(model, fair, Path("nowhere"), [(topic, contexts)], how).audits
 
 
 @pytest.mark.parametrize(

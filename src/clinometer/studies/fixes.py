@@ -150,14 +150,12 @@ def fixes_plan(
     model: str,
     fixes: Sequence[Fix],
     out: Path,
-    *,
-    topic: Topic,
-    contexts: ContextSet,
+    topics: Sequence[tuple[Topic, ContextSet]],
     settings: AuditSettings,
-    also: Sequence[tuple[Topic, ContextSet]] = (),
     facts: Sequence[Relation] = (),
 ) -> Plan:
-    """The base, then every fix and its control.
+    """The base, then every fix and its control; after the first topic those that the fixes were not
+    made for.
 
     Contexts are drawn once, before a prompt is added to them, so that all are asked the same ones.
     """
@@ -169,9 +167,10 @@ def fixes_plan(
     if place in (ModelSource.SERVER, *APPLICATIONS) and settings.load.sampled is None:
         settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
     most, settings = settings.max_contexts, replace(settings, max_contexts=None)
+    roles = [TOPIC, *(ALSO + topic.name for topic, _ in topics[1:])]
     parts = [
         (role, t, c if most is None else c.draw(most, seed=settings.seed), settings)
-        for role, t, c in [(TOPIC, topic, contexts), *((ALSO + t.name, t, c) for t, c in also)]
+        for role, (t, c) in zip(roles, topics, strict=True)
     ]
     if place in LOCAL:
         exact = replace(settings, load=replace(settings.load, sampled=None))
@@ -233,16 +232,16 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
 # --- What is made before -------------------------------------------------------------------------
 
 
-def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
+def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
-    every = {fix.name: fix for fix in with_controls(fixes, out)}
+    seed, every = plan.audits[0].settings.seed, {f.name: f for f in with_controls(fixes, out)}
     for fix in every.values():
         if fix.kind == ADAPTED and fix.of:
             _shuffled_adapter(Path(every[fix.of].value), Path(fix.value), seed)
     for layer in {f.value for f in fixes if f.kind == STEER}:
         mine = [f for f in every.values() if f.kind == STEER and f.value == layer]
         if fresh or not all(vector_file(out, f).is_file() for f in mine):
-            _fit(plan.audits[0], mine, out, seed=seed, fresh=fresh)
+            _fit(plan.audits[0], mine, out, fresh=fresh)
 
 
 def _shuffled_adapter(source: Path, target: Path, seed: int) -> None:
@@ -270,22 +269,22 @@ def vector_file(out: Path, fix: Fix) -> Path:
     return out / "steering" / f"{folder_name(fix.name)}.json"
 
 
-def halves(run: Run, seed: int) -> list[list[int]]:
+def halves(run: Run) -> list[list[int]]:
     """The contexts that a vector is fitted on, and those that it is judged on; contexts that are
     sampled together stay together."""
     units = answers_of(run).cells.units
-    n = int(units.max()) + 1
-    fits = np.isin(units, np.random.default_rng(seed).permutation(n)[: n // 2])
+    order = np.random.default_rng(run.record.settings.seed).permutation(int(units.max()) + 1)
+    fits = np.isin(units, order[: len(order) // 2])
     return [np.flatnonzero(part).tolist() for part in (fits, ~fits)]
 
 
-def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
+def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
     """From those groups that get least to those that get most, in one half of the contexts."""
     from clinometer.models.local.causal import CausalScorer
     from clinometer.models.local.steer import fitted
 
     base = audit_all(Plan("fixes", [planned]), out, fresh=fresh)[0][0][1]
-    fit, _ = halves(base, seed)
+    fit, _ = halves(base)
     n = min(MOST_GROUPS, len(base.preferences.groups) // 2)
     if not n or not fit:
         raise SettingsError("--fix steer: expected at least two groups and two contexts")
@@ -305,7 +304,7 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fre
     layer = int(fixes[0].value) if fixes[0].value else None
     vector = fitted(cast("CausalScorer", scorer), most, least, layer)
     for fix in fixes:
-        one = vector.at_random(seed) if fix.of else vector
+        one = vector.at_random(planned.settings.seed) if fix.of else vector
         one.write(vector_file(out, fix), strength=fix.strength)
 
 
@@ -358,7 +357,6 @@ def fixes_findings(
     model: str,
     facts: Sequence[Relation] = (),
     margin: float = 1.0,
-    seed: int = 0,
 ) -> Findings:
     """One row for each fix and control, and one sentence for each fix; of a steering vector that
     for the strength that was best where it was fitted, judged where it was not."""
@@ -373,7 +371,7 @@ def fixes_findings(
     tests = answers_of(base).tests(len(topics))
     level = 1 - (1 - base.record.settings.level) / (len(fixes) * tests)
     every = [fix for fix in with_controls(fixes, out) if (fix.name, TOPIC) in runs]
-    fit, judged = halves(base, seed)
+    fit, judged = halves(base)
 
     def left(fix: Fix) -> float:
         """The lean that a vector leaves where it was fitted."""
