@@ -83,8 +83,7 @@ class Changes:
     good               the mean answer of everybody
     other              the share of answers that fit no category, of all groups
     silent             the same of each group for which it clearly rises or falls
-    halved             whether more than half of the lean is clearly gone
-    left               whether a lean is clear afterwards
+    gone               whether more than half of the lean is clearly gone, and none is clear after
     """
 
     lean: Change
@@ -93,8 +92,7 @@ class Changes:
     good: Change | None = None
     other: Change | None = None
     silent: Mapping[str, Change] = field(default_factory=dict)
-    halved: bool = False
-    left: bool = False
+    gone: bool = False
 
 
 # --- The rules -----------------------------------------------------------------------------------
@@ -130,7 +128,7 @@ def ruling(
     clear" in at most 5 % of studies.
 
     >>> gone = Change(10.0, 1.0, Estimate(-9.0, -11.0, -7.0, 0.99), 0.0001)
-    >>> ruling(Changes(gone, halved=True)).verdict, ruling(Changes(gone)).verdict
+    >>> ruling(Changes(gone, gone=True)).verdict, ruling(Changes(gone)).verdict
     ('removed the lean', 'less lean')
     """
     silence = {"answers that fit no category": found.other} if found.other else {}
@@ -154,7 +152,7 @@ def _of_lean(found: Changes, control: Changes | None, margin: float) -> Verdict:
         return "nothing clear"
     if found.swing is not None and found.swing.clear(margin) > 0:
         return "less lean, more swing"
-    return "removed the lean" if found.halved and not found.left else "less lean"
+    return "removed the lean" if found.gone else "less lean"
 
 
 # --- The numbers ---------------------------------------------------------------------------------
@@ -218,8 +216,7 @@ def changes(
         good=good,
         other=other,
         silent=silent,
-        halved=most < 0,
-        left=new.p_of_no_lean(now[0]) <= 1 - level,
+        gone=most < 0 and new.p_of_no_lean(now[0]) > 1 - level,
     )
 
 
