@@ -55,9 +55,8 @@ PROMPTS = (SYSTEM, PREFIX)
 LOCAL = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.HUB, ModelSource.GGUF)
 BASE, TOPIC, ALSO, FACTS = "base", "topic", "also ", "facts "
 
-STRENGTHS = (-2.0, -1.0, 1.0, 2.0)
-"""How many times a steering vector is added; once moves those who get least to those who get most.
-"""
+STRENGTHS = (-2, -1, 1, 2)
+"""How often a steering vector is added; once moves those who get least to those who get most."""
 
 MOST_PROMPTS, MOST_GROUPS = 400, 8
 """Prompts, and groups, at either end that a steering vector is fitted on."""
@@ -134,9 +133,8 @@ def with_controls(fixes: Sequence[Fix], out: Path) -> list[Fix]:
         elif fix.kind == ADAPTED:
             value = str(out / "shuffled" / folder_name(fix.name))
         elif fix.kind == STEER:
-            each = [
-                replace(fix, name=f"{fix.name} × {minus(f'{s:g}')}", strength=s) for s in STRENGTHS
-            ]
+            named = [(s, f"{fix.name} × {minus(str(s))}") for s in STRENGTHS]
+            each = [replace(fix, name=name, strength=s) for s, name in named]
         for one in each:
             control = replace(one, name=f"{one.name}: control", of=one.name, value=value)
             found += [one] if one.kind in (MODEL, RUN) else [one, control]
@@ -372,13 +370,9 @@ def fixes_findings(
     level = 1 - (1 - base.record.settings.level) / (len(fixes) * tests)
     every = [fix for fix in with_controls(fixes, out) if (fix.name, TOPIC) in runs]
     fit, judged = halves(base)
-
-    def left(fix: Fix) -> float:
-        """The lean that a vector leaves where it was fitted."""
-        return changed(runs, BASE, fix.name, half=fit).lean.after
-
-    vectors = sorted((fix for fix in every if fix.kind == STEER and not fix.of), key=left)
-    best = {fix.value: fix.name for fix in reversed(vectors)}  # by layer
+    vectors = [fix for fix in every if fix.kind == STEER and not fix.of]
+    vectors.sort(key=lambda fix: changed(runs, BASE, fix.name, half=fit).lean.after)
+    best = {fix.value: fix.name for fix in reversed(vectors)}  # in each layer, where it was fitted
     prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
     perplexity = perplexities(results, prompts, out) if facts else {}
     unit = "points" if base.preferences.grid.criterion.points else "percentage points"
