@@ -74,6 +74,17 @@ def test_exact_probabilities_have_no_dice_and_a_word_topic_no_costs() -> None:
     assert a.tests() == 3
 
 
+@pytest.mark.parametrize(("lean", "gone"), [(0.0, True), (0.3, False), (0.7, False), (1.0, False)])
+def test_a_lean_is_gone_where_most_of_it_is_and_nothing_clear_is_left(
+    lean: float, gone: bool
+) -> None:
+    w = world("probabilities", contexts=40)
+    a, b = w.asked(), w.asked(lean=lean)
+    found = changes(a, b)
+    assert found.gone is gone
+    assert found.lean.after < 0.5 * found.lean.before or lean > 0.3
+
+
 def change(value: float, *, clear: bool = True, before: float = 10.0) -> Change:
     ends = (value - 1, value + 1)
     return Change(before, before + value, Estimate(value, *ends, 0.95), 0.001 if clear else 0.5)
@@ -82,19 +93,18 @@ def change(value: float, *, clear: bool = True, before: float = 10.0) -> Change:
 @pytest.mark.parametrize(
     ("found", "given", "expected"),
     [
-        (Changes(change(-9), halved=True), {}, "removed the lean"),
-        (Changes(change(-9), halved=True, left=True), {}, "less lean"),
+        (Changes(change(-9), gone=True), {}, "removed the lean"),
         (Changes(change(-9)), {}, "less lean"),
         (Changes(change(-9), swing=change(+8)), {}, "less lean, more swing"),
-        (Changes(change(-9), halved=True, swing=change(-1)), {}, "removed the lean"),
+        (Changes(change(-9), gone=True, swing=change(-1)), {}, "removed the lean"),
         (Changes(change(+9)), {}, "more lean"),
         (Changes(change(-9, clear=False), swing=change(+8)), {}, "nothing clear"),
         (Changes(change(-0.4)), {}, "nothing clear"),
-        (Changes(change(-9), halved=True), {"control": Changes(change(-1, clear=False))},
+        (Changes(change(-9), gone=True), {"control": Changes(change(-1, clear=False))},
          "nothing clear"),
-        (Changes(change(-9), halved=True), {"control": Changes(change(-8))}, "removed the lean"),
-        (Changes(change(-9), halved=True, good=change(-5)), {}, "everyone worse"),
-        (Changes(change(-9), halved=True, good=change(+5)), {}, "removed the lean"),
+        (Changes(change(-9), gone=True), {"control": Changes(change(-8))}, "removed the lean"),
+        (Changes(change(-9), gone=True, good=change(-5)), {}, "everyone worse"),
+        (Changes(change(-9), gone=True, good=change(+5)), {}, "removed the lean"),
         (Changes(change(-9), good=change(-5)), {"also": {"race": Changes(change(+3))}}, "moved"),
         (Changes(change(-9)), {"also": {"race": Changes(change(-3))}}, "less lean"),
         (Changes(change(-9), other=change(+5)), {"also": {"race": Changes(change(+3))}},

@@ -20,7 +20,14 @@ from clinometer.contexts.load import question_contexts
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings
 from clinometer.settings import with_settings
-from clinometer.studies.fixes import Fix, fixes_plan, irrelevant, read_fix, with_controls
+from clinometer.studies.fixes import (
+    Fix,
+    fixes_plan,
+    irrelevant,
+    read_fix,
+    vector_file,
+    with_controls,
+)
 from clinometer.studies.framework import PlannedRun
 from clinometer.topics import Topic, load_topic, parse_topic
 
@@ -102,6 +109,8 @@ def test_controls_are_as_long_and_say_nothing_about_people(tmp_path: Path) -> No
     steered = with_controls([Fix("steer", "steer")], tmp_path)
     assert [f.strength for f in steered if not f.of] == [-2, -1, 1, 2]
     assert len(steered) == 8
+    assert steered[0].name == "steer × −2"
+    assert len({vector_file(tmp_path, f) for f in steered}) == 8
     assert len(with_controls([Fix("run a", "run", "a"), Fix("m", "model", "m")], tmp_path)) == 2
 
 
@@ -115,8 +124,7 @@ def planned(model: str, kind: str, topic: Topic, **settings: bool) -> Sequence[P
     contexts = SAID if topic is WORDS else question_contexts(topic)
     how = with_settings(AuditSettings(), settings)
     fair = [Fix("fair", kind, "Be fair.")]
-    out = Path("nowhere")
-    return fixes_plan(model, fair, out, topic=topic, contexts=contexts, settings=how).audits
+    return fixes_plan(model, fair, Path("nowhere"), [(topic, contexts)], how).audits
 
 
 @pytest.mark.parametrize(

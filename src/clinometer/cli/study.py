@@ -343,26 +343,19 @@ def fixes_command(
     Each fix and its control are asked what the base is asked. One verdict each, by rules with an
     error rate.
     """
-    fixes = [read_fix(text) for text in fix]
-    folder, settings = study.folder("fixes"), study.settings
-    topic, facts = load_topic(study.topic), () if no_facts else builtin_facts()
+    fixes, folder = [read_fix(text) for text in fix], study.folder("fixes")
+    facts = () if no_facts else builtin_facts()
     others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
-    plan = fixes_plan(
-        model,
-        fixes,
-        folder,
-        topic=topic,
-        contexts=study_contexts(topic, study.contexts),
-        settings=settings,
-        also=[(one, study_contexts(one, None)) for one in others],
-        facts=facts,
+    topics = [(load_topic(study.topic), study.contexts), *((other, None) for other in others)]
+    asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]
+    plan = fixes_plan(model, fixes, folder, asked, study.settings, facts)
+    findings = partial(
+        fixes_findings, fixes=fixes, out=folder, model=model, facts=facts, margin=margin
     )
-    decide = partial(fixes_findings, model=model, facts=facts, margin=margin, seed=settings.seed)
-    findings = partial(decide, fixes=fixes, out=folder)
     if not plan.audits:  # finished runs alone
         finish(findings([]), study)
         return
-    ready = partial(prepare, plan, fixes, folder, seed=settings.seed, fresh=study.fresh)
+    ready = partial(prepare, plan, fixes, folder, fresh=study.fresh)
     carry_out(plan, findings, study, before=ready)
 
 

@@ -299,6 +299,10 @@ class Deviations:
         trace = two - 2 * three + two**2
         return np.asarray(np.maximum((1 - two) ** 2 / np.maximum(trace, 1e-15), 1.0))
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """[U,X], what each unit adds to the mean of values [X,C] over the cells of a group."""
+        return by_unit((self.w * values).T, self.units)
+
     def without(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """[U], lean, swing and dice without each unit."""
         W, z = self.W, self.z
@@ -310,7 +314,7 @@ class Deviations:
 
         def mean(values: FloatArray) -> FloatArray:
             """Weighted means over the cells of [X,C] without each unit, [U,X]."""
-            sums = by_unit((self.w * values).T, self.units)
+            sums = self.sums(values)
             rest = sums.sum(axis=0) - sums
             return np.asarray(np.where(left > 1e-9, rest / np.maximum(left, 1e-9), rest))
 

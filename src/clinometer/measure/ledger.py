@@ -9,7 +9,6 @@ tested by flipping contexts, as in a comparison of models, and `ruling` reads th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -20,7 +19,7 @@ from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.evidence import by_unit
 from clinometer.measure.inference import flipped, jackknife
 from clinometer.statistics.arrays import FloatArray, plain
-from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.estimate import Estimate, around
 
 Verdict = Literal[
     "silenced",
@@ -34,7 +33,6 @@ Verdict = Literal[
 ]
 
 
-PARTS = ("lean", "swing", "dice")
 WITHIN = 0.95
 
 
@@ -85,8 +83,7 @@ class Changes:
     good               the mean answer of everybody
     other              the share of answers that fit no category, of all groups
     silent             the same of each group for which it clearly rises or falls
-    halved             whether more than half of the lean is clearly gone
-    left               whether a lean is clear afterwards
+    gone               whether more than half of the lean is clearly gone, and none is clear after
     """
 
     lean: Change
@@ -95,8 +92,7 @@ class Changes:
     good: Change | None = None
     other: Change | None = None
     silent: Mapping[str, Change] = field(default_factory=dict)
-    halved: bool = False
-    left: bool = False
+    gone: bool = False
 
 
 # --- The rules -----------------------------------------------------------------------------------
@@ -132,7 +128,7 @@ def ruling(
     clear" in at most 5 % of studies.
 
     >>> gone = Change(10.0, 1.0, Estimate(-9.0, -11.0, -7.0, 0.99), 0.0001)
-    >>> ruling(Changes(gone, halved=True)).verdict, ruling(Changes(gone)).verdict
+    >>> ruling(Changes(gone, gone=True)).verdict, ruling(Changes(gone)).verdict
     ('removed the lean', 'less lean')
     """
     silence = {"answers that fit no category": found.other} if found.other else {}
@@ -156,7 +152,7 @@ def _of_lean(found: Changes, control: Changes | None, margin: float) -> Verdict:
         return "nothing clear"
     if found.swing is not None and found.swing.clear(margin) > 0:
         return "less lean, more swing"
-    return "removed the lean" if found.halved and not found.left else "less lean"
+    return "removed the lean" if found.gone else "less lean"
 
 
 # --- The numbers ---------------------------------------------------------------------------------
@@ -186,23 +182,22 @@ def changes(
         )
         for a in (before, after)
     )
-    was, now = (dict(zip(PARTS, d.parts(fixed=False), strict=True)) for d in (old, new))
+    was, now = old.parts(fixed=False), new.parts(fixed=False)
     share = old.W @ old.groups
-    each = dict(zip(PARTS, _contributions(old, new), strict=True))
 
-    def root(part: str, level: float) -> Change:
-        """The change of √V, from that of V."""
-        gap = _summed(0 * each[part], each[part], share, level)[0]
-        first, second = (before.scale * math.sqrt(max(d[part], 0.0)) for d in (was, now))
-        change = Estimate(second - first)
-        if gap.change.low is not None and gap.change.high is not None:
-            ends = [was[part] + end for end in (gap.change.low, gap.change.high)]
-            low, high = (before.scale * math.sqrt(max(end, 0.0)) - first for end in ends)
-            change = Estimate(change.value, min(low, change.value), max(high, change.value), level)
+    def root(was: float, now: float, each: FloatArray, level: float) -> Change:
+        """The change of √V, from V before and after and what every unit adds to its change."""
+        gap = _summed(0 * each, each, share, level)
+        inside = was + np.array([gap.change.low, gap.change.high], dtype=float)
+        roots = before.scale * np.sqrt(np.maximum([was, now, *inside], 0.0))
+        first, second, low, high = roots.tolist()
+        change = around(second - first, low - first, high - first, level, gap.change.method)
         return replace(gap, before=first, after=second, change=change)
 
+    each = zip(was, now, _contributions(old, new), (level, WITHIN, WITHIN), strict=True)
+    lean, swing, dice = (root(*part) for part in each)
     without = new.without()[0] - old.without()[0] / 4
-    _, most = jackknife(now["lean"] - was["lean"] / 4, without, share, level=WITHIN)
+    _, most = jackknife(now[0] - was[0] / 4, without, share, level=WITHIN)
     thrown = (
         np.isfinite(before.cells.n[both]).any()
         and min(before.cells.n.max(), after.cells.n.max()) > 1
@@ -210,20 +205,18 @@ def changes(
     other, silent = _silence(before, after, groups, level)
     good = None
     if before.good is not None and after.good is not None:
-        sums = [
-            by_unit((old.w * np.where(both, v, 0.0)).T, old.units) @ old.groups
-            for v in (before.good, after.good)
-        ]
-        good = _summed(*sums, share, level)[0]
+        first, second = (
+            old.sums(np.where(both, v, 0.0)) @ old.groups for v in (before.good, after.good)
+        )
+        good = _summed(first, second, share, level)
     return Changes(
-        lean=root("lean", level),
-        swing=root("swing", WITHIN),
-        dice=root("dice", WITHIN) if thrown else None,
+        lean=lean,
+        swing=swing,
+        dice=dice if thrown else None,
         good=good,
         other=other,
         silent=silent,
-        halved=most < 0,
-        left=new.p_of_no_lean(now["lean"]) <= 1 - level,
+        gone=most < 0 and new.p_of_no_lean(now[0]) > 1 - level,
     )
 
 
@@ -236,27 +229,20 @@ def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatA
     rest = middle.sum(axis=0) - middle  # of the other units
     lean = (4 * (rest * half).sum(axis=-1) / apart) @ old.groups
 
-    def summed(of_old: FloatArray, of_new: FloatArray) -> FloatArray:
-        return np.asarray(by_unit((old.w * (of_new - of_old)).T, old.units) @ old.groups)
-
     squares = [(d.d**2).sum(axis=-1) - d.noise for d in (old, new)]
-    return lean, summed(*squares) - lean, summed(old.within, new.within)
+    whole, dice = (old.sums(b - a) @ old.groups for a, b in (squares, (old.within, new.within)))
+    return lean, whole - lean, dice
 
 
-def _summed(a: FloatArray, b: FloatArray, share: FloatArray, level: float) -> list[Change]:
-    """Of sums [T] to which units that weigh `share` contribute a before and b after, [U,T] or [U]:
-    with what flipping the units does not reject."""
-    a, b = a.reshape(len(share), -1), b.reshape(len(share), -1)
-    weights = np.repeat(share[:, None], a.shape[1], axis=1)
-    first, second = a.sum(axis=0), b.sum(axis=0)
-    each = (b - a) / np.where(weights > 0, weights, 1.0)
-    ends = flipped(second - first, each, weights, level=level)
-    found = []
-    for x, y, low, high, p in zip(*(v.tolist() for v in (first, second, *ends)), strict=True):
-        known = not (math.isnan(low) or math.isnan(high))
-        inside = (min(low, y - x), max(high, y - x), level, "flipped contexts") if known else ()
-        found.append(Change(x, y, Estimate(y - x, *inside), plain(p), level))
-    return found
+def _summed(a: FloatArray, b: FloatArray, share: FloatArray, level: float) -> Change:
+    """Of a sum to which units that weigh `share` [U] contribute a [U] before and b [U] after: with
+    what flipping the units does not reject."""
+    first, second = float(a.sum()), float(b.sum())
+    each = (b - a) / np.where(share > 0, share, 1.0)
+    gap, weights = np.array([second - first]), share[:, None]
+    low, high, p = (float(v[0]) for v in flipped(gap, each[:, None], weights, level=level))
+    change = around(second - first, low, high, level, "flipped contexts")
+    return Change(first, second, change, plain(p), level)
 
 
 def _silence(
@@ -268,9 +254,11 @@ def _silence(
     weights, units = before.cells.weights, before.cells.units
     a, b = (by_unit((weights * other).T, units) for other in (before.other, after.other))
     share, groups = by_unit(weights, units), before.cells.groups / before.cells.groups.sum()
-
     at = 1 - (1 - level) / 2
-    every = _summed(a, b, share, 1 - (1 - at) / len(groups))
-    named = zip(names or map(str, range(len(groups))), every, strict=True)
-    everybody = _summed(a @ groups, b @ groups, share, at)[0]
-    return everybody, {name: one for name, one in named if one.clear()}
+    single = 1 - (1 - at) / len(groups)
+    each = {
+        name: _summed(x, y, share, single)
+        for name, x, y in zip(names or map(str, range(len(groups))), a.T, b.T, strict=True)
+    }
+    everybody = _summed(a @ groups, b @ groups, share, at)
+    return everybody, {name: one for name, one in each.items() if one.clear()}

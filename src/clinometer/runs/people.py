@@ -17,7 +17,7 @@ import numpy as np
 from clinometer.measure import Preferences
 from clinometer.runs.nouns import favourable, group_name
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.estimate import Estimate, around
 from clinometer.statistics.significance import flip_interval
 
 if TYPE_CHECKING:
@@ -126,10 +126,8 @@ def leans(
     value = z.sum(axis=1)
     low, high = flip_interval(value, z - a * value[:, None], a, level=level)
     return [
-        Estimate(float(v))
-        if np.isnan(lo) or np.isnan(hi)
-        else Estimate(float(v), float(min(lo, v)), float(max(hi, v)), level, "flipped contexts")
-        for v, lo, hi in zip(value, low, high, strict=True)
+        around(*ends, level, "flipped contexts")
+        for ends in zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
 
 
@@ -284,7 +282,7 @@ def _rise(
     if any(part.low is None for part in (change, own, sure_change, sure_own)):
         return Estimate(value)
     low, high = _ends(change, own)[0], _ends(sure_change, sure_own)[1]
-    return Estimate(value, min(low, value), max(high, value), level, "flipped contexts")
+    return around(value, low, high, level, "flipped contexts")
 
 
 def _ends(*parts: Estimate) -> list[float]:

@@ -102,6 +102,17 @@ def central_interval(replicates: FloatArray, level: float) -> FloatArray:
     return np.asarray(ends, dtype=np.float64)
 
 
+def around(value: float, low: float, high: float, level: float, method: str) -> Estimate:
+    """A value and an interval that is widened to hold it; the value alone where an end is NaN.
+
+    >>> around(0.2, 0.25, 0.4, 0.95, "jackknife"), around(0.2, math.nan, 0.4, 0.95, "jackknife")
+    (0.200 (0.200 to 0.400), 0.200)
+    """
+    if math.isnan(low) or math.isnan(high):
+        return Estimate(value)
+    return Estimate(value, min(low, value), max(high, value), level, method)
+
+
 def percentile_estimate(
     value: float, replicates: FloatArray, *, level: float, method: str, contain: bool = False
 ) -> Estimate:
@@ -113,9 +124,8 @@ def percentile_estimate(
     if not len(finite):
         return Estimate(value)
     low, high = central_interval(finite, level).tolist()
-    if contain:
-        low, high = min(low, value), max(high, value)
-    return Estimate(value, low, high, level, method)
+    make = around if contain else Estimate
+    return make(value, low, high, level, method)
 
 
 # --- Shares, and the difference and the ratio of two of independent samples -----------------------

@@ -519,11 +519,12 @@ def _work_and_exit(work: Callable[[], str], writing: int, seconds: int, memory: 
 def folder_name(text: str) -> str:
     """A text, such as the name of a model, as the name of one folder: never a path, nor ".."
 
-    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
-    ('openai-community-gpt2', 'reference-random')
+    >>> folder_name("openai-community/gpt2"), folder_name("steer × −2"), folder_name("steer × 2")
+    ('openai-community-gpt2', 'steer--2', 'steer-2')
     >>> folder_name("../.."), folder_name(".."), folder_name("x" * 300) == "x" * _LONGEST_NAME
     ('model', 'model', True)
     """
+    text = text.replace("−", "-")  # a sign that tells two apart
     return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST_NAME].strip("-.") or "model"
 
 

@@ -7,8 +7,9 @@ that they were not made for, and for facts. `measure/ledger.py` has the statisti
 from __future__ import annotations
 
 import json
+import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -23,9 +24,8 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError, closest
 from clinometer.extras import require
 from clinometer.measure.components import CellMoments, Deviations
-from clinometer.measure.evidence import unit_numbers
 from clinometer.measure.inference import interval_of_means
-from clinometer.measure.ledger import Change, Changes, Responses, Ruling, changes, ruling
+from clinometer.measure.ledger import Changes, Responses, Ruling, changes, ruling
 from clinometer.models import ModelSource, ModelSpec, open_model
 from clinometer.models.catalog.pretrained import ADAPTER, adapter_base
 from clinometer.models.catalog.spec import APPLICATIONS
@@ -34,6 +34,7 @@ from clinometer.models.options import AUTOMATIC_REPLIES, QUESTION
 from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
+from clinometer.report.figures import with_ends
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.findings import capital, ends, minus
 from clinometer.runs.nouns import favourable
@@ -54,9 +55,8 @@ PROMPTS = (SYSTEM, PREFIX)
 LOCAL = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.HUB, ModelSource.GGUF)
 BASE, TOPIC, ALSO, FACTS = "base", "topic", "also ", "facts "
 
-STRENGTHS = (-2.0, -1.0, 1.0, 2.0)
-"""How many times a steering vector is added; once moves those who get least to those who get most.
-"""
+STRENGTHS = (-2, -1, 1, 2)
+"""How often a steering vector is added; once moves those who get least to those who get most."""
 
 MOST_PROMPTS, MOST_GROUPS = 400, 8
 """Prompts, and groups, at either end that a steering vector is fitted on."""
@@ -133,7 +133,8 @@ def with_controls(fixes: Sequence[Fix], out: Path) -> list[Fix]:
         elif fix.kind == ADAPTED:
             value = str(out / "shuffled" / folder_name(fix.name))
         elif fix.kind == STEER:
-            each = [replace(fix, name=f"{fix.name} × {s:g}", strength=s) for s in STRENGTHS]
+            named = [(s, f"{fix.name} × {minus(str(s))}") for s in STRENGTHS]
+            each = [replace(fix, name=name, strength=s) for s, name in named]
         for one in each:
             control = replace(one, name=f"{one.name}: control", of=one.name, value=value)
             found += [one] if one.kind in (MODEL, RUN) else [one, control]
@@ -147,14 +148,12 @@ def fixes_plan(
     model: str,
     fixes: Sequence[Fix],
     out: Path,
-    *,
-    topic: Topic,
-    contexts: ContextSet,
+    topics: Sequence[tuple[Topic, ContextSet]],
     settings: AuditSettings,
-    also: Sequence[tuple[Topic, ContextSet]] = (),
     facts: Sequence[Relation] = (),
 ) -> Plan:
-    """The base, then every fix and its control.
+    """The base, then every fix and its control; after the first topic those that the fixes were not
+    made for.
 
     Contexts are drawn once, before a prompt is added to them, so that all are asked the same ones.
     """
@@ -166,9 +165,10 @@ def fixes_plan(
     if place in (ModelSource.SERVER, *APPLICATIONS) and settings.load.sampled is None:
         settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
     most, settings = settings.max_contexts, replace(settings, max_contexts=None)
+    roles = [TOPIC, *(ALSO + topic.name for topic, _ in topics[1:])]
     parts = [
         (role, t, c if most is None else c.draw(most, seed=settings.seed), settings)
-        for role, t, c in [(TOPIC, topic, contexts), *((ALSO + t.name, t, c) for t, c in also)]
+        for role, (t, c) in zip(roles, topics, strict=True)
     ]
     if place in LOCAL:
         exact = replace(settings, load=replace(settings.load, sampled=None))
@@ -230,16 +230,16 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
 # --- What is made before -------------------------------------------------------------------------
 
 
-def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
+def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
-    every = {fix.name: fix for fix in with_controls(fixes, out)}
+    seed, every = plan.audits[0].settings.seed, {f.name: f for f in with_controls(fixes, out)}
     for fix in every.values():
         if fix.kind == ADAPTED and fix.of:
             _shuffled_adapter(Path(every[fix.of].value), Path(fix.value), seed)
     for layer in {f.value for f in fixes if f.kind == STEER}:
         mine = [f for f in every.values() if f.kind == STEER and f.value == layer]
         if fresh or not all(vector_file(out, f).is_file() for f in mine):
-            _fit(plan.audits[0], mine, out, seed=seed, fresh=fresh)
+            _fit(plan.audits[0], mine, out, fresh=fresh)
 
 
 def _shuffled_adapter(source: Path, target: Path, seed: int) -> None:
@@ -267,23 +267,22 @@ def vector_file(out: Path, fix: Fix) -> Path:
     return out / "steering" / f"{folder_name(fix.name)}.json"
 
 
-def halves(run: Run, seed: int) -> list[list[int]]:
+def halves(run: Run) -> list[list[int]]:
     """The contexts that a vector is fitted on, and those that it is judged on; contexts that are
     sampled together stay together."""
-    clusters, p = run.record.settings.clusters, run.preferences
-    units = unit_numbers(None if clusters is None else p.label(clusters), len(p.contexts))
-    n = int(units.max()) + 1
-    fits = np.isin(units, np.random.default_rng(seed).permutation(n)[: n // 2])
+    units = answers_of(run).cells.units
+    order = np.random.default_rng(run.record.settings.seed).permutation(int(units.max()) + 1)
+    fits = np.isin(units, order[: len(order) // 2])
     return [np.flatnonzero(part).tolist() for part in (fits, ~fits)]
 
 
-def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fresh: bool) -> None:
+def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
     """From those groups that get least to those that get most, in one half of the contexts."""
     from clinometer.models.local.causal import CausalScorer
     from clinometer.models.local.steer import fitted
 
     base = audit_all(Plan("fixes", [planned]), out, fresh=fresh)[0][0][1]
-    fit, _ = halves(base, seed)
+    fit, _ = halves(base)
     n = min(MOST_GROUPS, len(base.preferences.groups) // 2)
     if not n or not fit:
         raise SettingsError("--fix steer: expected at least two groups and two contexts")
@@ -303,7 +302,7 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, seed: int, fre
     layer = int(fixes[0].value) if fixes[0].value else None
     vector = fitted(cast("CausalScorer", scorer), most, least, layer)
     for fix in fixes:
-        one = vector.at_random(seed) if fix.of else vector
+        one = vector.at_random(planned.settings.seed) if fix.of else vector
         one.write(vector_file(out, fix), strength=fix.strength)
 
 
@@ -332,11 +331,8 @@ def changed(
     role: str = TOPIC,
     half: Sequence[int] | None = None,
     level: float = 0.95,
-) -> Changes | None:
-    """What changed from one to another in one topic, in some of the contexts; None where one of
-    them was not asked."""
-    if (old, role) not in runs or (new, role) not in runs:
-        return None
+) -> Changes:
+    """What changed from one to another in one topic, in some of the contexts or in all."""
     one, other = runs[old, role], runs[new, role]
     p, q = one.preferences, other.preferences
     if (p.groups, p.categories) != (q.groups, q.categories):
@@ -359,7 +355,6 @@ def fixes_findings(
     model: str,
     facts: Sequence[Relation] = (),
     margin: float = 1.0,
-    seed: int = 0,
 ) -> Findings:
     """One row for each fix and control, and one sentence for each fix; of a steering vector that
     for the strength that was best where it was fitted, judged where it was not."""
@@ -374,15 +369,10 @@ def fixes_findings(
     tests = answers_of(base).tests(len(topics))
     level = 1 - (1 - base.record.settings.level) / (len(fixes) * tests)
     every = [fix for fix in with_controls(fixes, out) if (fix.name, TOPIC) in runs]
-    fit, judged = halves(base, seed)
-
-    def fitted_lean(fix: Fix) -> float:
-        found = changed(runs, BASE, fix.name, half=fit)
-        return np.inf if found is None else found.lean.after
-
+    fit, judged = halves(base)
     vectors = [fix for fix in every if fix.kind == STEER and not fix.of]
-    best = {min((f for f in vectors if f.value == v), key=fitted_lean).name
-            for v in {f.value for f in vectors}}  # fmt: skip
+    vectors.sort(key=lambda fix: changed(runs, BASE, fix.name, half=fit).lean.after)
+    best = {fix.value: fix.name for fix in reversed(vectors)}  # in each layer, where it was fitted
     prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
     perplexity = perplexities(results, prompts, out) if facts else {}
     unit = "points" if base.preferences.grid.criterion.points else "percentage points"
@@ -390,40 +380,45 @@ def fixes_findings(
     parts: list[dict[str, Any]] = []
     said: list[str] = []
     for fix in every:
-        half = judged if fix.kind == STEER else None
-        found, control = (
-            changed(runs, old, fix.name, half=half, level=level)
-            for old in (BASE, f"{fix.name}: control")
-        )
-        controlled = not fix.of and fix.kind not in (MODEL, RUN)
-        if found is None or (controlled and control is None):
+        half, beside = judged if fix.kind == STEER else None, f"{fix.name}: control"
+        found = changed(runs, BASE, fix.name, half=half, level=level)
+        control = None
+        if (beside, TOPIC) in runs:
+            control = changed(runs, beside, fix.name, half=half, level=level)
+        elif not fix.of and fix.kind not in (MODEL, RUN):
             continue  # a fix without its control has no verdict
-        asked = {t: changed(runs, BASE, fix.name, role=t, level=level) for t in topics}
-        also = {topic.removeprefix(ALSO): c for topic, c in asked.items() if c is not None}
+        also = {
+            topic.removeprefix(ALSO): changed(runs, BASE, fix.name, role=topic, level=level)
+            for topic in topics
+            if (fix.name, topic) in runs
+        }
         verdict = ruling(found, control=control, also=also, margin=margin)
-        decides = fix.kind != STEER or bool(best & {fix.name, fix.of})
+        decides = fix.kind != STEER or best.get(fix.value) in (fix.name, fix.of)
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
         costs = {"no answer": found.other, "everyone": found.good}
         costs |= {topic: c.lean for topic, c in also.items()}
-        costs["facts"] = _facts_change(runs, fix.name, facts)
-        costs["perplexity"] = _perplexity_change(perplexity, fix.name)
+        shown = {name: None if c is None else c.change for name, c in (three | costs).items()}
+        shown["facts"] = _of_facts(runs, fix.name, facts)
+        shown["perplexity"] = _of_perplexity(perplexity, fix.name)
         rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
-        for name, c in (three | costs).items():
-            if c is not None:
-                rows[-1] |= _columns(f"Δ {name}", c.change)
+        for name, change in shown.items():
+            rows[-1] |= with_ends(f"Δ {name}", change)
         parts += [
-            {"fix": fix.name, "part": part, "from": c.before,
-             **_columns("to", c.change, c.before),
+            {"fix": fix.name, "part": part, "from": c.before, **with_ends("to", c.change),
              "clear": "yes" if c.clear() else "no", "control": "yes" if fix.of else "no"}
             for part, c in three.items() if c is not None
         ]  # fmt: skip
         if decides and not fix.of:
             said.append(fix_sentence(fix, found, verdict, unit, margin))
+    if not rows:
+        raise SettingsError("study fixes: no fix could be scored; correct the errors above")
     note = (
         f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
     )
     drawn = pd.DataFrame(parts)
+    to = ["to", "to_low", "to_high"]  # changes so far
+    drawn[to] = drawn[to].astype(float).add(drawn["from"], axis=0)
     figure = chart(
         "fixes",
         "Lean, swing and dice, before and after",
@@ -463,37 +458,28 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: f
     return f"{said}{'; a larger change either way is ruled out' * (word == 'nothing clear')}."
 
 
-def _columns(name: str, one: Estimate, plus: float = 0.0) -> dict[str, float | None]:
-    """A change and its interval as the columns of a table."""
-    each = {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
-    return {key: None if v is None else plus + v for key, v in each.items()}
-
-
 # --- What it cost --------------------------------------------------------------------------------
 
 
-def _mean_change(before: FloatArray, after: FloatArray) -> Change:
-    """Of a mean over facts or texts that weigh the same."""
-    share = np.full((len(before), 1), 1 / len(before))
-    value, low, high, _ = (float(v[0]) for v in interval_of_means((after - before)[:, None], share))
-    change = Estimate(value, low, high, 0.95, "mean over items")
-    return Change(float(before.mean()), float(after.mean()), change, None)
+def _mean(changes: FloatArray, shown: Callable[[float], float]) -> Estimate:
+    """Of changes in facts or in texts, which weigh the same, as it is shown."""
+    share = np.full((len(changes), 1), 1 / len(changes))
+    value, low, high, _ = (shown(float(v[0])) for v in interval_of_means(changes[:, None], share))
+    return Estimate(value, low, high, 0.95, "mean over items")
 
 
-def _facts_change(
+def _of_facts(
     runs: Mapping[tuple[str, str], Run], name: str, facts: Sequence[Relation]
-) -> Change | None:
-    """Of the knowledge of all facts together, on a scale to 100."""
-    pairs = [(r, runs.get((BASE, FACTS + r.name)), runs.get((name, FACTS + r.name))) for r in facts]
-    known = [
-        [score_facts(run.preferences, relation)["knowledge"] for run in (one, other)]
-        for relation, one, other in pairs
-        if one is not None and other is not None
-    ]
-    if not known:
-        return None
-    before, after = (100 * np.hstack(side) for side in zip(*known, strict=True))
-    return _mean_change(before, after)
+) -> Estimate | None:
+    """The change of the knowledge of all facts together, of 100."""
+
+    def known(model: str, fact: Relation) -> FloatArray:
+        run = runs[model, FACTS + fact.name]
+        return score_facts(run.preferences, fact)["knowledge"].to_numpy()
+
+    both = [f for f in facts if {(BASE, FACTS + f.name), (name, FACTS + f.name)} <= runs.keys()]
+    changes = [known(name, fact) - known(BASE, fact) for fact in both]
+    return _mean(np.hstack(changes), lambda v: 100 * v) if changes else None
 
 
 def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
@@ -520,11 +506,8 @@ def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dic
     return found
 
 
-def _perplexity_change(found: Mapping[str, Sequence[float]], name: str) -> Change | None:
-    """In per cent; more is worse."""
+def _of_perplexity(found: Mapping[str, Sequence[float]], name: str) -> Estimate | None:
+    """The change in per cent; more is worse."""
     if BASE not in found or name not in found:
         return None
-    one = _mean_change(-np.array(found[BASE]), -np.array(found[name]))
-    ends = one.change.value, one.change.low, one.change.high
-    value, low, high = (100 * np.expm1(np.array(ends, dtype=float))).tolist()
-    return replace(one, change=replace(one.change, value=value, low=low, high=high))
+    return _mean(np.subtract(found[BASE], found[name]), lambda v: 100 * math.expm1(v))
