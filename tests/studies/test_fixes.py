@@ -237,10 +237,20 @@ def test_a_steered_model_an_adapter_and_another_model(
 def test_costs_in_facts_and_perplexity(
     clinometer: Clinometer, few: list[object], tmp_path: Path
 ) -> None:
-    asked = ("study", "fixes", "pocket:gpt2-s", *few, "--fix", "ganguli", "--out", tmp_path / "out")
+    said = tmp_path / "fair.txt"
+    said.write_text("Be fair.")
+    asked = ("study", "fixes", "pocket:gpt2-s", *few, "--fix", f"system:{said}", "--out")
+    asked += (tmp_path / "out",)
     row = json.loads(clinometer(*asked, "--json").out)["tables"]["fixes"][0]
     assert row["Δ facts_low"] <= row["Δ facts"] <= row["Δ facts_high"]
     assert row["Δ perplexity_low"] <= row["Δ perplexity"] <= row["Δ perplexity_high"]
-    kept = json.loads((tmp_path / "out" / "perplexity.json").read_text(encoding="utf-8"))
-    change = np.mean(kept["base"]) - np.mean(kept["ganguli"])
+    file = tmp_path / "out" / "perplexity.json"
+    kept = {name: scores for name, (_, scores) in json.loads(file.read_text()).items()}
+    change = np.mean(kept["base"]) - np.mean(kept["system fair"])
+    assert row["Δ perplexity"] == pytest.approx(100 * np.expm1(change))
+    said.write_text("The cat sat on the mat.")
+    row = json.loads(clinometer(*asked, "--fresh", "--json").out)["tables"]["fixes"][0]
+    again = {name: scores for name, (_, scores) in json.loads(file.read_text()).items()}
+    assert again["system fair"] != kept["system fair"]
+    change = np.mean(again["base"]) - np.mean(again["system fair"])
     assert row["Δ perplexity"] == pytest.approx(100 * np.expm1(change))

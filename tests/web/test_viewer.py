@@ -87,7 +87,7 @@ def test_scores_of_another_model_are_drawn_on_the_scale_and_beside_its_own_mean(
         planted_run("ratings", np.array([0.1, -0.1]) + lean, rng, model=name).save(tmp_path / name)
     other = Run.load(tmp_path / "other")
     with served(tmp_path) as address:
-        asked = {"id": "one", "x": 1, "c": 3}
+        asked: dict[str, str | int] = {"id": "one", "x": 1, "c": 3}
         (peer,) = httpx.get(f"{address}/peers", params=asked, timeout=PATIENCE_S).json()
     points = np.arange(len(other.preferences.categories)) / (len(other.preferences.categories) - 1)
     scores = other.preferences.values @ points

@@ -26,7 +26,6 @@ from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import Makers, VariantSettings, make_variants
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
-from clinometer.report.figures import with_ends
 from clinometer.settings import VERSIONS
 from clinometer.statistics.estimate import with_ends
 from clinometer.storage.resumable import Progress, part_of

@@ -34,14 +34,13 @@ from clinometer.models.options import AUTOMATIC_REPLIES, QUESTION
 from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
-from clinometer.report.figures import with_ends
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.findings import capital, ends, minus
 from clinometer.runs.nouns import favourable
 from clinometer.runs.people import outcomes
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.estimate import Estimate, with_ends
 from clinometer.storage.untrusted import folder_name, parse_toml, read_json, read_text
 from clinometer.studies.framework import Findings, Plan, PlannedRun, Results, audit_all
 from clinometer.studies.knowledge import Relation, score_facts
@@ -234,7 +233,7 @@ def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
     seed, every = plan.audits[0].settings.seed, {f.name: f for f in with_controls(fixes, out)}
     for fix in every.values():
-        if fix.kind == ADAPTED and fix.of:
+        if fix.kind == ADAPTED and fix.of and (fresh or not (Path(fix.value) / ADAPTER).is_file()):
             _shuffled_adapter(Path(every[fix.of].value), Path(fix.value), seed)
     for layer in {f.value for f in fixes if f.kind == STEER}:
         mine = [f for f in every.values() if f.kind == STEER and f.value == layer]
@@ -244,8 +243,6 @@ def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None
 
 def _shuffled_adapter(source: Path, target: Path, seed: int) -> None:
     """An adapter of the same size that learnt nothing: the numbers of each matrix in any order."""
-    if (target / ADAPTER).is_file():
-        return
     require("the control of an adapter", "torch", "safetensors")
     import torch
     from safetensors.torch import load_file, save_file
@@ -484,14 +481,21 @@ def _of_facts(
 
 def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
     """Log-probability per token of each neutral text, by fix; the prompt of a fix stands before the
-    text and is not scored. Kept in the study's folder."""
+    text and is not scored. Kept in the study's folder, each as long as its audit."""
     from clinometer.models.likelihood import score_texts  # loads torch
     from clinometer.models.protocol import MarkedText, TextOptions
 
     file = out / "perplexity.json"
-    found: dict[str, list[float]] = read_json(file) if file.is_file() else {}
+    kept: dict[str, Any] = read_json(file) if file.is_file() else {}
+    found: dict[str, list[float]] = {}
     with loaded_once():
-        for planned in (p for p, _ in results if p.role == TOPIC and p.label not in found):
+        for planned, run in results:
+            if planned.role != TOPIC:
+                continue
+            audit, stored = kept.get(planned.label, ("", []))
+            if audit == run.record.created:
+                found[planned.label] = stored
+                continue
             before = f"{prompts[planned.label]} " if planned.label in prompts else ""
             known = ((0, len(before)),) if before else ()
             texts = [MarkedText(before + text, known) for text in _data()["neutral"]["texts"]]
@@ -502,7 +506,8 @@ def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dic
             except ClinometerError:
                 continue  # a model that cannot score texts has no perplexity
             found[planned.label] = (scores.log_prob / scores.tokens).tolist()
-            write_files({file: json.dumps(found).encode()})
+            kept[planned.label] = run.record.created, found[planned.label]
+            write_files({file: json.dumps(kept).encode()})
     return found
 
 

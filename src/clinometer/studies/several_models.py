@@ -32,10 +32,10 @@ from clinometer.measure.inference import bracket
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figure import chart
-from clinometer.report.figures import basis, reference_rows, risk_rows, with_ends
+from clinometer.report.figures import basis, reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.estimate import percentile_estimate
+from clinometer.statistics.estimate import percentile_estimate, with_ends
 from clinometer.studies.framework import Findings, Results, about, only, risks, risks_table, verdict
 from clinometer.topics import Topic
 
