@@ -162,6 +162,22 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
     assert [sign for sign in signs if small_signs(sign) != sign or not stays_in_font(sign)] == []
 
 
+@pytest.mark.parametrize("width", [charts.WIDE, charts.NARROW])
+@pytest.mark.parametrize("end", [0.004, 0.4, 4.0, 42.0, 420.0, 42_000.0])
+def test_an_axis_has_numbers_as_people_write_them(end: float, width: int) -> None:
+    """Percentage points and salaries stood there as 2e+1 and 4e+4."""
+    table = PARTS.assign(value=end / 2, low=end / 4, high=end)
+    for panels in (PANELS[:1], [charts.Panel("Steady lean"), charts.Panel("Dice")]):
+        names = [panel.name for panel in panels]
+        svg = to_svg(charts.measures(table[table["panel"].isin(names)], panels=panels, width=width))
+        texts = ElementTree.fromstring(svg).iterfind(".//{*}text")  # noqa: S314
+        said = {"".join(text.itertext()) for text in texts}
+        ticks = {float(one.replace(",", "")) for one in said if re.fullmatch(r"[\d.,]+", one)}
+        assert len(ticks) >= 3, said
+        assert max(ticks) >= end / 2
+        assert not [one for one in said if re.search(r"\de[+−-]", one)]
+
+
 def test_labels_are_shortened_and_stay_distinct() -> None:
     assert brief("x" * 100, 10) == "x" * 9 + "…"
     assert distinct(["y" * 99, "y" * 98, "z"], 10) == ["y" * 9 + "…", "y" * 9 + "… (2)", "z"]

@@ -47,7 +47,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "strength": ("strength", "number"),
     "another_group": ("another group", "risk"),
     "irrelevant_edit": ("irrelevant edit", "risk"),
-    "away": ("from the mean", "signed"),
+    "away": ("from the mean", "signed points"),
     "context_id": ("id", "id"),
     "template": ("context", "text"),
     "influence": ("adds to Rᵛ", "signed"),

@@ -124,7 +124,9 @@ def leaning_groups(
             q = np.maximum(q, _exchange_p_value(weights[..., None] * s, weights, seen))
         if 2.0 ** (1 - len(s)) < 1 - level:
             of_each = 1 - (1 - level) / max(int(seen.sum()), 1)
-            _, low, high, _ = interval_of_means(favoured, weights, level=of_each)
+            _, *ends, _ = interval_of_means(favoured, weights, level=of_each)
+            top = 1.0 if evidence.criterion.normalize else np.inf  # few skewed units reach beyond
+            low, high = np.clip(ends, -top, top)
     clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
     return tuple(
         GroupLean(

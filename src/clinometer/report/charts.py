@@ -745,7 +745,7 @@ def measures(table: pd.DataFrame, *, panels: Sequence[Panel], width: int = WIDE)
 
     def draw(panel: Panel, _: pd.DataFrame) -> list[Spec]:
         scale = {"domain": [0, 1.02 * (panel.end or shared)], "nice": True}
-        axis = {"orient": "top", "tickCount": ticks, "format": "~g"}
+        axis = {"orient": "top", "tickCount": ticks, "format": "~r"}
         x = {"title": None, "scale": scale, "axis": axis}
         point = {"size": 80, "strokeWidth": 1.5}
         return [
@@ -860,7 +860,7 @@ def arrows(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     def draw(_: Panel, part: pd.DataFrame) -> list[Spec]:
         end = float(part[["from", "to", "to_high"]].max().max() or 1.0)
         scale = {"domain": [0, 1.05 * end], "nice": True, "clamp": True}
-        axis = {"orient": "top", "tickCount": 4, "format": ".3~g"}
+        axis = {"orient": "top", "tickCount": 4, "format": ".3~r"}
         x = {"title": None, "scale": scale, "axis": axis}
         ink, seen = as_is("ink"), {"opacity": q("seen", scale=None)}
         return [
@@ -893,8 +893,8 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         for name in ("R_bias", "R_volatility")
     )
     title = wrapped("bias risk Rᵇ: steady lean → more", width)
-    x = channel(title, [0, right], tickCount=5, format="~g")
-    up = above(tickCount=4, format="~g", **_GRID)
+    x = channel(title, [0, right], tickCount=5, format="~r")
+    up = above(tickCount=4, format="~r", **_GRID)
     y = channel("volatility risk Rᵛ ↑ more swing", [0, top], **up)
     colour = as_is("ink")
     levels = np.arange(1, 6) * (right + top) / 6

@@ -220,7 +220,7 @@ def risk_lines(table: pd.DataFrame, *, width: int) -> charts.Spec:
             for look in ("line", "points")
         )
         at = {
-            "x": charts.q("at", title=title, axis={"tickCount": 4, "format": ".3~g"}),
+            "x": charts.q("at", title=title, axis={"tickCount": 4, "format": ".3~r"}),
             "y": charts.q("groups", title="groups", axis=charts.above(tickCount=4)),
             "color": colour,
         }
