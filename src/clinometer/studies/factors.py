@@ -199,8 +199,8 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
             figures += more
         without = int(known.isna().any(axis=1).sum())
         text = (
-            f"Weighted by employment. {without} of {len(report.groups)} groups lack at least one "
-            f"figure and are left out where it is needed. {sources_in_words()}"
+            f"Weighted by employment. Left out where a figure of theirs is missing: {without} of "
+            f"{counted(len(report.groups), 'group')}. {sources_in_words()}"
         )
         title = "Lean and social factors" if signed else "Risk and social factors"
         title += f": {one.name}" if len(opened) > 1 else ""
