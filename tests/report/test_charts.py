@@ -178,6 +178,12 @@ def test_an_axis_has_numbers_as_people_write_them(end: float, width: int) -> Non
         assert not [one for one in said if re.search(r"\de[+−-]", one)]
 
 
+@pytest.mark.parametrize("name", ["gamma", "mmm", "WWWW", "ill", "Wim Wenders"])
+def test_a_short_name_is_not_cut(name: str) -> None:
+    svg = to_svg(charts.measures(PARTS.assign(name=name), panels=PANELS))
+    assert f">{name}<" in svg
+
+
 def test_labels_are_shortened_and_stay_distinct() -> None:
     assert brief("x" * 100, 10) == "x" * 9 + "…"
     assert distinct(["y" * 99, "y" * 98, "z"], 10) == ["y" * 9 + "…", "y" * 9 + "… (2)", "z"]

@@ -211,7 +211,8 @@ def several_views(
 def gutter(labels: Iterable[str], width: int) -> int:
     """The width of the names beside views that share none of their axes."""
     most = 100 if is_narrow(width) else 190
-    return min(most, 14 + int(6.4 * max((len(label) for label in labels), default=0)))
+    each = (6.4 * len(label) + 3.6 * sum(sign in "mwMW" for sign in label) for label in labels)
+    return min(most, 14 + int(max(each, default=0)))
 
 
 def finish(chart: Spec) -> Spec:

@@ -59,8 +59,10 @@ def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
     unit = unit_of(runs[0][0])
     note = (
         f"In {unit}: lean and swing are standard deviations between groups, dice within one "
-        "request. Another group and an irrelevant edit: how far two answers differ, without dice."
+        "request."
     )
+    if "irrelevant_edit" in frame:
+        note += " Another group and an irrelevant edit: how far two answers differ, without dice."
     return Table("parts", "Lean, swing, dice", frame, note)
 
 
