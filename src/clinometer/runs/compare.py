@@ -70,7 +70,7 @@ def compare(
         level, seed: of the intervals.
 
     >>> from clinometer import audit
-    >>> compare(*audit(["reference:stereotyped", "reference:unbiased"])).overall[0].value
+    >>> round(compare(*audit(["reference:stereotyped", "reference:unbiased"])).overall[0].value, 9)
     1.0
     """
     if len(models) < 2:
