@@ -31,7 +31,9 @@ def by_ray(pipeline: list[Any], tasks: int, folder: Path) -> None:
     import ray
     from datatrove.executor.ray import RayPipelineExecutor
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    folder.mkdir()  # datatrove logs in a folder of TMPDIR, which may be another user's in /tmp
+    own = {"env_vars": {"TMPDIR": str(folder)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=own)
     try:
         RayPipelineExecutor(
             pipeline,
