@@ -15,7 +15,14 @@ from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.gate.decision import GateDecision, Verdict, decide, decision_markdown, verdict_of
+from clinometer.gate.decision import (
+    GateDecision,
+    Silence,
+    Verdict,
+    decide,
+    decision_markdown,
+    verdict_of,
+)
 from clinometer.measure import compare
 from clinometer.models import LoadOptions
 from clinometer.runs import Run
@@ -210,6 +217,19 @@ def test_what_the_run_does_not_answer_counts_against_it(
 
 
 # --- As Markdown: rendered as GitHub renders tables, with names that try to be markup -------------
+
+
+def test_what_is_compared_has_the_weights_that_r_has(empty: Run) -> None:
+    """R weighs the contexts of each group to one, however often each group was seen."""
+    baseline = filled(empty, np.full(empty.preferences.observed.shape, 0.2))
+    seen = np.ones(baseline.preferences.observed.shape)
+    seen[0] = 1000.0  # of one group everything a thousand times
+    seen[:, 0] *= np.r_[7.0, np.ones(len(seen) - 1)]  # and the first context more often than that
+    p = replace(baseline.preferences, context_weights=seen)
+    run = replace(baseline, preferences=p.only(contexts=range(1, len(p.contexts))))
+    share = (1 - seen[:, 0] / seen.sum(axis=1)) @ p.group_weights / p.group_weights.sum()
+    found = Silence.of(run, replace(baseline, preferences=p))
+    assert (found.both, found.share) == (pytest.approx(share), 0.0)
 
 
 @pytest.fixture(scope="module")

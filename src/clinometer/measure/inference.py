@@ -44,7 +44,8 @@ LEAST_ARM = 0.7
 """No arm of an interval is shorter than this share of Student's."""
 
 FEW = 3.0
-"""Of n units the upper end of R reaches 1 + FEW / n times as far: the largest are not among few."""
+"""Of n units the upper end of R reaches 1 + FEW / n times as far: few units seldom include the
+largest departures."""
 
 LEAST_EFFECTIVE = 2.5
 """Effective units that an interval needs: of two it reaches from 0 to several times the value and

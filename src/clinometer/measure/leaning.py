@@ -125,7 +125,8 @@ def leaning_groups(
         if 2.0 ** (1 - len(s)) < 1 - level:
             of_each = 1 - (1 - level) / max(int(seen.sum()), 1)
             _, *ends, _ = interval_of_means(favoured, weights, level=of_each)
-            top = 1.0 if evidence.criterion.normalize else np.inf  # few skewed units reach beyond
+            # Of few skewed units the far end would lie beyond any lean there can be.
+            top = 1.0 if evidence.criterion.normalize else np.inf
             low, high = np.clip(ends, -top, top)
     clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
     return tuple(

@@ -55,7 +55,7 @@ LOCAL = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.HUB, ModelSource.
 BASE, TOPIC, ALSO, FACTS = "base", "topic", "also ", "facts "
 
 STRENGTHS = (-2, -1, 1, 2)
-"""How often a steering vector is added; once moves those who get least to those who get most."""
+"""How many times a steering vector is added; 1 moves those who get least to those who get most."""
 
 MOST_PROMPTS, MOST_GROUPS = 400, 8
 """Prompts, and groups, at either end that a steering vector is fitted on."""
