@@ -18,7 +18,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -193,22 +192,20 @@ _SCHEMA = (
         UNIQUE (task, number)
     )
     """,
-    # `turn` orders an annotator's answers: the clock may be set back.
+    # Rows are numbered as they come, an answer that is given again too: that orders an annotator's
+    # answers, whatever the clock says.
     """
     CREATE TABLE IF NOT EXISTS clinometer_judgement (
         annotator INTEGER NOT NULL REFERENCES clinometer_annotator,
         place INTEGER NOT NULL,
         value TEXT NOT NULL,
         comment TEXT NOT NULL,
-        at TEXT NOT NULL,
-        turn INTEGER NOT NULL,
         PRIMARY KEY (annotator, place)
     )
     """,
-    # Storing an answer needs the annotator's last turn, and a page the last answer: without an
-    # index both take longer with every answer.
+    # A page needs the last answer: without an index that takes longer with every answer.
     """
-    CREATE INDEX IF NOT EXISTS clinometer_judgement_turn ON clinometer_judgement (annotator, turn)
+    CREATE INDEX IF NOT EXISTS clinometer_judgement_order ON clinometer_judgement (annotator)
     """,
 )
 _ANNOTATOR = "SELECT id, number, token, state FROM clinometer_annotator WHERE"
@@ -329,32 +326,14 @@ class Store:
             raise SettingsError(f"item: expected a position in the task, found {place}")
         if value not in self.task.question.values:
             raise SettingsError(f"answer: expected one of the buttons, found {value!r}")
-        row = {
-            "annotator": annotator.id,
-            "place": place,
-            "value": value,
-            "comment": comment,
-            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
-        }
+        row = (annotator.id, place, value, comment)
         with self._writing() as connection:
             query = "SELECT state FROM clinometer_annotator WHERE id = ?"
             if connection.execute(query, (annotator.id,)).fetchone() != (ACTIVE,):
                 raise SettingsError(
                     f"annotator {annotator.number}: expected at work, found stopped"
                 )
-            connection.execute(
-                """
-                INSERT INTO clinometer_judgement (annotator, place, value, comment, at, turn)
-                VALUES (:annotator, :place, :value, :comment, :at, (
-                    SELECT coalesce(max(turn), 0) + 1 FROM clinometer_judgement
-                    WHERE annotator = :annotator
-                ))
-                ON CONFLICT (annotator, place) DO UPDATE SET
-                    value = excluded.value, comment = excluded.comment,
-                    at = excluded.at, turn = excluded.turn
-                """,
-                row,
-            )
+            connection.execute("REPLACE INTO clinometer_judgement VALUES (?, ?, ?, ?)", row)
 
     def undo(self, annotator: Annotator, place: int) -> None:
         """Withdraw an answer, if there is one."""
@@ -366,7 +345,7 @@ class Store:
         """The progress of an annotator."""
         mine, me = "FROM clinometer_judgement WHERE annotator = ?", (annotator.id,)
         with self._reading() as connection:
-            latest = f"SELECT place {mine} ORDER BY turn DESC LIMIT 1"
+            latest = f"SELECT place {mine} ORDER BY clinometer_judgement.rowid DESC LIMIT 1"
             last = connection.execute(latest, me).fetchone()
             done, highest = connection.execute(f"SELECT count(*), max(place) {mine}", me).fetchone()
             following = highest + 1 if done else 0
@@ -383,7 +362,7 @@ class Store:
 
     def answers(self, annotator: Annotator) -> list[Judgement]:
         """An annotator's own answers, the latest last."""
-        return self._read("annotator = ? ORDER BY turn", annotator.id)
+        return self._read("annotator = ? ORDER BY clinometer_judgement.rowid", annotator.id)
 
     def judgements(self) -> list[Judgement]:
         """All answers by item and annotator."""
