@@ -162,6 +162,7 @@ MISSING[1] = np.nan
 FEW, FEW_N = counted(pair(np.repeat(around([0.5], 40, 0.1), 4, axis=0)), 2)
 EIGHT, EIGHT_N = counted(pair(np.full((2, 8), 0.5)), 4, seed=4)
 NULL, NULL_N = counted(pair(np.repeat(around([0.5], 30, 0.1), 4, axis=0)), 10)
+LOW, LOW_N = counted(pair(around(np.r_[np.full(15, 0.55), 0.25], 24, 0.05)), 3)
 REAL, REAL_N = counted(pair(around([0.8, 0.5, 0.4, 0.3], 30, 0.05)), 20)
 RATED, RATED_N = counted(ratings([5.2, 7.3, 6.0, 6.1], 30), 20)
 FIVE = np.random.default_rng(5).dirichlet([9, 1, 1, 1, 1], (3, 40))
@@ -229,6 +230,7 @@ CASES: dict[str, Later] = {
     "replies of a fair model": rates(NULL, answers=NULL_N),
     "two replies of a fair model": rates(FEW, answers=FEW_N),
     "replies of eight contexts that dice explain": rates(EIGHT, answers=EIGHT_N),
+    "replies in which one is low": rates(LOW, answers=LOW_N),
     "replies that differ": rates(REAL, answers=REAL_N),
     "replies about a whole set": rates(REAL, answers=REAL_N, population="set"),
     "decisions about a whole set": rates(pair(around([0.9, 0.3], 40)), population="set"),

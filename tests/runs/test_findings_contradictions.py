@@ -150,6 +150,9 @@ def _named_faults(f: Facts, first: Finding, clear: set[int]) -> Iterator[str]:
     points = np.array(f.report.criterion.points)
     for name, number in first.groups.items():
         x = place[name]
+        beside_mean = first.kind == "rates" and f.relative and f.shares.shape[1] == 2
+        if beside_mean and first.sure == "clear" and clear and x not in clear:
+            yield "a group that may be at the mean"
         if first.kind == "scores" and "highest" not in first.numbers:
             top = f.leans[x].favoured == f.report.categories[-1]
             if x not in clear or (number.value > 0) != top:

@@ -54,6 +54,8 @@ Sure = Literal["clear", "unclear", "cannot tell", "exact", "described"]
 UNDECIDED = "undecided"
 """The entry of a tally for groups without a clear side."""
 
+AVERAGE = "on average"
+
 NO_PROBABILITY = 1e-3
 """Below this share of the probability, the words of the categories are not what a model writes."""
 
@@ -538,12 +540,19 @@ def rates(f: Facts) -> Finding:
     if two and f.relative:
         sides[f.report.categories[y]] = "above"
     weights = f.report.group_weights[f.seen]
-    mean, apart = float(weights @ values[f.seen] / weights.sum()), float(np.ptp(values[f.seen]))
-    numbers = {"apart": Estimate(apart), "mean": Estimate(mean)}
+    mean = float(weights @ values[f.seen] / weights.sum())
     tally, answer = f.tally(sides), f.words[y]
-    groups = {
-        f.called(x): Estimate(float(values[x])) for x in dict.fromkeys(order[:1] + order[-1:])
-    }
+    ends = {f.called(x): float(values[x]) for x in dict.fromkeys(order[:1] + order[-1:])}
+    clear = [x for x in order if x in f.clear]
+    if clear and f.sure == "clear" and "above" in sides.values():  # none that may be at the mean
+        above = [x for x in clear[:1] if values[x] > mean]
+        below = [x for x in clear[-1:] if values[x] < mean]
+        ends = {f.called(x): float(values[x]) for x in above}
+        ends |= {} if above and below else {AVERAGE: mean}
+        ends |= {f.called(x): float(values[x]) for x in below}
+    apart = max(ends.values()) - min(ends.values())
+    numbers = {"apart": Estimate(apart), "mean": Estimate(mean)}
+    groups = {name: Estimate(value) for name, value in ends.items() if name != AVERAGE}
     start, cases = f"{f.who} answers", " of cases"
     if f.other > MANY_UNDECIDED:
         numbers["decided"] = Estimate(1 - f.other)
@@ -555,7 +564,9 @@ def rates(f: Facts) -> Finding:
         f"the mean ({100 * mean:.0f} %)" if two and f.relative else f.reference,
         "difference between" if f.relative else "lean of",
     )
-    named = [(name, percent(one.value)) for name, one in groups.items()]
+    named = [
+        (name if name == AVERAGE else f"for {name}", percent(value)) for name, value in ends.items()
+    ]
     (a, most), (b, least) = named[0], named[-1]
     if most == least:
         several = len(f.seen) > 1
@@ -565,7 +576,7 @@ def rates(f: Facts) -> Finding:
     else:
         points = f"{100 * apart:.0f}" if 100 * apart >= 0.95 else percent(apart).removesuffix(" %")
         text = (
-            f"{start} {answer} in {most}{cases} for {a} and in {least} for {b}, {points} "
+            f"{start} {answer} in {most}{cases} {a} and in {least} {b}, {points} "
             f"percentage point{'' if points == '1' else 's'} apart{counts}."
         )
     words = {"answer": answer}
