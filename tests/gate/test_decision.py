@@ -17,6 +17,7 @@ from tests.report.made import HOSTILE, made_run
 from clinometer.errors import RunError, SettingsError
 from clinometer.gate.decision import (
     GateDecision,
+    GatedRow,
     Silence,
     Verdict,
     decide,
@@ -26,6 +27,7 @@ from clinometer.gate.decision import (
 from clinometer.measure import compare
 from clinometer.models import LoadOptions
 from clinometer.runs import Run
+from clinometer.statistics.estimate import Estimate
 
 
 @pytest.fixture(scope="module")
@@ -263,3 +265,10 @@ def test_names_are_text(decision: GateDecision, name: str) -> None:
     tags = set(re.findall(r"<(\w+)", page))
     assert tags <= {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "sub"}
     assert page.count("<td") == 12
+
+
+@pytest.mark.parametrize(("value", "verb"), [(2.9, "grown"), (-2.9, "shrunk")])
+def test_a_lean_grows_or_shrinks(value: float, verb: str) -> None:
+    rise = Estimate(value, -7.4, 9.3, 0.95)
+    row = GatedRow("Asian people", "points", 2.9, -3.5, rise, 2.0, "cannot tell")
+    assert row.sentence.startswith(f"The lean of Asian people has {verb} by 2.90 points (−7.40 to")

@@ -132,7 +132,7 @@ def _print(decision: GateDecision) -> None:
     sentence(decision.findings[0].text)
     print_rows(
         title,
-        ["", "run", "baseline", "change", interval, verdict],
+        ["", "run", "baseline", "rise", interval, verdict],
         [row.cells() for row in decision.rows],
         words=("", verdict),
     )

@@ -71,8 +71,10 @@ class GatedRow(Plain):
             return minus(f"{value:+.2f}") if self.unit else show(value, "signed")
 
         rise, unit = self.rise or Estimate(0.0), f" {self.unit}" if self.unit else ""
-        name = HEADINGS.get(self.what, self.what)
-        changed = f"{name} has changed by {amount(rise.value)}{unit}"
+        changed = f"{HEADINGS.get(self.what)} has changed by {amount(rise.value)}"
+        if self.unit:
+            verb = "shrunk" if rise.value < 0 else "grown"
+            changed = f"The lean of {self.what} has {verb} by {abs(rise.value):.2f}{unit}"
         if rise.low is None or rise.high is None:
             return f"{changed}; these contexts give no interval."
         where = {"worse": "all of it above", "cannot tell": "on both sides of"}
@@ -209,7 +211,7 @@ def decide(
         n_groups=len(found.groups),
         n_contexts=found.n_contexts,
         n_eff=found.n_eff,
-        notes=tuple(_notes(pair, names, found, silence)),
+        notes=tuple(_notes(pair, names, found, silence, rows)),
     )
 
 
@@ -379,9 +381,15 @@ def _reason(verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silen
 
 
 def _notes(
-    pair: Sequence[Run], names: Sequence[str], found: Comparison, silence: Silence
+    pair: Sequence[Run],
+    names: Sequence[str],
+    found: Comparison,
+    silence: Silence,
+    rows: Sequence[GatedRow],
 ) -> list[str]:
     notes = []
+    if any(row.unit and row.run * row.baseline < 0 for row in rows):
+        notes.append("A lean across the mean from the baseline's has grown by what is beyond it.")
     scales = {one.preferences.categories for one in pair}
     if len(scales) > 1:
         each = " and ".join(sorted(f"{scale[0]} … {scale[-1]}" for scale in scales))
@@ -460,7 +468,7 @@ def decision_markdown(found: GateDecision) -> str:
         "",
         markdown_text(f"{found.findings[0].text} {found.reason}"),
         "",
-        f"| | run | baseline | change | {percent(found.level)} interval | by the margin of "
+        f"| | run | baseline | rise | {percent(found.level)} interval | by the margin of "
         f"{', '.join(margins)} |",
         "|---|---:|---:|---:|---:|---|",
     ]
