@@ -170,7 +170,7 @@ def test_the_command_writes_the_final_dataset(clinometer: Clinometer, tmp_path: 
     done = clinometer(*command, "--dataset", dataset, "--accepted", out)
     assert done.status == 0
     assert "1 of 2 items accepted" in done.out
-    assert "66.67%" in done.out
+    assert "66.7 %" in done.out
     assert out.read_text() == "id,sentence,target_term\na,A.,y\n"
     done = clinometer(*command, "--out", tmp_path / "figure4.svg")
     assert done.status == 0, done.err

@@ -474,7 +474,7 @@ def _print_agreement(result: Agreement) -> None:
         at = {s: n for c, s, n in result.levels if c == category}
         rows.append((category, *(at.get(s, 0) for s in steps), sum(at.values())))
     title = f"Agreement of {len(result.annotators)} annotators on {result.items} items"
-    print_rows(title, ["majority", *(f"{float(s):.2%}" for s in steps), "items"], rows)
+    print_rows(title, ["majority", *(show(float(s), "share") for s in steps), "items"], rows)
     beyond = [
         ("agreement observed", *_numbers(result.observed)),
         ("agreement by chance", f"{result.by_chance:.3f}", ""),

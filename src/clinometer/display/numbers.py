@@ -15,19 +15,20 @@ def risk(value: float | None) -> str:
     >>> risk(0.48249), risk(-0.0000004), risk(None)
     ('0.482', '0.000', '–')
     """
-    return MISSING if value is None else _without_minus_zero(f"{value:.3f}")
+    return MISSING if value is None else _signed(f"{value:.3f}")
 
 
 def between(low: float | None, high: float | None, *, to: str = "–", missing: str = "") -> str:
     """The ends of an interval: 0.455–0.507; with more digits where three would make them equal.
 
-    >>> between(0.0001, 0.0004), between(0.2, 0.2)
-    ('0.0001–0.0004', '0.200')
+    >>> between(0.0001, 0.0004), between(0.2, 0.2), between(-0.22, 0.649)
+    ('0.0001–0.0004', '0.200', '−0.220 to 0.649')
     """
     if low is None or high is None:
         return missing
+    to = " to " if low < 0 else to
     for digits in (3, 4, 5):
-        ends = [_without_minus_zero(f"{end:.{digits}f}") for end in (low, high)]
+        ends = [_signed(f"{end:.{digits}f}") for end in (low, high)]
         if ends[0] != ends[1]:
             return to.join(ends)
     return risk(low)
@@ -49,8 +50,8 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def _without_minus_zero(text: str) -> str:
-    return text.removeprefix("-") if not text.strip("-0.") else text
+def _signed(text: str) -> str:
+    return text.replace("-", "−") if text.strip("-0.") else text.removeprefix("-")
 
 
 def counted(n: int, noun: str) -> str:
