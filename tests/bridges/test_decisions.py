@@ -78,6 +78,9 @@ def test_what_is_planted_is_found_and_nothing_else(file: Path) -> None:
     assert present(present(woman.difference).high) < 0
     assert present(sex.p) < 0.05 <= present(race.p)
     assert "cause" in made.sentences()[-1]
+    of_sex, of_race, _, _ = made.sentences()
+    assert "(0.602–0.901), −14.9 points (−24.4 to −5.1); the groups differ" in of_sex
+    assert "Asian 47.7 % of 130, white 50.7 % of 140: ratio 0.940, −3.0 points; no" in of_race
 
 
 def test_names_keep_their_hyphens_beside_numbers_with_a_minus(
@@ -127,6 +130,7 @@ def test_unknown_missing_and_small_are_counted_named_and_not_compared(
         ({"by": [], "selected": "yes"}, "--by"),
         ({"by": ["sexe"], "selected": "yes"}, "sex"),
         ({"by": ["sex"], "selected": "hired"}, "COLUMN=VALUE"),
+        ({"by": ["sex"], "selected": "decided=yes"}, "the columns are decision, sex, race"),
         ({"by": ["sex"], "selected": "decision=hired"}, "hired"),
         ({"by": ["sex"], "score": "decision"}, "number"),
         ({"by": ["score"], "selected": "yes"}, "ids"),

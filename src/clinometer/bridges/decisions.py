@@ -23,7 +23,7 @@ from clinometer.bridges.imported import file_digest
 from clinometer.bridges.replies import MOST_BYTES, Row
 from clinometer.display.numbers import between, p_relation, show
 from clinometer.display.table import Table
-from clinometer.display.text import Plain, visible
+from clinometer.display.text import Plain, proper, visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, difference, ratio, share, with_ends
@@ -93,8 +93,9 @@ class Breakdown(Plain):
             row: dict[str, Any] = {"group": group.group, "n": group.n, "missing": group.missing}
             for name in ("mean", "rate", "ratio", "difference"):
                 value: Estimate | None = getattr(group, name)
+                of_rates = name == "difference" and group.mean is None
                 if value is not None or name != "mean":
-                    row |= with_ends(_COLUMNS[name], value)
+                    row |= with_ends("rate_difference" if of_rates else _COLUMNS[name], value)
             rows.append(row)
         key, title = "-".join(self.by), f"Impact ratios by {' and '.join(self.by)}"
         return Table(f"impact-ratios-{key}", title, pd.DataFrame(rows), note)
@@ -206,12 +207,13 @@ def _selections(
     column, sign, value = selected.partition("=")
     if not sign or column not in rows[0]:
         value = selected
+        names = f"COLUMN=VALUE; the columns are {', '.join(_few(rows[0]))}"
         has = [c for c in rows[0] if c not in by and any(_text(r.get(c)) == value for r in rows)]
         if len(has) != 1:
             where = f"in {', '.join(has)}" if has else "in no column"
             raise TableError(
                 f"{file}: --selected: expected a value that one column has, found {value!r} "
-                f"{where}; write COLUMN=VALUE"
+                f"{where}; write {names}"
             )
         column = has[0]
     texts = [_text(row.get(column)) for row in rows]
@@ -322,23 +324,27 @@ def _p_value(groups: Sequence[FloatArray], scores: bool) -> float | None:
 
 
 def _sentence(one: Breakdown) -> str:
-    """The lowest against the highest, and whether they differ at all."""
+    """The lowest against the highest, and whether they differ at all: the two are chosen for their
+    distance, so that their interval is said only where they do."""
     by, top = " and ".join(one.by), one.highest
     rest = [g for g in one.groups if g is not top and g.difference is not None]
     if top is None or not rest:
         return f"By {by}: fewer than two groups that can be compared."
     low = min(rest, key=lambda g: g.rate.value if g.rate else 0.0)
-    how = "no difference is clear" if one.p is None or one.p >= 0.05 else "the groups differ"
+    differ = one.p is not None and one.p < 0.05
+    how = "the groups differ" if differ else "no difference is clear"
     p = "" if one.p is None else f" (p {p_relation(one.p)})"
-    said = [f"{low.group} {_value(low)} of {low.n:,}, {top.group} {_value(top)} of {top.n:,}"]
-    if low.ratio is not None and low.mean is None:
-        said += [f"ratio {low.ratio.value:.3f} ({between(low.ratio.low, low.ratio.high)})"]
+    each = [f"{proper(g.group)} {_value(g)} of {g.n:,}" for g in (low, top)]
+    said = [", ".join(each)]
+    if (rated := low.ratio) is not None and low.mean is None:
+        ends = f" ({between(rated.low, rated.high)})" if differ else ""
+        said += [f"ratio {rated.value:.3f}{ends}"]
     if (far := low.difference) is not None and far.low is not None and far.high is not None:
         by_100, unit = (100, "points") if low.mean is None else (1, "on average")
         value, first, last = (
             f"{by_100 * v:+.1f}".replace("-", "−") for v in (far.value, far.low, far.high)
         )
-        said += [f"{value} {unit} ({first} to {last})"]
+        said += [f"{value} {unit}" + (f" ({first} to {last})" if differ else "")]
     return f"By {by}: {said[0]}: {', '.join(said[1:])}; {how}{p}."
 
 

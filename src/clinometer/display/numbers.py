@@ -99,8 +99,8 @@ def p_relation(value: float | None) -> str:
 
 
 def show(value: Any, kind: str) -> str:
-    """A value of a kind (text, id, risk, signed, signed points, slope, share, count, number, p) as
-    people read it; paper: a risk with the four digits of the papers' tables.
+    """A value of a kind (text, id, risk, points, signed, signed points, signed share, slope, share,
+    count, number, p) as people read it; paper: a risk with the four digits of the papers' tables.
 
     >>> show(-0.25, "signed"), show(1234.0, "count"), show(float("nan"), "risk"), show(0.0, "paper")
     ('−0.250', '1,234', '–', '0')
@@ -117,8 +117,11 @@ def show(value: Any, kind: str) -> str:
         return f"{int(value):,}"
     if kind == "share":
         return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
-    if kind in ("signed", "signed points"):
-        text = f"{value:+.{3 if kind == 'signed' else 2}f}"
+    if kind == "points":
+        return _signed(f"{value:.2f}")
+    if kind.startswith("signed"):
+        text = f"{value:+.3f}" if kind == "signed" else f"{value:+.2f}"
+        text = f"{100 * value:+.1f}" if kind == "signed share" else text
         return text.replace("-", "−") if text.strip("+-0.") else text[1:]
     if kind == "p":
         return p_value(value)

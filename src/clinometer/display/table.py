@@ -23,7 +23,7 @@ def _risks(*measures: str) -> dict[str, tuple[str, str]]:
 
 
 #: column -> (heading, kind); any other has its name, as text, and the ends of an interval are shown
-#: with their value. Kinds: text, id, risk, paper, signed, slope, share, count, number, p.
+#: with their value. Kinds are those of `show`.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "name": ("model", "text"),
     **_risks("R", "R_bias", "R_volatility"),
@@ -34,6 +34,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "weight": ("weight", "share"),
     **_risks("r", "r_bias", "r_volatility"),
     "leaning": ("leans to", "text"),
+    "clear": ("clear", "text"),
     "rate": ("favourable", "share"),
     "selection_rate": ("rate", "share"),
     "missing": ("no decision", "count"),
@@ -41,12 +42,12 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "impact_ratio": ("impact ratio", "risk"),
     "rating": ("mean rating", "risk"),
     "other": ("other", "share"),
-    **{part: (part, "risk") for part in ("lean", "swing", "dice")},
+    **{part: (part, "points") for part in ("lean", "swing", "dice")},
     "from": ("before", "risk"),
     "to": ("after", "risk"),
     "strength": ("strength", "number"),
-    "another_group": ("another group", "risk"),
-    "irrelevant_edit": ("irrelevant edit", "risk"),
+    "another_group": ("another group", "points"),
+    "irrelevant_edit": ("irrelevant edit", "points"),
     "away": ("from the mean", "signed points"),
     "context_id": ("id", "id"),
     "template": ("context", "text"),
@@ -61,7 +62,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "pair": ("first minus second", "text"),
     "measure": ("risk", "text"),
     "value": ("difference", "signed"),
-    "difference": ("difference", "signed"),
+    "difference": ("difference", "signed points"),
+    "rate_difference": ("difference (points)", "signed share"),
     "low": ("low", "signed"),
     "high": ("high", "signed"),
     "p": ("p", "p"),

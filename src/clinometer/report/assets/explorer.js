@@ -12,7 +12,7 @@ const fixed = (v, digits) => {
   return (between ? (2 * Math.round(n / 2)) / 10 ** digits : v).toFixed(digits);
 };
 
-export const asRisk = (v) => (v === null || v === undefined || Number.isNaN(v) ? NO_NUMBER : fixed(v, 3).replace(/^-(0\.0+)$/, "$1"));
+export const asRisk = (v) => (v === null || v === undefined || Number.isNaN(v) ? NO_NUMBER : fixed(v, 3).replace(/^-(0\.0+)$/, "$1").replace("-", "−"));
 
 export const asPercent = (v) => {
   if (v === null || v === undefined || Number.isNaN(v)) return NO_NUMBER;
