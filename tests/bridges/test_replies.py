@@ -167,6 +167,18 @@ def test_what_replies_cannot_tell_is_a_result_with_a_note(
     assert "groups" not in few or components.parts[0] == 0
 
 
+@pytest.mark.parametrize("named", [None, "bot"])
+def test_a_table_of_one_model_may_lack_its_name_and_repetitions(
+    tmp_path: Path, named: str | None
+) -> None:
+    whole = list(rows(models=["m"]))
+    bare = [{k: v for k, v in row.items() if k not in ("model", "repetition")} for row in whole]
+    (run,) = imported(written(tmp_path / "bare.csv", bare), model=named)
+    (same,) = imported(written(tmp_path / "whole.csv", whole))
+    assert run.model == (named or "bare")
+    assert run.record.components == same.record.components
+
+
 @pytest.mark.parametrize("score", ["", "NaN", "inf", "seven"])
 def test_single_replies_without_a_number_are_counted(tmp_path: Path, score: str) -> None:
     content = list(rows())

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,14 @@ def import_replies(
     path, where = Path(path), str(path)
     mapping = load_mapping(mapping) if isinstance(mapping, str) else mapping
     digest = file_digest(path)
-    table = ReplyTable.read(reply_rows(path), mapping, where=where)
+    rows = reply_rows(path)
+    if first := next(rows, None):
+        rows = chain([first], rows)
+        if ".json" not in path.name and not path.is_dir():  # every row has the same columns
+            optional = (k for k in ("model", "repetition") if getattr(mapping, k) == f"{{{k}}}")
+            absent = [name for name in optional if name not in first]
+            mapping = mapping.model_copy(update=dict.fromkeys(absent, ""))
+    table = ReplyTable.read(rows, mapping, where=where)
     categories = table.categories(where)
     told: dict[str, Any] = {"noun": mapping.noun or "case"}
     if categories or mapping.reference is None:
