@@ -349,7 +349,10 @@ def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_mess
     assert ended.status == 3
     name = {"Key": "KeyError"}.get(kind := raised.partition("(")[0].rpartition(".")[2], kind)
     assert f"raised {name} ({module}.py, line 4)" in " ".join(ended.err.split())
+    assert "it was given a list of messages" in " ".join(ended.err.split())
     assert SECRET not in ended.err
+    sys.modules.pop(module)
+    assert ask(module, MODULES["function"]).status == 0  # mended before its first answer
 
 
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "ValueError"])

@@ -180,15 +180,21 @@ def _calling(function: Callable[[Any], Any], loop: EventLoop) -> Any:
 
     class FunctionTransport(httpx.AsyncBaseTransport):
         error: BaseException | None = None
+        given = "a record of fields"
 
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            said, self.error = await _called(function, json.loads(request.content), loop)
+            asked = json.loads(request.content)
+            if isinstance(asked, list):
+                self.given = "a list of messages, each with role and content"
+            said, self.error = await _called(function, asked, loop)
             if self.error is not None:  # any failure of the application is temporary, or repeats
                 raise ApplicationRaised("")
             return httpx.Response(200, stream=httpx.ByteStream(json.dumps(said).encode()))
 
         def why(self) -> str:
-            return "" if self.error is None else f"the application raised {_where(self.error)}"
+            if self.error is None:
+                return ""
+            return f"the application raised {_where(self.error)}; it was given {self.given}"
 
     return FunctionTransport()
 

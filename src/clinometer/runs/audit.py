@@ -179,7 +179,10 @@ def audit(
             # Refuse other weights under the same name, also where every cell is scored already.
             revision = revision_of(spec, load)
             if revision is not None and record.model.revision != "unknown":
-                record.model.check_same(record.model.model_copy(update={"revision": revision}))
+                now = record.model.model_copy(update={"revision": revision})
+                if folder and not record.finished and folder.unanswered:  # mended, unasked
+                    record.model = now
+                record.model.check_same(now)
         else:
             record = _begin(scores, resolved)
             cost = resolved.cost(spec)

@@ -410,6 +410,11 @@ class ReplyLog:
         """A reply; None if it was not asked for yet."""
         return self._found.get((_key(prompt), number))
 
+    @property
+    def empty(self) -> bool:
+        """Whether no reply has come."""
+        return not self._found
+
     def put(self, prompt: str, number: int, reply: Any) -> None:
         """Keep a reply: it is in the file when this returns."""
         key = _key(prompt)

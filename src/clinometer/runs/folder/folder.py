@@ -30,6 +30,7 @@ from clinometer.runs.folder.record import RunRecord
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.parquet_parts import Parts, sound
 from clinometer.storage.result_folder import ResultFolder
+from clinometer.storage.resumable import ReplyLog
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,11 @@ class RunFolder(ResultFolder[RunRecord]):
     def clear_scores(self) -> None:
         self.parts.clear()
         self.replies.unlink(missing_ok=True)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether no answer of the model is in it."""
+        return not self.parts.files() and ReplyLog(self.replies).empty
 
     def write_scores(self, scored: Sequence[Scored]) -> None:
         """One part: cells by number, and their scores."""
