@@ -85,8 +85,10 @@ def table_command(
         )
         sentence(findings[0].text)
         print_risks([(table.stem, report)], title=title)
-        shown = ["group", "r", "r_bias", "r_volatility", "leaning"]
-        print_table(Table("groups", "", pd.DataFrame(report.groups_table())[shown]))
+        shown = ["group", "r", "r_bias", "r_volatility", "leaning", "clear"]
+        clear = ["no" if lean.category is None else "yes" for lean in leans]
+        frame = pd.DataFrame(report.groups_table()).assign(clear=clear)
+        print_table(Table("groups", "", frame[shown]))
         for one in findings[1:]:
             sentence(one.text)
         if report.missing_cells:

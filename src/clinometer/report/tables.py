@@ -111,7 +111,8 @@ def _difference(d: Difference) -> dict[str, Any]:
 
 
 def groups_table(run: Run) -> Table:
-    frame = pd.DataFrame(answered_groups(run))
+    clear = ["no" if lean.category is None else "yes" for lean in run.leans]
+    frame = pd.DataFrame(answered_groups(run)).assign(clear=clear)
     order = [c for c in COLUMNS if c in frame.columns]
     frame = frame[order].sort_values("r", ascending=False, na_position="last")
     uniform = frame["weight"].nunique() <= 1

@@ -23,7 +23,7 @@ _IRREGULAR = {
 
 def asks(run: Run) -> bool:
     """Whether the contexts are questions."""
-    return run.record.topic.readout is not None
+    return run.record.topic.readout is not None or run.record.imported is not None
 
 
 def context_noun(run: Run) -> str:

@@ -92,7 +92,7 @@ class Entry:
     total: int = 0
     topic_sha256: str = ""
     kind: str = "audit"
-    stability: Estimate | None = None
+    cobias: Estimate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +284,7 @@ def _reliability_entry(name: str, path: Path) -> Entry:
         state=_state(path, record.finished),
         created=record.created,
         kind="reliability",
-        stability=record.summary.get("stability"),
+        cobias=record.summary.get("cobias"),
     )
 
 
