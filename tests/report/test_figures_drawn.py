@@ -31,7 +31,7 @@ from clinometer.report.page import first_screen, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.compare import comparison_findings, runs_findings
-from clinometer.runs.findings import run_findings
+from clinometer.runs.findings import facts, run_findings, shown
 from clinometer.topics import load_topic
 
 # --- Numbers read out of drawings, from where the marks stand -------------------------------------
@@ -191,16 +191,32 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
             else groups[name]
             for name in dots
         }
-        mean = np.mean(list(shares.values()))
-        assert title.text.endswith(f"average {percent(float(mean))}")
+        single = kind == "Description"
+        mean = np.mean(list((groups if single else shares).values()))
+        of = "mean of all" if single else "average"
+        assert title.text.endswith(f"{of} {percent(float(mean))}")
         for name, dot in dots.items():
             assert value(dot.x) == pytest.approx(100 * (shares[name] - mean), abs=0.15)
         drawn = [value(m.x) for m in dots.values()]
         apart = said.numbers[f"{kind.lower()}s"].value
         assert max(drawn) - min(drawn) == pytest.approx(apart, abs=0.2)
         clear = [m for m in dots.values() if not m.tip.endswith("not clear")]
-        assert len(clear) == said.tally[f"{kind.lower()}s"]
+        leans = [one for one in run.leans if one.group in shares and one.category is not None]
+        assert len(clear) == (len(leans) if single else said.tally[f"{kind.lower()}s"])
         assert all("--page" not in m.ink for m in clear)
+
+
+def test_a_kind_with_a_clear_group_is_not_called_still() -> None:
+    run = hiring_run()
+    x = run.preferences.groups.index("Black man")
+    found = facts(run)
+    leans = [replace(one, category="no" if i == x else None) for i, one in enumerate(found.leans)]
+    still, named = (
+        present(shown(run, replace(found, leans=tuple(some)))).text.partition(":")[0]
+        for some in (found.leans, leans)
+    )
+    assert "descriptions" in still
+    assert "descriptions" not in named
 
 
 def test_panels_only_where_people_are_shown_in_several_ways() -> None:

@@ -289,7 +289,7 @@ def _departures_figure(cells: CellStatistics) -> Figure:
     every = _kinds_frame(whole, kinds) if panels else distances(run)
     parts = [part for _, part in every.groupby("panel", sort=False)]
     frame = pd.concat([part.iloc[_few(list(range(len(part))))] for part in parts])
-    of = "the average of its panel" if panels else f"what all {noun_of(run)[0]} get"
+    of = "the mean named over its panel" if panels else f"what all {noun_of(run)[0]} get"
     title = f"{_question(run)} By {group_noun(run)}"
     columns = {"panel": "shown as", "share": unit, "mean_low": "low", "mean_high": "high"}
     return Figure(
@@ -313,15 +313,20 @@ def unit_of(run: Run) -> str:
 
 
 def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
-    """`distances` of each kind from its own mean, its panel named after kind and mean."""
+    """`distances` of each kind from its own mean, its panel named after kind and mean; of single
+    groups those that are said of them everywhere, from the mean of all."""
     settings, points = run.record.settings, run.risks.criterion.points
     known, frames = run.preferences.exact(settings.population), []
     level = joint(settings.level, len(kinds))
     for kind, p in kinds.items():
-        found = p.leans(level=level, clusters=settings.clusters, known=known)
-        means = p.group_weights @ mean_preferences(p) / p.group_weights.sum()
+        if single := {*p.groups} <= {*run.preferences.groups}:
+            found, of = [one for one in run.leans if one.group in p.groups], run.preferences
+        else:
+            found, of = [*p.leans(level=level, clusters=settings.clusters, known=known)], p
+        means = of.group_weights @ mean_preferences(of) / of.group_weights.sum()
         mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
-        frames.append(distances(run, found).assign(panel=f"{kind.capitalize()}, average {mean}"))
+        panel = f"{kind.capitalize()}, {'mean of all' if single else 'average'} {mean}"
+        frames.append(distances(run, found).assign(panel=panel))
     return pd.concat(frames, ignore_index=True)
 
 

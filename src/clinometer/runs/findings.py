@@ -691,11 +691,17 @@ def shown(run: Run, f: Facts) -> Finding | None:
         tally[f"{kind}s"] = sum(one.category is not None for one in found)
         numbers[f"{kind}s"] = Estimate(float(np.ptp(mean_preferences(p) @ worth)))
     moving = [kind for kind, n in tally.items() if n]
-    still = [kind for kind, n in tally.items() if not n]
+    clear = {f.p.groups[x] for x in f.clear}  # of all: what is said of its kind must not deny it
+    still = [f"{kind}s" for kind, p in kinds.items() if not clear & {*p.groups}]
+    still = [kind for kind in still if not tally[kind]]
+    if not moving and not still:
+        return None
     if moving and still:
         verdict = f"{listed(moving)} move the answer, {listed(still)} do not clearly"
     elif moving:
         verdict = f"{listed(moving)} {'both' if len(moving) == 2 else 'all'} move the answer"
+    elif len(still) == 1:
+        verdict = f"{still[0]} do not clearly move the answer"
     else:
         verdict = f"neither {listed(still, 'nor')} clearly move the answer"
     apart = [f"{amount(one.value, unit)} among {kind}" for kind, one in numbers.items()]
