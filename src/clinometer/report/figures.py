@@ -315,10 +315,9 @@ def unit_of(run: Run) -> str:
 def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
     """`distances` of each kind from its own mean, its panel named after kind and mean."""
     settings, points = run.record.settings, run.risks.criterion.points
-    known, frames = run.preferences.exact(settings.population), []
-    level = joint(settings.level, len(kinds))
+    level, frames = joint(settings.level, len(kinds)), []
     for kind, p in kinds.items():
-        found = p.leans(level=level, clusters=settings.clusters, known=known)
+        found = p.leans(level=level, clusters=settings.clusters)
         means = p.group_weights @ mean_preferences(p) / p.group_weights.sum()
         mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
         frames.append(distances(run, found).assign(panel=f"{kind.capitalize()}, average {mean}"))

@@ -361,7 +361,7 @@ def _ask_edited(
     """The audit of the edited questions, by the model that is open, in a folder inside that of the
     run."""
     alone: dict[str, Any] = {"placebo": False, "max_contexts": None, "clusters": None}
-    settings = replace(record.settings, population="similar", **alone)
+    settings = replace(record.settings, **alone)
     about = ResolvedAudit(edited.topic, edited.contexts, edited.contexts, settings)
     with ExitStack() as stack:
         inside, own = None, None

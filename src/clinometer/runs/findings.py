@@ -28,7 +28,6 @@ from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.leaning import GroupLean
-from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
@@ -201,7 +200,7 @@ class Facts:
     words       [Y] what a category is called in a sentence
     favourable  index of the favourable answer, if the topic names one
     units       how many units inference rests on
-    exact       no sampling error
+    exact       known and not estimated, as of a reference model
     improbable  share of the cells whose words carry less than `NO_PROBABILITY`
     split       lean, swing and dice of repeated replies
     kinds       what kinds of people get more or less than the mean, in `unit`
@@ -217,7 +216,6 @@ class Facts:
     nouns: Nouns = Nouns()
     favourable: int | None = None
     units: int = 0
-    population: str = "similar"
     exact: bool = False
     improbable: float = 0.0
     floor: FloorRecord | None = None
@@ -366,7 +364,6 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
             run.risks,
             run.leans,
             clusters=settings.clusters,
-            population=settings.population,
         ),
         groups=tuple(plural(text) if common else text for text in texts),
         words=tuple(
@@ -375,7 +372,7 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
         ),
         favourable=favourable(run),
         nouns=Nouns(group_noun(run), many, context, settings.clusters or context),
-        exact=record.model.kind == "reference" or p.exact(settings.population),
+        exact=record.model.kind == "reference",
         improbable=improbable,
         floor=record.floor,
         split=record.components,
@@ -393,7 +390,6 @@ def facts_of_table(
     leans: tuple[GroupLean, ...],
     *,
     clusters: str | None = None,
-    population: str = "similar",
 ) -> Facts:
     """The facts of preferences that no model was asked for here."""
     return Facts(
@@ -405,8 +401,6 @@ def facts_of_table(
         words=p.categories,
         nouns=Nouns(unit=clusters or "context"),
         units=report.n_contexts if clusters is None else len(set(p.label(clusters))),
-        population=population,
-        exact=p.exact(population),
     )
 
 
@@ -516,9 +510,7 @@ def _counts(f: Facts, tally: Mapping[str, int], mean: str, lean: str) -> str:
     if f.sure == "exact":
         return f", in exactly these {f.basis}"
     if f.sure == "cannot tell":
-        similar = f.population == "similar"
-        others = f"other {f.nouns.unit}s" if similar else POPULATIONS[f.population]
-        return f"; {f.basis} cannot tell whether {others} would show it"
+        return f"; {f.basis} cannot tell whether other {f.nouns.unit}s would show it"
     sides = [(n, side) for side, n in tally.items() if side != UNDECIDED]
     if total == 1:
         return f", clearly {sides[0][1]} {mean}" if sides else ", not clearly"
@@ -776,7 +768,7 @@ def size(f: Facts) -> Finding:
     contexts = counted(f.report.n_contexts, f.nouns.context)
     if f.report.n_eff < f.report.n_contexts - 0.5:
         contexts += f", worth about {max(round(f.report.n_eff), 1)}"
-    about = in_words(R, f.population) + (f"; {R.note}" if R.note else "")
+    about = in_words(R) + (f"; {R.note}" if R.note else "")
     if R.low is None and R.note:
         about = f"no interval: {R.note}"
     text = (
@@ -1029,17 +1021,15 @@ def cautions(run: Run) -> list[str]:
     return [f"Caution: {line}." for line in lines]
 
 
-def in_words(interval: Estimate, population: str) -> str:
+def in_words(interval: Estimate) -> str:
     """What the interval of a risk is about, or why there is none.
 
-    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "similar")
+    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95))
     '95 % intervals for contexts of this kind'
     """
-    if interval.level is not None:
-        return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
-    if population == "set" and interval.note is None:
-        return "exact for exactly these contexts, all of which were scored"
-    return "no intervals"
+    if interval.level is None:
+        return "no intervals"
+    return f"{100 * interval.level:g} % intervals for contexts of this kind"
 
 
 def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:

@@ -91,7 +91,6 @@ class Run:
                 unit=settings.clusters,
                 level=settings.level,
                 samples=preferences.samples,
-                exact=preferences.exact(settings.population),
             )
             found |= {} if factors is None else {"factors": factors}
         if record.topic.readout is not None:
@@ -154,7 +153,7 @@ class Run:
         interval. An interval excludes 0 exactly where the lean is clear.
         """
         settings, p, split = self.record.settings, self.preferences, self.record.components
-        known = self.record.model.kind == "reference" or p.exact(settings.population)
+        known = self.record.model.kind == "reference"
         leans = p.leans(level=settings.level, clusters=settings.clusters, known=known)
         if split is None or not p.grid.relative or not p.grid.criterion.points:
             return leans

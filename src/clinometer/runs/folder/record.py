@@ -27,7 +27,6 @@ from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
-from clinometer.measure.preferences import Sampling
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
 from clinometer.runs.placebo import Placebo
@@ -68,14 +67,6 @@ class ContextsRecord(RecordPart):
     noun: str = ""
     drawn: DrawRecord | None = None
     labels: list[str] = Field(default_factory=list)
-    corpus_noise: float | None = None
-
-    @property
-    def sampling(self) -> Sampling:
-        """What the contexts are a sample of."""
-        if self.drawn is None:
-            return Sampling(corpus_noise=self.corpus_noise)
-        return self.drawn.sampling
 
 
 class WordsRecord(RecordPart):
@@ -398,7 +389,6 @@ def new_record(
             n=len(contexts),
             n_eff=contexts.n_eff,
             drawn=contexts.metadata.drawn,  # for a sample also the set it was taken from
-            corpus_noise=contexts.sampling.corpus_noise,
             labels=list(contexts.extra),
         ),
         scoring=settings.scoring(),
