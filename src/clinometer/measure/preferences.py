@@ -31,9 +31,6 @@ FLAGS = ("ok", "low-coverage", "missing")
 FEW_REPLIES = 3
 """With fewer replies a cell on average, agreement of all of them says little."""
 
-MOST_DRAWS = 1e6
-"""More would only cost time: the interval is then a thousandth of the spread between contexts."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Preferences:
