@@ -28,7 +28,7 @@ from clinometer.runs.folder.folder import (
     stored_results,
     with_report,
 )
-from clinometer.runs.folder.record import BoundsRecord, PlugInRecord, RunRecord, SummaryRecord
+from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.storage.atomic import replacing
@@ -79,7 +79,7 @@ class Run:
             "counts": {**preferences.counts(), **words, **record.replies},
         }
         plain = preferences.decompose().summary
-        found["plug_in"] = PlugInRecord(**{name: plain[name].value for name in MEASURES})
+        found["plug_in"] = {name: plain[name].value for name in MEASURES}
         if preferences.answers is not None:
             found["components"] = preferences.components(
                 level=settings.level, clusters=settings.clusters

@@ -182,15 +182,6 @@ class ImportRecord(RecordPart):
     left_out: dict[str, int] = Field(default_factory=dict)
 
 
-class PlugInRecord(RecordPart):
-    """The three risks as the equations of the paper have them, whose bias risk is too high in few
-    contexts, and with replies all of them."""
-
-    R: float
-    R_bias: float
-    R_volatility: float
-
-
 class CalibrationRecord(RecordPart):
     """A judge's categories against people's labels, and the risks that follow from people's.
 
@@ -246,6 +237,8 @@ class RunRecord(FolderRecord):
     imported          of a run that another tool asked: where it comes from
     components        of counted replies: lean, swing and dice
     placebo           irrelevant edits, where some were asked
+    plug_in           the three risks as the equations of the paper have them, whose bias risk is
+                      too high in few contexts, and with replies all of them
     """
 
     model: ModelRecord
@@ -272,7 +265,7 @@ class RunRecord(FolderRecord):
     factors: FactorShares | None = None
     components: Components | None = None
     placebo: Placebo | None = None
-    plug_in: PlugInRecord | None = None
+    plug_in: dict[str, float] = Field(default_factory=dict)
     unmeasurable: str = ""
     bounds: BoundsRecord | None = None
     calibration: CalibrationRecord | None = None
