@@ -123,13 +123,15 @@ def compare(
                 'align="common" compares what they share, align="groups" their groups'
             )
     how: dict[str, Any] = {"level": level, "seed": seed}
-    each = [p.only(_places(p.groups, groups)) for p in each]
-    shared = first.only(_places(first.groups, groups))
+
+    def cut(p: Preferences) -> Preferences:
+        own = None if align == "groups" else _places(p.contexts, contexts)
+        return p.only(_places(p.groups, groups), own)
+
+    each, shared = [cut(p) for p in each], cut(first)
     if align == "groups":
         each = [replace(p, group_weights=shared.group_weights) for p in each]
         return compare_unpaired(each, names=called, clusters=clusters, **how)
-    each = [p.only(contexts=_places(p.contexts, contexts)) for p in each]
-    shared = shared.only(contexts=_places(first.contexts, contexts))
     return compare_arrays(
         *(p.values for p in each),
         names=called,
