@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from tests import planted
 from tests.preferences import labelled, pair
 from tests.present import present
 
@@ -65,13 +65,7 @@ def around(
 def ratings(means: Any, contexts: int, top: int = 10, spread: float = 0.3) -> FloatArray:
     """[X, C, top]: two neighbouring ratings whose mean scatters around that of the group."""
     at = around(means, contexts, spread, least=1.0, most=top - 1e-9)
-    p = np.zeros((*at.shape, top))
-    whole = np.floor(at).astype(int) - 1
-    part = at - np.floor(at)
-    for x, c in np.ndindex(at.shape):
-        p[x, c, whole[x, c]] += 1 - part[x, c]
-        p[x, c, min(int(whole[x, c]) + 1, top - 1)] += part[x, c]
-    return p
+    return planted.ratings((at - 1) / (top - 1), top)
 
 
 def counted(p: FloatArray, replies: int, seed: int = 1) -> tuple[FloatArray, FloatArray]:
@@ -296,11 +290,6 @@ def test_shares_of_which_nothing_is_known_are_not_said(
     )
     record = cast(RunRecord, SimpleNamespace(factors=shares))
     assert (factors(record) is not None) == said
-
-
-def test_findings_are_plain_values() -> None:
-    for one in statements(CASES["12 to 74 %"]()):
-        assert json.loads(json.dumps(one.to_dict()))["text"] == str(one)
 
 
 def test_the_findings_that_a_person_has_read() -> None:

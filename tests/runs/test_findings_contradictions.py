@@ -19,7 +19,7 @@ from tests.preferences import labelled
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.comparison import Difference
 from clinometer.runs.compare import comparison_findings
-from clinometer.runs.findings import Facts, Finding, facts_of_table, statements
+from clinometer.runs.findings import ALONE, Facts, Finding, facts_of_table, statements
 from clinometer.statistics.arrays import FloatArray
 
 SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))
@@ -37,9 +37,6 @@ SUM = 1e-6
 
 SAME = 1e-9
 """Numbers that are closer are equal but for rounding."""
-
-ALONE = ("nothing", "improbable", "alike")
-"""Headlines with nothing after them."""
 
 
 def faults_of_run(seed: int) -> Iterator[str]:

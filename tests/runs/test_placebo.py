@@ -20,7 +20,6 @@ from clinometer.cli.audit import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.placebo import EditedQuestions
-from clinometer.runs.protocol import Protocol
 from clinometer.runs.settings import resolve
 from clinometer.topics import Topic, load_topic, parse_topic
 from clinometer.topics.edits import irrelevant_edits
@@ -248,16 +247,3 @@ def test_groups_are_spread_over_the_list_and_every_edit_meets_every_context() ->
     for edit, c, number in edited.places:
         made = irrelevant_edits(contexts.templates[c], "en")
         assert made[edited.edits[edit]] == edited.contexts.templates[number]
-
-
-def test_a_protocol_plans_it(folder: Path) -> None:
-    model = application(folder, "own_planned", "5 + ('Bob' in text)")
-    (folder / "own.toml").write_text(OWN)
-    asked = resolve({"placebo": True, "replies": 2}, own(), None)
-    plan = Protocol.new([model], ("own.toml", own()), (None, asked.source), asked.settings)
-    plan.write(folder / "plan.toml")
-    without: dict[str, Any] = {"placebo": False}
-    for given, said in (({}, []), (without, ["placebo False, planned True"])):
-        run = cm.audit(model, protocol=folder / "plan.toml", **given)
-        assert (run.record.placebo is None) == bool(given)
-        assert [d for d in present(run.record.protocol).deviations if "placebo" in d] == said

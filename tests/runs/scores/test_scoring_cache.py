@@ -54,17 +54,11 @@ def scored(cache_on: Path, filled: tuple[Run, Path]) -> Run:
     return filled[0]
 
 
-def test_the_same_audit_in_another_folder_loads_no_model(
-    scored: Run, no_model: None, tmp_path: Path
-) -> None:
-    again = asked(out=tmp_path / "again")
-    assert found(again) == 300
+@pytest.mark.usefixtures("no_model")
+def test_cached_cells_are_found_in_any_order(scored: Run) -> None:
+    again = asked()
     assert same(again, scored)
-    assert same(Run.load(tmp_path / "again"), scored)
     assert again.record.model == scored.record.model
-
-
-def test_cached_subsets_are_found_in_any_order(scored: Run, no_model: None) -> None:
     contexts = ContextSet("some", [TEMPLATES[5], TEMPLATES[1]], [1, 1])
     assert found(asked(topic=TOPIC.select([FEW[7], FEW[2]]), contexts=contexts)) == 4
 
