@@ -331,6 +331,11 @@ class Facts:
     def called(self, x: int) -> str:
         return proper(brief(self.groups[x], 40))
 
+    def extremes(self, values: FloatArray, among: Sequence[int]) -> dict[str, Estimate]:
+        """The groups with the highest and the lowest value, by name; of one group, that one."""
+        order = sorted(among, key=lambda x: -values[x])
+        return {self.called(x): Estimate(float(values[x])) for x in order[:1] + order[-1:]}
+
     def tally(self, sides: Mapping[str, str]) -> dict[str, int]:
         """How many groups are clearly on which side, by category; with the undecided, all seen."""
         of = Counter(sides[self.leans[x].category or ""] for x in self.clear)
@@ -462,19 +467,15 @@ def headline(f: Facts) -> Finding:
 
 def leans(f: Facts) -> Finding:
     """To which words it leans, for how many groups, and the extremes."""
-    shares, names = f.shares, f.report.categories
+    names, among = f.report.categories, f.clear or f.seen
     called = dict(zip(names, f.words, strict=True))
-    ahead = Counter(f.leans[x].favoured for x in (f.clear or f.seen))
     if len(names) == 2:
+        ahead = Counter(f.leans[x].favoured for x in among)
         side = max(names, key=lambda name: ahead[name])
-        values = shares[:, names.index(side)]
-        order = sorted(f.clear or f.seen, key=lambda x: -values[x])
-        at = [order[0], *([order[-1]] if len(order) > 1 else [])]
     else:
-        at = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
-        side = f.leans[at[0]].favoured or names[0]
-        values = shares[:, names.index(side)]
-    tally, groups = f.tally(called), {f.called(x): Estimate(float(values[x])) for x in at}
+        among = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
+        side = f.leans[among[0]].favoured or names[0]
+    tally, groups = f.tally(called), f.extremes(f.shares[:, names.index(side)], among)
     text = _leaning(f, tally, groups, called[side])
     words = {"share": called[side]}
     return f.said("leans", text, f.sure, tally=tally, groups=groups, words=words)
@@ -525,7 +526,6 @@ def rates(f: Facts) -> Finding:
     """Who gets the favourable answer most and least often."""
     y, two = f.favourable or 0, len(f.words) == 2
     values = f.shares[:, y]
-    order = sorted(f.seen, key=lambda x: -values[x])
     sides = dict.fromkeys(f.report.categories, "below" if two and f.relative else "away from")
     if two and f.relative:
         sides[f.report.categories[y]] = "above"
@@ -533,9 +533,7 @@ def rates(f: Facts) -> Finding:
     mean, apart = float(weights @ values[f.seen] / weights.sum()), float(np.ptp(values[f.seen]))
     numbers = {"apart": Estimate(apart), "mean": Estimate(mean)}
     tally, answer = f.tally(sides), f.words[y]
-    groups = {
-        f.called(x): Estimate(float(values[x])) for x in dict.fromkeys(order[:1] + order[-1:])
-    }
+    groups = f.extremes(values, f.seen)
     start, cases = f"{f.who} answers", " of cases"
     if f.other > MANY_UNDECIDED:
         numbers["decided"] = Estimate(1 - f.other)
@@ -571,13 +569,9 @@ def scores(f: Facts) -> Finding:
     bottom, top = f.report.categories[0], f.report.categories[-1]
     tally = f.tally({bottom: "below", top: "above"})
     if not f.relative or len(f.seen) == 1:
-        order = sorted(f.seen, key=lambda x: -means[x])
-        at = list(dict.fromkeys(order[:1] + order[-1:]))
-        numbers = {
-            "highest": Estimate(float(means[at[0]])),
-            "lowest": Estimate(float(means[at[-1]])),
-        }
-        groups = {f.called(x): Estimate(float(means[x])) for x in at}
+        groups = f.extremes(means, f.seen)
+        limits = {"highest": means[f.seen].max(), "lowest": means[f.seen].min()}
+        numbers = {name: Estimate(float(value)) for name, value in limits.items()}
         each = [f"{name} ({mean.value:.2f})" for name, mean in groups.items()]
         rated = each[0] if len(each) == 1 else f"{each[0]} highest and {each[1]} lowest"
         scale = f"on a scale of {f.points[0]:g} to {f.points[-1]:g}"
