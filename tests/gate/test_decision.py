@@ -14,7 +14,7 @@ from tests.preferences import pair
 from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
-from clinometer.errors import RunError, SettingsError
+from clinometer.errors import SettingsError
 from clinometer.gate.decision import (
     GateDecision,
     Silence,
@@ -150,13 +150,6 @@ def test_runs_of_other_settings_are_noted(empty: Run) -> None:
     record = run.record.model_copy(update={"scoring": asked})
     (note,) = decide(replace(run, record=record), baseline).notes
     assert "load.quantize (default, now 8bit)" in note
-
-
-def test_what_is_refused(empty: Run) -> None:
-    with pytest.raises(SettingsError, match="margin"):
-        decide(empty, empty, margin=0)
-    with pytest.raises(RunError, match="another contexts"):
-        decide(empty, made_run(None, groups=2, contexts=59))
 
 
 def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:
