@@ -6,13 +6,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from tests.report.made import measured_run
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import question_contexts
-from clinometer.measure import Preferences
-from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.folder.record import new_record
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Topic, load_topic
 
@@ -50,31 +48,19 @@ def planted_run(
     middle = 0.5 + lean[:, None] + swing * rng.standard_normal((X, C))
     y = np.clip(middle + (0.0 if common is None else common), 0.01, 0.99)
     K = len(topic.categories)
-    p = np.stack([y, 1 - y], axis=-1) if K == 2 else _ratings(y, K)
+    p = np.stack([y, 1 - y], axis=-1) if K == 2 else ratings(y, K)
     given: dict[str, Any] = {}
     if replies:
         p = rng.multinomial(replies, p) / replies
         given["answers"] = np.full((X, C), float(replies))
     if missing:
         p[rng.random((X, C)) < missing] = np.nan
-    settings = AuditSettings()
-    preferences = Preferences(
-        values=p,
-        groups=topic.group_names,
-        contexts=asked.ids,
-        categories=topic.categories,
-        context_weights=asked.weights,
-        group_weights=topic.group_weights,
-        templates=tuple(asked.templates),
-        reference="group-mean" if kind != "words" else None,
-        criterion="points" if kind == "ratings" else None,
-        **given,
-    )
-    record = new_record(ModelInfo(model, "causal", "none"), topic, asked, settings)
-    return Run.measured(record, preferences, folder=None)
+    given["reference"] = "group-mean" if kind != "words" else None
+    given["criterion"] = "points" if kind == "ratings" else None
+    return measured_run(model, topic, asked, AuditSettings(), values=p, **given)
 
 
-def _ratings(y: FloatArray, K: int) -> FloatArray:
+def ratings(y: FloatArray, K: int) -> FloatArray:
     """[X, C, K]: two neighbouring ratings with this mean, from 0 to 1 of the scale."""
     at = y * (K - 1)
     low = np.minimum(at.astype(int), K - 2)

@@ -94,14 +94,6 @@ def test_a_file_name_that_is_no_text_is_shown_and_stored(tmp_path: Path) -> None
     assert Run.load(tmp_path / "run").model == run.model == "a[U+DCFF]"
 
 
-def test_replies_are_a_sample_of_any_population(tmp_path: Path) -> None:
-    """R of nine points is not exact for a set."""
-    table = written(tmp_path / "t.csv", rows(n=20))
-    mapping = load_mapping("replies", None)
-    R = import_replies(table, mapping, AuditSettings(population="set"), out=None)[0].risks.R
-    assert 0 < present(R.low) < R.value < present(R.high)
-
-
 def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> None:
     """A made-up table of its shape: a name adds a point, no edit does anything."""
     rng = np.random.default_rng(1)

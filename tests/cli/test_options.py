@@ -107,7 +107,6 @@ OTHER: dict[str, str | None] = {
     "--level": "0.9",
     "--clusters": "source",
     "--criterion": "share",
-    "--population": "set",
     "--load kind": "causal",
     "--device": "cpu",
     "--load dtype": "float32",

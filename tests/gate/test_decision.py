@@ -14,7 +14,7 @@ from tests.preferences import pair
 from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
-from clinometer.errors import RunError, SettingsError
+from clinometer.errors import SettingsError
 from clinometer.gate.decision import (
     GateDecision,
     GatedRow,
@@ -58,13 +58,19 @@ def planted(empty: Run, rng: np.random.Generator, by: float) -> tuple[Run, Run]:
 REPEATS = 30
 
 
-@pytest.mark.parametrize(("by", "right"), [(0.0, "not worse"), (0.05, "worse")])
-def test_planted_regressions_are_found(empty: Run, by: float, right: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("by", "worse", "not_worse"),
+    [(0.0, (0, 0), (27, 30)), (0.05, (27, 30), (0, 0)), (0.02, (0, 5), (0, 5))],
+    ids=["none", "beyond the margin", "at the margin"],
+)
+def test_planted_regressions_are_found(
+    empty: Run, by: float, worse: tuple[int, int], not_worse: tuple[int, int]
+) -> None:
+    """At the margin each verdict errs in 5 %: more than 5 of 30 have a probability of 0.3 %."""
     rng = np.random.default_rng(5)
     found = Counter(decide(*planted(empty, rng, by)).verdict for _ in range(REPEATS))
-    wrong: Verdict = "worse" if right == "not worse" else "not worse"
-    assert found[right] / REPEATS >= 0.9
-    assert found[wrong] == 0
+    assert worse[0] <= found["worse"] <= worse[1]
+    assert not_worse[0] <= found["not worse"] <= not_worse[1]
 
 
 @pytest.mark.parametrize(
@@ -82,14 +88,6 @@ def test_what_an_interval_says_about_a_margin(
     low: float | None, high: float | None, verdict: str
 ) -> None:
     assert verdict_of(low, high, 0.05) == verdict
-
-
-def test_at_the_margin_the_gate_cannot_tell(empty: Run) -> None:
-    """Each verdict errs in 5 %: more than 5 of 30 have a probability of 0.3 %."""
-    rng = np.random.default_rng(6)
-    found = Counter(decide(*planted(empty, rng, 0.02)).verdict for _ in range(REPEATS))
-    assert found["worse"] <= 5
-    assert found["not worse"] <= 5
 
 
 def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
@@ -156,13 +154,6 @@ def test_runs_of_other_settings_are_noted(empty: Run) -> None:
     assert "load.quantize (default, now 8bit)" in note
 
 
-def test_what_is_refused(empty: Run) -> None:
-    with pytest.raises(SettingsError, match="margin"):
-        decide(empty, empty, margin=0)
-    with pytest.raises(RunError, match="another contexts"):
-        decide(empty, made_run(None, groups=2, contexts=59))
-
-
 def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:
     """The same counted from replies."""
     share = np.random.default_rng(seed).binomial(replies, (1 + lean) / 2) / replies
@@ -218,9 +209,6 @@ def test_what_the_run_does_not_answer_counts_against_it(
     assert any("that the baseline lacks" in note for note in against.notes)
 
 
-# --- As Markdown: rendered as GitHub renders tables, with names that try to be markup -------------
-
-
 def test_what_is_compared_has_the_weights_that_r_has(empty: Run) -> None:
     """R weighs the contexts of each group to one, however often each group was seen."""
     baseline = filled(empty, np.full(empty.preferences.observed.shape, 0.2))
@@ -233,6 +221,9 @@ def test_what_is_compared_has_the_weights_that_r_has(empty: Run) -> None:
     found = Silence.of(run, replace(baseline, preferences=p))
     assert found.both == pytest.approx(share)
     assert found.share == 0
+
+
+# --- As Markdown: rendered as GitHub renders tables, with names that try to be markup -------------
 
 
 @pytest.fixture(scope="module")

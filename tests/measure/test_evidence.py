@@ -58,8 +58,6 @@ def test_a_cluster_of_one_is_a_context(rng: np.random.Generator) -> None:
     assert np.array_equal(one.s, other.s)
     with pytest.raises(SettingsError, match="clusters"):
         Evidence.of(grid, clusters=["a"])
-    with pytest.raises(SettingsError, match="draws"):
-        Evidence.of(grid, clusters=list("aabbcc"), draws=60)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])

@@ -75,15 +75,6 @@ def test_a_skewed_mean_is_held_with_even_weights_and_with_a_heavy_one(heavy: flo
     assert held / 400 >= 0.906
 
 
-def test_draws_are_as_many_contexts_of_weight_one(rng: np.random.Generator) -> None:
-    v, counts = rng.gamma(3.0, size=30), rng.integers(1, 9, 30)
-    n = int(counts.sum())
-    spelled = np.repeat(v, counts)[:, None]
-    drawn = interval_of_means(v[:, None], counts[:, None] / n, draws=n)
-    for a, b in zip(drawn, interval_of_means(spelled, np.full((n, 1), 1 / n)), strict=True):
-        assert a == pytest.approx(b)
-
-
 def test_the_test_of_a_difference_is_that_of_flipping_and_agrees_with_its_interval(
     rng: np.random.Generator,
 ) -> None:
@@ -236,7 +227,6 @@ def test_degenerate_input() -> None:
     [
         ({"level": 1}, "level"),
         ({"clusters": ["a"]}, "clusters"),
-        ({"clusters": ["a", "b", "c"], "draws": 30}, "clusters"),
     ],
 )
 def test_wrong_settings_are_named(setting: dict[str, Any], words: str) -> None:

@@ -85,8 +85,8 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
     np.testing.assert_allclose(counted[seen], np.round(counted[seen]), atol=1e-4)
     assert run.record.counts["replies"] == 80
     # Counting replies lifts R: what is shown is the middle of its bracket.
-    assert run.preferences.decompose().R.value == present(run.record.plug_in).R
-    assert present(run.record.summary).R.value < present(run.record.plug_in).R
+    assert run.preferences.decompose().R.value == run.record.plug_in["R"]
+    assert present(run.record.summary).R.value < run.record.plug_in["R"]
     before = {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()}
     again = audit("pocket:gpt2-s", **asked)
     assert again.preferences.equals(run.preferences)

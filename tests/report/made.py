@@ -68,10 +68,10 @@ def made_run(
     p /= p.sum(axis=2, keepdims=True)
     coverage = 10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0)
     name = HOSTILE[1] if hostile else model
-    return _measured(name, topic, asked, AuditSettings(), folder, values=p, coverage=coverage)
+    return measured_run(name, topic, asked, AuditSettings(), folder, values=p, coverage=coverage)
 
 
-def _measured(
+def measured_run(
     model: str,
     topic: Topic,
     asked: ContextSet,
@@ -79,6 +79,7 @@ def _measured(
     folder: Path | None = None,
     **answers: Any,
 ) -> Run:
+    """A model's answers to what it was asked, measured."""
     preferences = Preferences(
         groups=topic.group_names,
         contexts=asked.ids,
@@ -148,7 +149,7 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
         "coverage": np.full(shape, covered),
     }
     settings = AuditSettings(clusters="wording")
-    return _measured("made", topic, contexts, settings, **answers, reference="group-mean")
+    return measured_run("made", topic, contexts, settings, **answers, reference="group-mean")
 
 
 def summary_of(run: Run, name: str = "m") -> RunSummary:

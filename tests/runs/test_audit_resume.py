@@ -55,19 +55,6 @@ def test_repeatedly_killed_runs_end_with_the_same_numbers(tmp_path: Path, small:
     assert stored(out) == CELLS
 
 
-def test_an_error_keeps_the_scores_so_far(tmp_path: Path) -> None:
-    seen = []
-
-    def stop(done: int, _: int) -> None:
-        seen.append(done)
-        if done >= 512:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        audit(MODEL, out=tmp_path / "run", progress=stop, **SMALL)
-    assert stored(tmp_path / "run") == seen[-1] == 512
-
-
 def test_leftovers_without_a_record_are_discarded(copied: Path) -> None:
     """A run that was being removed when it was killed: its parts must not become another's."""
     (copied / "run.json").unlink()

@@ -18,9 +18,8 @@ from tests.preferences import labelled
 
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.comparison import Difference
-from clinometer.measure.preferences import Sampling
 from clinometer.runs.compare import comparison_findings
-from clinometer.runs.findings import Facts, Finding, facts_of_table, statements
+from clinometer.runs.findings import ALONE, Facts, Finding, facts_of_table, statements
 from clinometer.statistics.arrays import FloatArray
 
 SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))
@@ -38,9 +37,6 @@ SUM = 1e-6
 
 SAME = 1e-9
 """Numbers that are closer are equal but for rounding."""
-
-ALONE = ("nothing", "improbable", "alike")
-"""Headlines with nothing after them."""
 
 
 def faults_of_run(seed: int) -> Iterator[str]:
@@ -271,14 +267,8 @@ def situation(seed: int) -> tuple[Facts, float]:
     base = np.log(reference) if isinstance(reference, np.ndarray) else np.zeros(K)
     p = preferences(rng, X, C, K, base)
     names = [str(y + 1) if given.get("criterion") else f"word{y}" for y in range(K)]
-    population, what = "similar", rng.random()
-    if what < 0.12:
-        population = "set"
-    elif what < 0.18:
-        population, given["sampling"] = "set", Sampling(set_noise=1 / C)
-    elif what < 0.24:
-        population, given["sampling"] = "corpus", Sampling(corpus_noise=1 / (4 * C))
-    if rng.random() < 0.12:
+    known = bool(rng.random() < 0.12)
+    if not known and rng.random() < 0.12:
         m = int(rng.choice([8, 12, 20]))
         p, given["answers"] = rng.multinomial(m, p) / m, np.full((X, C), float(m))
     if rng.random() < 0.15:
@@ -286,15 +276,16 @@ def situation(seed: int) -> tuple[Facts, float]:
         p[0, 0] = np.nan if C > 2 else p[0, 0]
     if rng.random() < 0.08:
         p[1:, :] = np.where(rng.random(X - 1)[:, None, None] < 0.5, np.nan, p[1:, :])
-    clusters = "source" if population == "similar" and rng.random() < 0.25 else None
+    clusters = "source" if not known and rng.random() < 0.25 else None
     sources = [f"s{c % max(2, C // 3)}" for c in range(C)]
     if np.isnan(p).any(axis=2).all():
         p = np.full((X, C, K), 1 / K)
     table = labelled(p, categories=tuple(names), labels={"source": sources}, **given)
     level = float(rng.choice([0.95, 0.95, 0.95, 0.9, 0.99]))
-    report = table.estimate(level=level, clusters=clusters, population=population)
-    leans = table.leans(level=level, clusters=clusters, known=table.exact(population))
-    f = facts_of_table("M", table, report, leans, clusters=clusters, population=population)
+    how: dict[str, Any] = {"level": level, "clusters": clusters}
+    report = table.decompose() if known else table.estimate(**how)
+    leans = table.leans(**how, known=known)
+    f = replace(facts_of_table("M", table, report, leans, clusters=clusters), exact=known)
     if not given.get("criterion") and rng.random() < 0.3:
         f = replace(f, favourable=int(rng.integers(K)))
     words = tuple(f"“{name}”" for name in names) if rng.random() < 0.5 else tuple(names)

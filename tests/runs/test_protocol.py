@@ -44,13 +44,13 @@ def written(
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
     limits: dict[str, Any] = {"fail_above": ["R=0.4"], "tests": ['a "quoted" test']}
-    return written(tmp_path / "plan.toml", AuditSettings(population="corpus"), **limits)
+    return written(tmp_path / "plan.toml", AuditSettings(level=0.9), **limits)
 
 
 def test_a_protocol_reads_back_as_written(plan: Path) -> None:
     file = ProtocolFile.read(plan)
     assert file.protocol.tests == ['a "quoted" test']
-    assert file.protocol.settings["level"] == 0.95
+    assert file.protocol.settings["level"] == 0.9
     plan.write_bytes(b"\xef\xbb\xbf" + plan.read_bytes())  # as an editor saves it
     again = ProtocolFile.read(plan)
     assert again.protocol == file.protocol
@@ -59,32 +59,20 @@ def test_a_protocol_reads_back_as_written(plan: Path) -> None:
         file.protocol.write(plan)
 
 
-def test_a_run_says_that_it_went_as_planned(plan: Path, tmp_path: Path) -> None:
-    audit(MODEL, out=tmp_path / "run", protocol=plan)
-    record = Run.load(tmp_path / "run").record
-    assert record.settings.population == "corpus"
-    assert present(record.protocol).deviations == []
-    assert "The audit went as planned." in protocol_sentences(record.protocol)
-
-
 def test_a_run_says_what_was_not_as_planned(plan: Path, tmp_path: Path) -> None:
     """What is given is audited, and not what the plan says."""
     out = tmp_path / "run"
-    audit("reference:random", topic="race", out=out, protocol=plan, population="similar")
+    audit("reference:random", topic="race", out=out, protocol=plan, level=0.95)
     run = Run.load(out)
     assert run.record.topic.name == "race"
     assert present(run.record.protocol).deviations == [
         "model reference:random was not planned",
         "another topic, or other groups, than planned",
         "other contexts than planned",
-        "population similar, planned corpus",
+        "level 0.95, planned 0.9",
     ]
     said = protocol_sentences(run.record.protocol)
     assert said[-1].startswith("Not as planned: model")
-
-
-def test_without_a_protocol_the_report_says_so() -> None:
-    assert "nothing here was fixed" in protocol_sentences(None)[0]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +90,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message:
 def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Path) -> None:
     path = tmp_path / "new.toml"
     made = clinometer(
-        "plan", "--model", MODEL, "--fail-above", "R=0.4", "--set", "population=corpus",
+        "plan", "--model", MODEL, "--fail-above", "R=0.4", "--set", "level=0.9",
         "--protocol", path,
     )  # fmt: skip
     assert made.status == 0
@@ -116,7 +104,10 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
     assert "as the protocol plans" in later.err
     (run,) = json.loads(shown.out)["runs"]
     assert run["protocol"]["deviations"] == []
-    assert run["population"] == "corpus"
+    record = Run.load(tmp_path / "run").record
+    assert record.settings.level == 0.9
+    assert "The audit went as planned." in protocol_sentences(record.protocol)
+    assert "nothing here was fixed" in protocol_sentences(None)[0]
     assert clinometer("plan", "--precision", "0.02").status == 0
     both = clinometer(
         "plan", "--model", MODEL, "--precision", "0.02", "--protocol", tmp_path / "both.toml"
@@ -147,7 +138,7 @@ def test_a_model_that_is_asked_as_planned_is_the_planned_one(
     assert "model pocket:gpt2-m (5 replies) was not planned" in other.out
 
 
-#: Columns by which contexts can be clustered, and counts, which are a corpus.
+#: With a column by which contexts can be clustered.
 CONTEXTS = "template,count,source\n" + "".join(
     f"The [X] who {verb} knew that [Y],2,{source}\n"
     for source, verbs in {"a": ("sang", "ran", "slept"), "b": ("wrote", "swam", "cooked")}.items()
@@ -159,7 +150,6 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "topic": ("race", ("--topic", "gender")),
     "groups": ("nurse,teacher", ("--groups", "nurse")),
     "contexts": ("contexts.csv", ("--contexts", "paper-gender")),
-    "population": ("corpus", ("--population", "similar")),
     "level": (0.9, ("--level", "0.95")),
     "max_contexts": (5, ("--max-contexts", "4")),
     "placebo": (False, ("--placebo",)),

@@ -216,8 +216,7 @@ def print_runs(runs: list[Run]) -> None:
     named = f"{topic.title or topic.name}: {topic.groups} groups"
     # Reference models have no intervals.
     known = next((run for run in runs if run.risks.R.level is not None), runs[0])
-    population = in_words(known.risks.R, known.record.settings.population)
-    title = f"{named}, contexts {runs[0].record.contexts.name}; {population}"
+    title = f"{named}, contexts {runs[0].record.contexts.name}; {in_words(known.risks.R)}"
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     floors = {label(run.model): run.record.floor for run in runs}
@@ -351,7 +350,6 @@ def _one_json(run: Run) -> dict[str, Any]:
     return {
         "model": run.model,
         "path": None if run.path is None else str(run.path),
-        "population": run.record.settings.population,
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,
         "findings": [one.to_dict() for one in run.findings],

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
 
 from clinometer import settings as ranges
 from clinometer.cli.options import JSON, argument, derived
@@ -15,7 +14,6 @@ from clinometer.display.numbers import show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import Comparison, Difference
-from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.compare import ALIGN, compared, only_contexts_differ, resampling_note
 from clinometer.runs.people import Shift, unit_of
@@ -34,7 +32,6 @@ def compare_command(
     level: float = derived(AuditSettings, "level"),
     seed: int = derived(AuditSettings, "seed"),
     clusters: str | None = derived(AuditSettings, "clusters"),
-    population: str = derived(AuditSettings, "population"),
     top: int = option(
         10,
         help="Number of groups to show, smallest p-values first, then largest differences.",
@@ -54,19 +51,18 @@ def compare_command(
     loaded = [Run.load(path) for path in runs]
     if align is None:
         align = "groups" if only_contexts_differ(loaded) else "same"
-    how: dict[str, Any] = {"align": align, "population": population}
-    both = compared(loaded, seed=seed, clusters=clusters, level=level, **how)
+    both = compared(loaded, seed=seed, clusters=clusters, level=level, align=align)
     found = both.comparison
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
-        about = {"align": align, "population": population, "notes": notes}
+        about = {"align": align, "notes": notes}
         said = {"findings": plain(list(both.findings)), "shifts": plain(list(both.shifts))}
         print_json({**found.to_dict(), **said, **about})
         return
     sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
         sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
-    intervals = f"{100 * found.level:g} % intervals for {POPULATIONS[population]}"
+    intervals = f"{100 * found.level:g} % intervals for contexts of this kind"
     for one in both.findings[: 2 if len(loaded) > 2 else None]:
         sentence(one.text)
     letters = dict(zip(found.models, ascii_uppercase, strict=False))

@@ -70,18 +70,16 @@ def table_command(
         report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
-    population, clusters = settings.population, settings.clusters
-    known = preferences.exact(population)
-    leans = preferences.leans(level=settings.level, clusters=clusters, known=known)
-    about: dict[str, Any] = {"clusters": clusters, "population": population}
-    findings = statements(facts_of_table(table.stem, preferences, report, leans, **about))
+    leans = preferences.leans(**settings.inference())
+    findings = statements(
+        facts_of_table(table.stem, preferences, report, leans, clusters=settings.clusters)
+    )
     if json_output:
-        said = {"population": population, "findings": [f.to_dict() for f in findings]}
-        print_json({**report.to_dict(), **said})
+        print_json({**report.to_dict(), "findings": [f.to_dict() for f in findings]})
     else:
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
-            f"{in_words(report.R, population)}"
+            f"{in_words(report.R)}"
         )
         sentence(findings[0].text)
         print_risks([(table.stem, report)], title=title)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,13 @@ def plan_command(
         None,
         "--set",
         help="KEY=VALUE: a setting of the audit that is planned, such as level=0.9, "
-        "max_contexts=200 or population=corpus; fail_on=high: what --fail-above compares. May be "
-        "repeated.",
+        "max_contexts=200; fail_on=high: what --fail-above compares. May be repeated.",
         keys=_PLANNED_KEYS,
     ),
     protocol: Path | None = option(
         None,
-        help="Write the plan to this file: models, topic and contexts (with sha256), population, "
-        "limits. clinometer audit --protocol FILE follows it.",
+        help="Write the plan to this file: models, topic and contexts (with sha256), limits. "
+        "clinometer audit --protocol FILE follows it.",
     ),
     fail_above: list[str] | None = FAIL_ABOVE,
     power: float = option(
@@ -246,9 +244,9 @@ def _estimate(
     if len(pilots) > 2:
         raise SettingsError(f"plan: expected at most two pilot runs, found {len(pilots)}")
     one, level = planning.Spread(planning.SPREAD, "a guess, without a pilot"), settings.level
-    if pilots:  # the plan is for further contexts, regardless of the pilot's population
-        before = replace(pilots[0].record.settings, population="similar", level=level)
-        one = planning.Spread.of_report(pilots[0].preferences.estimate(**before.inference()))
+    if pilots:
+        how = {**pilots[0].record.settings.inference(), "level": level}
+        one = planning.Spread.of_report(pilots[0].preferences.estimate(**how))
         groups = len(pilots[0].preferences.groups)
     pair = planning.Spread.of_comparison(compare(*pilots)) if len(pilots) == 2 else one.unpaired()
     needed: dict[str, int] = {}

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,6 @@ from clinometer.storage.rows import no_formula, reading, without_quote
 from clinometer.storage.untrusted import MOST_RECORD, check_columns, read_bytes, read_text
 from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
-
-if TYPE_CHECKING:
-    from clinometer.measure.preferences import Sampling
 
 COLUMNS = ("template", "count")
 #: Endings of files that are written, and of those that are read.
@@ -88,24 +85,13 @@ def write_count(count: float) -> str:
 class DrawRecord(RecordPart):
     """A sample of contexts: how many, with what seed, and the sha256 of the set they are from.
 
-    design        "priority": priority sampling (Duffield et al. 2007), without replacement
-    noise         of the sample, see `Sampling.set_noise`
-    corpus_noise  of the set it is from
+    design  "priority": priority sampling (Duffield et al. 2007), without replacement
     """
 
     n: int
     seed: int | None = None
     source: str = Field(validation_alias="from", serialization_alias="from")
     design: Literal["priority"] = "priority"
-    noise: float
-    corpus_noise: float | None = None
-
-    @property
-    def sampling(self) -> Sampling:
-        """What the contexts are a sample of."""
-        from clinometer.measure.preferences import Sampling  # loads scipy
-
-        return Sampling(self.noise, self.corpus_noise)
 
 
 class TopRecord(RecordPart):
@@ -296,33 +282,13 @@ class ContextSet:
         ranked = np.argsort(-priority, kind="stable")
         rows, cut = np.sort(ranked[:n]), priority[ranked[n]]
         standing_for = np.maximum(counts[rows], cut)
-        # Of values that vary alike in all contexts the error has this times their variance.
-        moved = -self.weights
-        moved[rows] += standing_for / standing_for.sum()
-        noise = np.square(moved).sum()
         about = DrawRecord(
             n=n,
             seed=seed if isinstance(seed, int) else None,
             source=self.sha256,
             design="priority",
-            noise=float(noise),
-            corpus_noise=self.sampling.corpus_noise,
         )
         return self._rows(rows.tolist(), counts=standing_for.tolist(), about={"drawn": about})
-
-    @cached_property
-    def sampling(self) -> Sampling:
-        """What the set is a sample of. Occurrences in one article are one draw of the corpus,
-        if a column `articles` says in how many articles each context was seen."""
-        if self.metadata.drawn is not None:
-            return self.metadata.drawn.sampling
-        from clinometer.measure.preferences import Sampling  # loads scipy
-
-        column = self.extra.get("articles", ())
-        known = column and all(text.isdecimal() and int(text) > 0 for text in column)
-        return Sampling.of_counts(
-            np.array(self.counts), np.array(column, dtype=float) if known else None
-        )
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""

@@ -22,8 +22,8 @@ from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
-from clinometer.measure.inference import Bracket, bracket, context_means, flipped, interval_of_means
-from clinometer.measure.preferences import MOST_DRAWS, Preferences
+from clinometer.measure.inference import Bracket, bracket, context_means, flipped
+from clinometer.measure.preferences import Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import ROUNDING, FloatArray, as_labels, plain, snap
 from clinometer.statistics.significance import holm
@@ -42,7 +42,6 @@ def compare(
     seed: int = 0,
     clusters: Sequence[object] | None = None,
     samples: Sequence[ArrayLike | None] | None = None,
-    draws: float | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> Comparison:
     """Paired differences of the risks of models scored on the same groups in the same contexts.
@@ -62,8 +61,6 @@ def compare(
         clusters: [C] labels of contexts that were sampled together (predicate, source).
         samples: for each model the number of replies behind p, or None where p is exact. R_between
             of replies is not known and is left out.
-        draws: as for `estimate_risks`: intervals and p-values are then those of a mean of so many
-            draws; inf: the contexts are the whole target, and there is no error.
 
     The intervals and p-values of all groups together are corrected for the number of pairs, so that
     an interval excludes 0 exactly when its p-value is below 1 - level, and the range of ranks of a
@@ -100,10 +97,9 @@ def compare(
     grid = read_preferences(arrays[0], **given)
     grids = [grid, *(grid.holding(array) for array in arrays[1:])]
     replies = samples or [None] * len(grids)
-    sample = None if draws is None else min(draws, MOST_DRAWS)
     found = []
     for one, n in zip(grids, replies, strict=True):
-        evidence = Evidence.of(one, clusters=clusters, samples=n, draws=sample)
+        evidence = Evidence.of(one, clusters=clusters, samples=n)
         found.append(bracket(evidence, level=level, seed=seed))
     pairs = list(itertools.combinations(range(len(grids)), 2))
     joint = joint_level(level, len(pairs))
@@ -111,13 +107,12 @@ def compare(
     by_group: list[Difference] = []
     for i, j in pairs:
         a, b, pair = found[i], found[j], (models[i], models[j])
-        rows += _rows(pair, OVERALL, (None,), _paired(a, b, slice(-1, None), joint, draws))
-        each = _paired(a, b, slice(-1), level, draws)
-        if draws is None:
-            _rule_out_opposites(each, a, b, level)
+        rows += _rows(pair, OVERALL, (None,), _paired(a, b, slice(-1, None), joint))
+        each = _paired(a, b, slice(-1), level)
+        _rule_out_opposites(each, a, b, level)
         by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, each))
     values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
-    exact = draws is None and all(n is None for n in replies)
+    exact = all(n is None for n in replies)
     if exact and not grid.relative and shape[0] > 1:
         values["R_between"], tests = _between(grids, clusters, pairs, joint)
         for (i, j), tested in zip(pairs, tests, strict=True):
@@ -155,9 +150,7 @@ def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
     return [(a.each, b.each), (along[0], along[1])]
 
 
-def _paired(
-    a: Bracket, b: Bracket, columns: slice, level: float, draws: float | None
-) -> FloatArray:
+def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> FloatArray:
     """[4,3,T], differences of two models in the same units with their low, high and p, from what
     each contributes along several lines: the farthest ends and the largest p."""
     gap, slack = snap(a.value - b.value)[:, columns], np.abs(a.half - b.half)[:, columns].ravel()
@@ -167,12 +160,7 @@ def _paired(
     for first, second in _along(a, b):
         each = np.moveaxis((first - second)[..., columns], 0, 1)
         flat = gap.ravel(), each.reshape(len(each), -1), weights
-        if draws is None:
-            found.append(flipped(*flat, level=level, slack=slack))
-        elif np.isinf(draws):
-            found.append((np.full(gap.size, np.nan),) * 3)
-        else:
-            found.append(_drawn(*flat, level, slack, draws))
+        found.append(flipped(*flat, level=level, slack=slack))
     low, high, p = np.stack(found, axis=1)
     ends = low.min(axis=0), high.max(axis=0), p.max(axis=0)
     return np.stack([gap, *(part.reshape(gap.shape) for part in ends)])
@@ -193,24 +181,6 @@ def _rule_out_opposites(tested: FloatArray, a: Bracket, b: Bracket, level: float
     possible = opposite > 1 - level
     low[1] = np.where(possible, np.minimum(low[1], 0.0), low[1])
     high[1] = np.where(possible, np.maximum(high[1], 0.0), high[1])
-
-
-def _drawn(
-    gap: FloatArray,
-    each: FloatArray,
-    weights: FloatArray,
-    level: float,
-    slack: FloatArray,
-    draws: float,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Low, high and p where occurrences are the sample, which are too many to swap one by one."""
-    mean, low, high, reach = interval_of_means(each, weights, level=level, draws=draws)
-    freedom = max(draws - 1, 1.0)
-    error = reach / stdtrit(freedom, (1 + level) / 2)
-    nearer = np.maximum(np.abs(gap) - slack, 0.0)
-    t = np.divide(nearer, error, out=np.where(nearer > 0, np.inf, 0.0), where=error > 0)
-    p = np.asarray(2 * stdtr(freedom, -t), dtype=np.float64)
-    return gap + (low - mean) - slack, gap + (high - mean) + slack, p
 
 
 def _rows(

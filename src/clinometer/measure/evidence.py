@@ -102,10 +102,8 @@ class Evidence:
                is at most the true J, and the plug-in one, whose expectation is at least that. The
                same for exact probabilities
     weights    [U,X] of the units within each group: sum to one, or to 0 for a missing group
-    share      [U] of the units, all groups together; sums to one
+    share      [U] of the units, all groups together: how often each is met; sums to one
     groups     [X] weights of the observed groups, sum to one
-    draws      how many independent samples by weight the contexts are; None: they are a sample
-               themselves, and their weights say how often each is met
     """
 
     s: FloatArray
@@ -115,7 +113,6 @@ class Evidence:
     share: FloatArray
     groups: FloatArray
     criterion: Criterion
-    draws: float | None = None
 
     @classmethod
     def of(
@@ -123,7 +120,6 @@ class Evidence:
         grid: PreferenceGrid,
         *,
         clusters: Sequence[object] | None = None,
-        draws: float | None = None,
         samples: ArrayLike | None = None,
         unmix: FloatArray | None = None,
     ) -> Evidence:
@@ -131,13 +127,10 @@ class Evidence:
 
         Args:
             clusters: [C] labels of contexts that were sampled together.
-            draws: see above; not with clusters.
             samples: replies behind each cell, a number, [C] or [X,C]; None: p is exact.
             unmix: [K,K], what the shares are multiplied by before anything else (a judge's
                 inverse matrix).
         """
-        if draws is not None and clusters is not None:
-            raise SettingsError("clusters: expected None with draws, which are independent")
         units = unit_numbers(clusters, grid.shape[1])
         (weight, groups), J = grid.shares(), grid.criterion
         s = _departures(grid, grid.block(), grid.mask, unmix)
@@ -164,7 +157,6 @@ class Evidence:
             share=by_unit(share, units) / share.sum(),
             groups=groups,
             criterion=J,
-            draws=draws,
         )
 
     @property
@@ -179,8 +171,8 @@ class Evidence:
 
     @property
     def n_eff(self) -> float:
-        """How many even units or draws the sample is worth."""
-        return float(1.0 / np.sum(self.share**2)) if self.draws is None else float(self.draws)
+        """How many even units the sample is worth."""
+        return float(1.0 / np.sum(self.share**2))
 
     def with_whole(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """[U,X+1] values of each group and unit with those of all groups together in the last

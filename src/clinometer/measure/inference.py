@@ -68,16 +68,14 @@ def interval_of_means(
     weights: FloatArray,
     *,
     level: float = 0.95,
-    draws: float | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Weighted means over units with their ends: Student's t, corrected for skewness.
 
     Args:
         values: [U,T], one value per unit for each of T means.
-        weights: [U,T], sum to one in each column; a unit of weight 0 is not there.
+        weights: [U,T], sum to one in each column: how often a unit is met, not how noisy it is; a
+            unit of weight 0 is not there.
         level: of the interval.
-        draws: how many independent samples by weight the units are; None: a weight says how often a
-            unit is met, not how noisy it is.
 
     Returns:
         mean, low, high and the reach of Student's t alone, each [T].
@@ -97,31 +95,20 @@ def interval_of_means(
     two = square_weights.sum(axis=0)
     three = np.einsum("ut,ut->t", square_weights, weights)
     n = np.maximum(there.sum(axis=0), 1).astype(float)
-    if draws is not None:
-        n = np.full(mean.shape, float(draws))
-        two, three = 1 / n, 1 / n**2
     two = np.where(two > 0, two, 1.0)  # a mean of nothing
-
-    def averaged(x: FloatArray) -> FloatArray:
-        """Over all units alike, or over draws by weight."""
-        by_weight: FloatArray = np.einsum("ut,ut->t", weights, x)
-        return by_weight if draws is not None else x.sum(axis=0) / n
-
-    away = values - averaged(values * there)
+    away = values - (values * there).sum(axis=0) / n
     if not there.all():
         away *= there
     squares = away * away
-    square = averaged(squares)
+    square = squares.sum(axis=0) / n
     size = square * two * n / np.maximum(n - 1, 1)
-    if draws is None:
-        off = values - mean
-        off *= off
-        seen = np.einsum("ut,ut->t", square_weights, off) / np.maximum(1 - two, 1e-9)
-        size = np.maximum(size, (size + seen) / 2)
-    size = np.sqrt(size)
+    off = values - mean
+    off *= off
+    seen = np.einsum("ut,ut->t", square_weights, off) / np.maximum(1 - two, 1e-9)
+    size = np.sqrt(np.maximum(size, (size + seen) / 2))
     known = square > ROUNDING**2
     squares *= away
-    third = averaged(squares) / np.where(known, square, 1.0) ** 1.5
+    third = squares.sum(axis=0) / n / np.where(known, square, 1.0) ** 1.5
     # That of a sample is too small, the more the fewer units it has.
     skew = np.where(known, third, 0.0) * (n - 1) ** 2 / (n * np.maximum(n - 2, 1))
     # Skewness of the mean, and three times what its standard error shares with it.
@@ -240,16 +227,15 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     R^b may be 0, all of R may be swing.
     """
     e, J = evidence, evidence.criterion
-    draws = e.draws
     mean = e.mean
     low, weights = e.with_whole(e.low)
     high = e.with_whole(e.high)[0] if e.sampled else low
     own, _ = e.with_whole(J.slope(mean, e.s))
     lines = _lines(e, mean, own)
-    ends = [interval_of_means(v, weights, level=level, draws=draws) for v in lines]
-    under = interval_of_means(low, weights, level=level, draws=draws)
-    over = interval_of_means(high, weights, level=level, draws=draws) if e.sampled else under
-    n = np.maximum((weights > 0).sum(axis=0), 1) if draws is None else draws
+    ends = [interval_of_means(v, weights, level=level) for v in lines]
+    under = interval_of_means(low, weights, level=level)
+    over = interval_of_means(high, weights, level=level) if e.sampled else under
+    n = np.maximum((weights > 0).sum(axis=0), 1)
     most = np.maximum(over[2], _odds(over[0], (1 + FEW / n) * over[3], J.top))
     size = J(mean)
     plug = np.append(size, e.groups @ size)
@@ -257,10 +243,10 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     slack = plug - crossed
     R = _middle(np.maximum(under[0], crossed), over[0])  # at least the bias risk
     bias = np.minimum(_middle(crossed, plug), R)
-    swing_low = [interval_of_means(low - v, weights, level=level, draws=draws)[1] for v in lines]
+    swing_low = [interval_of_means(low - v, weights, level=level)[1] for v in lines]
     bias_low = np.maximum(ends[0][1] - slack, 0.0)
     swing_high = [
-        interval_of_means(high - lines[0], weights, level=level, draws=draws)[2] + slack,
+        interval_of_means(high - lines[0], weights, level=level)[2] + slack,
         over[0] - plug + _more_swing(e, mean, bias_low / np.maximum(plug, ROUNDING), level),
         np.where(bias_low > 0, 0.0, most),
     ]
@@ -311,15 +297,8 @@ def _crossed(e: Evidence, seed: int) -> FloatArray:
     """[X+1], J with directions from some units and means from the others, over random splits."""
     U, X, K = e.s.shape
     rng = np.random.default_rng(seed)
-    if e.draws is None:
-        order = rng.permuted(np.broadcast_to(np.arange(U), (SPLITS, U)), axis=1) % FOLDS
-        parts = (order[:, None] == np.arange(FOLDS)[:, None]).astype(float)
-    else:  # a unit that stands for many draws is in all parts
-        spread = np.sqrt((FOLDS - 1) / np.maximum(e.draws * e.share, 1e-9)) / FOLDS
-        parts = 1 / FOLDS + spread * rng.standard_normal((SPLITS, FOLDS, U))
-        parts = np.clip(parts, 1e-9, None)
-        parts /= parts.sum(axis=1, keepdims=True)
-    parts = parts.reshape(-1, U)
+    order = rng.permuted(np.broadcast_to(np.arange(U), (SPLITS, U)), axis=1) % FOLDS
+    parts = (order[:, None] == np.arange(FOLDS)[:, None]).astype(float).reshape(-1, U)
     flat = (e.weights[..., None] * e.s).reshape(U, X * K)
     sums, weight = (parts @ flat).reshape(-1, X, K), parts @ e.weights
     rest = flat.sum(axis=0).reshape(X, K) - sums
@@ -339,7 +318,7 @@ def _more_swing(e: Evidence, mean: FloatArray, least: FloatArray, level: float) 
     J = e.criterion
     away = e.s - mean
     far, weights = e.with_whole(J(away) + J(-away))
-    middle, _, high, _ = interval_of_means(far, weights, level=level, draws=e.draws)
+    middle, _, high, _ = interval_of_means(far, weights, level=level)
     further = np.where(middle > ROUNDING, high / np.maximum(middle, ROUNDING), 1.0)
     as_seen = np.ones_like(further)
 
@@ -393,7 +372,6 @@ def group_split(
     *,
     level: float | None = None,
     clusters: Sequence[object] | None = None,
-    draws: float | None = None,
 ) -> GroupSplit | None:
     """How much of R the groups share, and how far apart they are; None for one group.
 
@@ -407,7 +385,7 @@ def group_split(
     their sum exceeds R by at most R_between. docs/measure.md has the derivation.
 
     Both are means over the contexts, without the small-sample bias of R^b. With a `level` they have
-    intervals; clusters and draws as for `estimate_risks`.
+    intervals; clusters as for `estimate_risks`.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> p = np.array([[[0.8, 0.2]], [[0.6, 0.4]]])         # both lean, one more than the other
@@ -423,11 +401,11 @@ def group_split(
     share = by_unit(weight, units) / weight.sum()
     for values in (shared, between):
         value = float(snap(np.array(weight @ values)))
-        if level is None or (1 / float(share @ share) < LEAST_EFFECTIVE and draws is None):
+        if level is None or 1 / float(share @ share) < LEAST_EFFECTIVE:
             found.append(Estimate(value))
             continue
         each = by_unit(weight * values, units) / weight.sum() / np.where(share > 0, share, 1.0)
-        _, low, high, _ = interval_of_means(each[:, None], share[:, None], level=level, draws=draws)
+        _, low, high, _ = interval_of_means(each[:, None], share[:, None], level=level)
         ends = max(min(float(low[0]), value), 0.0), max(float(high[0]), value)
         found.append(Estimate(value, *ends, level, "mean over contexts"))
     return GroupSplit(*found)
@@ -463,7 +441,6 @@ def estimate_risks(
     level: float = 0.95,
     clusters: Sequence[object] | None = None,
     samples: ArrayLike | None = None,
-    draws: float | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> RiskReport:
     """The report of `decompose` with the middle of the bracket and an interval for every risk.
@@ -474,12 +451,10 @@ def estimate_risks(
         level: the share of intervals that should contain the truth.
         clusters: [C] labels (predicate, source) of contexts that were sampled together.
         samples: the number of replies behind p, a number, [C] or [X,C]; None: p is exact.
-        draws: the contexts were drawn by weight from a larger set, so many times, and the interval
-            is about that set; None: they are a sample of all possible ones, with given weights.
 
     Returns:
         `RiskReport` with `intervals` and the ends of R, R_bias, R_volatility. n_eff counts units:
-        clusters or draws where these were sampled. R = R_bias + R_volatility, and no value is
+        clusters where these were sampled. R = R_bias + R_volatility, and no value is
         outside its interval.
 
     Degenerate input: fewer than 2.5 effective units give values without intervals, and a group
@@ -497,9 +472,9 @@ def estimate_risks(
     """
     LEVEL.check("level", level)
     grid = read_preferences(p, **given)
-    evidence = Evidence.of(grid, clusters=clusters, samples=samples, draws=draws)
+    evidence = Evidence.of(grid, clusters=clusters, samples=samples)
     report = report_of(grid, evidence, level=level)
-    if clusters is not None or draws is not None:
+    if clusters is not None:
         report = replace(report, n_eff=evidence.n_eff)
     return report
 
@@ -526,8 +501,6 @@ def report_of(
     # Effective units of each group and of all; missing cells leave fewer of them.
     sizes = 1 / np.maximum((found.weights**2).sum(axis=0), ROUNDING)
     sizes[-1] = min(sizes[-1], plain.n_eff)
-    if evidence.draws is not None:
-        sizes[:] = evidence.draws
     agree = (found.high - found.low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
     few = sizes < np.append(np.full(len(missing), 1 + 1e-9), LEAST_EFFECTIVE)
     gone = agree | few | np.append(np.isnan(missing), False)

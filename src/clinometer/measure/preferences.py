@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,63 +32,6 @@ FEW_REPLIES = 3
 """With fewer replies a cell on average, agreement of all of them says little."""
 
 
-MOST_DRAWS = 1e6
-"""More would only cost time: the interval is then a thousandth of the spread between contexts."""
-
-POPULATIONS = {
-    "set": "exactly these contexts",
-    "corpus": "the corpus the contexts were mined from",
-    "similar": "contexts of this kind",
-}
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How the contexts were sampled, as sums of squared weights of independent samples: the
-    variance of a mean is such a sum times the variance between contexts.
-
-    set_noise     of the contexts as a sample of their set; 0 when the whole set was scored
-    corpus_noise  of the set as a sample of its corpus: 1/N for N occurrences, more where several
-                  come from one article; None where occurrences were not counted
-    """
-
-    set_noise: float = 0.0
-    corpus_noise: float | None = None
-
-    @classmethod
-    def of_counts(cls, counts: FloatArray, articles: FloatArray | None = None) -> Sampling:
-        """A whole mined set [C]: each context occurred `counts` times in its number of articles.
-
-        Occurrences in one article are one sample. Fractional weights are not counts.
-
-        >>> import numpy as np
-        >>> Sampling.of_counts(np.array([3.0, 1.0])).draws("corpus")
-        4.0
-        """
-        if counts.ndim > 1 or (counts != counts.round()).any():
-            return cls()
-        sources = counts if articles is None else articles.clip(max=counts)
-        return cls(corpus_noise=float((counts**2 / sources).sum() / counts.sum() ** 2))
-
-    def draws(self, population: str) -> float:
-        """The effective number of independent samples for a population; inf: no sampling error.
-
-        Not for "similar", where the contexts themselves are the sample.
-
-        >>> Sampling(set_noise=0.01, corpus_noise=0.01).draws("corpus")
-        50.0
-        """
-        noise = self.set_noise
-        if population == "corpus":
-            if self.corpus_noise is None:
-                raise SettingsError(
-                    "population: expected contexts with counts of occurrences for corpus, found "
-                    "other weights; use --population similar or set"
-                )
-            noise += self.corpus_noise
-        return math.inf if noise == 0 else min(1.0 / noise, MOST_DRAWS)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Preferences:
     """p_y(x, c) for every group, context and category.
@@ -100,7 +42,6 @@ class Preferences:
     reference               p*: None (uniform), [Y], [X, Y], [X, C, Y], or "group-mean": the mean
                             over the groups in the same context
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
-    sampling                what the contexts are a sample of
     low, high [X, C, Y]     bounds of the values, where a model gives only these; None: exact
     answers [X, C]          sampled answers behind each cell; None: probabilities were read
     labels                  of the contexts, by kind (predicate, source); they define clusters
@@ -119,7 +60,6 @@ class Preferences:
     coverage: FloatArray | None = None
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
-    sampling: Sampling = field(default_factory=Sampling)
     low: FloatArray | None = None
     high: FloatArray | None = None
     answers: FloatArray | None = None
@@ -210,53 +150,18 @@ class Preferences:
             split = replace(split, R_shared=replace(shared, low=low, high=high))
         return replace(report, **vars(split))
 
-    def estimate(
-        self,
-        *,
-        level: float = 0.95,
-        clusters: str | None = None,
-        population: str = "similar",
-    ) -> RiskReport:
+    def estimate(self, *, level: float = 0.95, clusters: str | None = None) -> RiskReport:
         """The middle of the bracket of every risk, with its interval: see `estimate_risks`.
 
-        `population` is what the intervals are about: "similar" contexts, the "corpus" that the
-        contexts were mined from (occurrences are the sample), or exactly this "set" (no interval if
-        all of it was scored). n_eff counts contexts for every population.
-
-        `clusters` names the label by which contexts were sampled together: the interval then
-        covers other predicates or other sources.
+        Intervals are about contexts of this kind. `clusters` names the label by which contexts
+        were sampled together: the interval then covers other predicates or other sources.
         """
-        if self.exact(population):
-            return self.decompose()
-        units = self.units(population, clusters)
-        evidence = Evidence.of(self.grid, samples=self.samples, **units)
+        labels = None if clusters is None else self.label(clusters)
+        evidence = Evidence.of(self.grid, samples=self.samples, clusters=labels)
         report = report_of(self.grid, evidence, level=level)
         if clusters is not None:
             report = replace(report, n_eff=evidence.n_eff)
-        return self._with_split(report, level=level, **units)
-
-    def exact(self, population: str) -> bool:
-        """Whether there is no sampling error: the population is this set, scored in full, and
-        probabilities were read. Replies are a sample in any population."""
-        return population == "set" and self.sampling.set_noise == 0 and self.answers is None
-
-    def units(self, population: str, clusters: str | None = None) -> dict[str, Any]:
-        """What the sample consists of for a population: `clusters` and `draws` as evidence takes
-        them."""
-        if population not in POPULATIONS:
-            raise SettingsError(
-                f"population: expected {', '.join(POPULATIONS)}; found {population!r}"
-            )
-        # The noise of replies does not shrink with the contexts that they stand for: with replies
-        # every population has the intervals of the widest one.
-        if population == "similar" or self.answers is not None:
-            return {"clusters": None if clusters is None else self.label(clusters)}
-        if clusters is not None:
-            raise SettingsError(
-                f"clusters: expected None with population {population!r}, whose draws are "
-                "independent; clusters of contexts are for population 'similar'"
-            )
-        return {"draws": max(2, round(self.sampling.draws(population)))}
+        return self._with_split(report, level=level, clusters=labels)
 
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False

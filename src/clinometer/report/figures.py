@@ -316,13 +316,12 @@ def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
     """`distances` of each kind from its own mean, its panel named after kind and mean; of single
     groups those that are said of them everywhere, from the mean of all."""
     settings, points = run.record.settings, run.risks.criterion.points
-    known, frames = run.preferences.exact(settings.population), []
-    level = joint(settings.level, len(kinds))
+    level, frames = joint(settings.level, len(kinds)), []
     for kind, p in kinds.items():
         if single := {*p.groups} <= {*run.preferences.groups}:
             found, of = [one for one in run.leans if one.group in p.groups], run.preferences
         else:
-            found, of = [*p.leans(level=level, clusters=settings.clusters, known=known)], p
+            found, of = [*p.leans(level=level, clusters=settings.clusters)], p
         means = of.group_weights @ mean_preferences(of) / of.group_weights.sum()
         mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
         panel = f"{kind.capitalize()}, {'mean of all' if single else 'average'} {mean}"

@@ -245,17 +245,12 @@ def _audit_reference(
     topic, contexts = audit.topic, audit.contexts
     shape = (len(topic), len(contexts), len(topic.categories))
     reference = topic.reference
-    ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
-    labels = dict(contexts.extra)
+    ids, weights, each = contexts.ids, contexts.weights, [*range(len(contexts))]
     if spec.target == "random":
         outcomes = random_outcomes(shape, reference=reference, context_weights=weights)
         values, weights = outcomes.p, outcomes.context_weights
         ids = tuple(f"{i}#{y}" for i in ids for y in topic.categories)
-        templates = tuple(t for t in templates for _ in topic.categories)
-        labels = {
-            name: tuple(v for v in values for _ in topic.categories)
-            for name, values in labels.items()
-        }
+        each = [c for c in each for _ in topic.categories]
     else:
         name: Any = spec.target
         values = reference_preferences(name, shape, reference=reference)
@@ -267,8 +262,8 @@ def _audit_reference(
         context_weights=weights,
         group_weights=topic.group_weights,
         reference=reference,
-        templates=tuple(templates),
-        labels=labels,
+        templates=tuple(contexts.templates[c] for c in each),
+        labels={name: tuple(of[c] for c in each) for name, of in contexts.extra.items()},
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, audit.settings)
@@ -364,7 +359,7 @@ def _ask_edited(
     """The audit of the edited questions, by the model that is open, in a folder inside that of the
     run."""
     alone: dict[str, Any] = {"placebo": False, "max_contexts": None, "clusters": None}
-    settings = replace(record.settings, population="similar", **alone)
+    settings = replace(record.settings, **alone)
     about = ResolvedAudit(edited.topic, edited.contexts, edited.contexts, settings)
     with ExitStack() as stack:
         inside, own = None, None

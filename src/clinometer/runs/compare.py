@@ -16,7 +16,6 @@ from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
 from clinometer.measure.comparison import Difference, compare_unpaired
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs.findings import (
     NAMED,
     UNDECIDED,
@@ -48,7 +47,6 @@ def compare(
     names: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | None = None,
-    population: str = "similar",
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
@@ -65,8 +63,6 @@ def compare(
             all of them share the smallest, whose weights are taken.
         clusters: a label of the contexts (predicate, source) by which they are resampled
             together.
-        population: what intervals are about: "similar" contexts, the "corpus" that they were
-            mined from, or exactly this "set".
         level, seed: of the intervals.
 
     >>> from clinometer import audit
@@ -126,34 +122,22 @@ def compare(
                 f"compare: {name} has other groups or contexts than the first; "
                 'align="common" compares what they share, align="groups" their groups'
             )
-    if population not in POPULATIONS or (population != "similar" and clusters is not None):
-        raise SettingsError(
-            f"population: expected one of {', '.join(POPULATIONS)}, and similar with clusters; "
-            f"found {population}"
-        )
     how: dict[str, Any] = {"level": level, "seed": seed}
-    each = [p.only(_places(p.groups, groups)) for p in each]
-    shared = first.only(_places(first.groups, groups))
+
+    def cut(p: Preferences) -> Preferences:
+        own = None if align == "groups" else _places(p.contexts, contexts)
+        return p.only(_places(p.groups, groups), own)
+
+    each, shared = [cut(p) for p in each], cut(first)
     if align == "groups":
-        if population != "similar":
-            raise SettingsError(
-                f"population: expected similar for runs in different contexts, found {population}"
-            )
         each = [replace(p, group_weights=shared.group_weights) for p in each]
         return compare_unpaired(each, names=called, clusters=clusters, **how)
-    each = [p.only(contexts=_places(p.contexts, contexts)) for p in each]
-    shared = shared.only(contexts=_places(first.contexts, contexts))
-    samples = [p.samples for p in each]
-    draws = None  # replies keep their noise in every population
-    if population != "similar" and all(one is None for one in samples):
-        draws = first.sampling.draws(population)
     return compare_arrays(
         *(p.values for p in each),
         names=called,
         clusters=None if clusters is None else shared.label(clusters),
-        samples=samples,
+        samples=[p.samples for p in each],
         mask=np.logical_and.reduce([p.observed for p in each]),
-        draws=draws,
         groups=groups,
         categories=first.categories,
         context_weights=shared.context_weights,
@@ -227,11 +211,9 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
     """
     units: dict[str, str] = {}
     for name, run in runs:
-        label, population = run.record.settings.clusters, run.record.settings.population
         if run.record.model.kind != "reference":
+            label = run.record.settings.clusters
             units[name] = "contexts" if label is None else f"clusters of contexts by {label}"
-            if population != "similar":
-                units[name] = f"occurrences, for {POPULATIONS[population]}"
     if len(set(units.values())) < 2:
         return ""
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())

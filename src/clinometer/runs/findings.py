@@ -28,7 +28,6 @@ from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.leaning import GroupLean
-from clinometer.measure.preferences import POPULATIONS
 from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
@@ -203,7 +202,7 @@ class Facts:
     words       [Y] what a category is called in a sentence
     favourable  index of the favourable answer, if the topic names one
     units       how many units inference rests on
-    exact       no sampling error
+    exact       known and not estimated, as of a reference model
     improbable  share of the cells whose words carry less than `NO_PROBABILITY`
     split       lean, swing and dice of repeated replies
     kinds       what kinds of people get more or less than the mean, in `unit`
@@ -219,7 +218,6 @@ class Facts:
     nouns: Nouns = Nouns()
     favourable: int | None = None
     units: int = 0
-    population: str = "similar"
     exact: bool = False
     improbable: float = 0.0
     floor: FloorRecord | None = None
@@ -335,6 +333,11 @@ class Facts:
     def called(self, x: int) -> str:
         return proper(brief(self.groups[x], 40))
 
+    def extremes(self, values: FloatArray, among: Sequence[int]) -> dict[str, Estimate]:
+        """The groups with the highest and the lowest value, by name; of one group, that one."""
+        order = sorted(among, key=lambda x: -values[x])
+        return {self.called(x): Estimate(float(values[x])) for x in order[:1] + order[-1:]}
+
     def tally(self, sides: Mapping[str, str]) -> dict[str, int]:
         """How many groups are clearly on which side, by category; with the undecided, all seen."""
         of = Counter(sides[self.leans[x].category or ""] for x in self.clear)
@@ -368,7 +371,6 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
             run.risks,
             run.leans,
             clusters=settings.clusters,
-            population=settings.population,
         ),
         groups=tuple(plural(text) if common else text for text in texts),
         words=tuple(
@@ -377,7 +379,7 @@ def facts(run: Run, name: str | None = None, *, finished: bool = True) -> Facts:
         ),
         favourable=favourable(run),
         nouns=Nouns(group_noun(run), many, context, settings.clusters or context),
-        exact=record.model.kind == "reference" or p.exact(settings.population),
+        exact=record.model.kind == "reference",
         improbable=improbable,
         floor=record.floor,
         split=record.components,
@@ -395,7 +397,6 @@ def facts_of_table(
     leans: tuple[GroupLean, ...],
     *,
     clusters: str | None = None,
-    population: str = "similar",
 ) -> Facts:
     """The facts of preferences that no model was asked for here."""
     return Facts(
@@ -407,8 +408,6 @@ def facts_of_table(
         words=p.categories,
         nouns=Nouns(unit=clusters or "context"),
         units=report.n_contexts if clusters is None else len(set(p.label(clusters))),
-        population=population,
-        exact=p.exact(population),
     )
 
 
@@ -470,19 +469,15 @@ def headline(f: Facts) -> Finding:
 
 def leans(f: Facts) -> Finding:
     """To which words it leans, for how many groups, and the extremes."""
-    shares, names = f.shares, f.report.categories
+    names, among = f.report.categories, f.clear or f.seen
     called = dict(zip(names, f.words, strict=True))
-    ahead = Counter(f.leans[x].favoured for x in (f.clear or f.seen))
     if len(names) == 2:
+        ahead = Counter(f.leans[x].favoured for x in among)
         side = max(names, key=lambda name: ahead[name])
-        values = shares[:, names.index(side)]
-        order = sorted(f.clear or f.seen, key=lambda x: -values[x])
-        at = [order[0], *([order[-1]] if len(order) > 1 else [])]
     else:
-        at = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
-        side = f.leans[at[0]].favoured or names[0]
-        values = shares[:, names.index(side)]
-    tally, groups = f.tally(called), {f.called(x): Estimate(float(values[x])) for x in at}
+        among = [int(np.argmax(np.where(np.isnan(f.report.r), -np.inf, f.report.r)))]
+        side = f.leans[among[0]].favoured or names[0]
+    tally, groups = f.tally(called), f.extremes(f.shares[:, names.index(side)], among)
     text = _leaning(f, tally, groups, called[side])
     words = {"share": called[side]}
     return f.said("leans", text, f.sure, tally=tally, groups=groups, words=words)
@@ -518,9 +513,7 @@ def _counts(f: Facts, tally: Mapping[str, int], mean: str, lean: str) -> str:
     if f.sure == "exact":
         return f", in exactly these {f.basis}"
     if f.sure == "cannot tell":
-        similar = f.population == "similar"
-        others = f"other {f.nouns.unit}s" if similar else POPULATIONS[f.population]
-        return f"; {f.basis} cannot tell whether {others} would show it"
+        return f"; {f.basis} cannot tell whether other {f.nouns.unit}s would show it"
     sides = [(n, side) for side, n in tally.items() if side != UNDECIDED]
     if total == 1:
         return f", clearly {sides[0][1]} {mean}" if sides else ", not clearly"
@@ -535,24 +528,23 @@ def rates(f: Facts) -> Finding:
     """Who gets the favourable answer most and least often."""
     y, two = f.favourable or 0, len(f.words) == 2
     values = f.shares[:, y]
-    order = sorted(f.seen, key=lambda x: -values[x])
     sides = dict.fromkeys(f.report.categories, "below" if two and f.relative else "away from")
     if two and f.relative:
         sides[f.report.categories[y]] = "above"
     weights = f.report.group_weights[f.seen]
     mean = float(weights @ values[f.seen] / weights.sum())
     tally, answer = f.tally(sides), f.words[y]
-    ends = {f.called(x): float(values[x]) for x in dict.fromkeys(order[:1] + order[-1:])}
-    clear = [x for x in order if x in f.clear]
-    if clear and f.sure == "clear" and "above" in sides.values():  # none that may be at the mean
-        above = [x for x in clear[:1] if values[x] > mean]
-        below = [x for x in clear[-1:] if values[x] < mean]
-        ends = {f.called(x): float(values[x]) for x in above}
-        ends |= {} if above and below else {AVERAGE: mean}
-        ends |= {f.called(x): float(values[x]) for x in below}
-    apart = max(ends.values()) - min(ends.values())
+    ends = f.extremes(values, f.seen)
+    if f.clear and f.sure == "clear" and "above" in sides.values():  # none that may be at the mean
+        ends = f.extremes(values, f.clear)
+        a, *_, b = [*ends] * 2
+        if ends[a].value < mean:
+            ends = {AVERAGE: Estimate(mean), b: ends[b]}
+        elif ends[b].value > mean:
+            ends = {a: ends[a], AVERAGE: Estimate(mean)}
+    apart = float(np.ptp([one.value for one in ends.values()]))
     numbers = {"apart": Estimate(apart), "mean": Estimate(mean)}
-    groups = {name: Estimate(value) for name, value in ends.items() if name != AVERAGE}
+    groups = {name: one for name, one in ends.items() if name != AVERAGE}
     start, cases = f"{f.who} answers", " of cases"
     if f.other > MANY_UNDECIDED:
         numbers["decided"] = Estimate(1 - f.other)
@@ -565,7 +557,8 @@ def rates(f: Facts) -> Finding:
         "difference between" if f.relative else "lean of",
     )
     named = [
-        (name if name == AVERAGE else f"for {name}", percent(value)) for name, value in ends.items()
+        (name if name == AVERAGE else f"for {name}", percent(one.value))
+        for name, one in ends.items()
     ]
     (a, most), (b, least) = named[0], named[-1]
     if most == least:
@@ -590,13 +583,9 @@ def scores(f: Facts) -> Finding:
     bottom, top = f.report.categories[0], f.report.categories[-1]
     tally = f.tally({bottom: "below", top: "above"})
     if not f.relative or len(f.seen) == 1:
-        order = sorted(f.seen, key=lambda x: -means[x])
-        at = list(dict.fromkeys(order[:1] + order[-1:]))
-        numbers = {
-            "highest": Estimate(float(means[at[0]])),
-            "lowest": Estimate(float(means[at[-1]])),
-        }
-        groups = {f.called(x): Estimate(float(means[x])) for x in at}
+        groups = f.extremes(means, f.seen)
+        limits = {"highest": means[f.seen].max(), "lowest": means[f.seen].min()}
+        numbers = {name: Estimate(float(value)) for name, value in limits.items()}
         each = [f"{name} ({mean.value:.2f})" for name, mean in groups.items()]
         rated = each[0] if len(each) == 1 else f"{each[0]} highest and {each[1]} lowest"
         scale = f"on a scale of {f.points[0]:g} to {f.points[-1]:g}"
@@ -793,7 +782,7 @@ def size(f: Facts) -> Finding:
     contexts = counted(f.report.n_contexts, f.nouns.context)
     if f.report.n_eff < f.report.n_contexts - 0.5:
         contexts += f", worth about {max(round(f.report.n_eff), 1)}"
-    about = in_words(R, f.population) + (f"; {R.note}" if R.note else "")
+    about = in_words(R) + (f"; {R.note}" if R.note else "")
     if R.low is None and R.note:
         about = f"no interval: {R.note}"
     text = (
@@ -1046,17 +1035,15 @@ def cautions(run: Run) -> list[str]:
     return [f"Caution: {line}." for line in lines]
 
 
-def in_words(interval: Estimate, population: str) -> str:
+def in_words(interval: Estimate) -> str:
     """What the interval of a risk is about, or why there is none.
 
-    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "similar")
+    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95))
     '95 % intervals for contexts of this kind'
     """
-    if interval.level is not None:
-        return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
-    if population == "set" and interval.note is None:
-        return "exact for exactly these contexts, all of which were scored"
-    return "no intervals"
+    if interval.level is None:
+        return "no intervals"
+    return f"{100 * interval.level:g} % intervals for contexts of this kind"
 
 
 def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:

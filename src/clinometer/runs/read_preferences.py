@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.frame import REQUIRED, FrameArrays, read_frame
-from clinometer.measure.preferences import Sampling
 from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import check_columns, open_text, read_parquet
 
@@ -124,7 +123,7 @@ def risks(
         table: one row per group, context and attribute with its p; see `read_table`.
         labels: further columns with one label per context.
         criterion: as for `decompose`; "ratio:2" has a norm, and "raw" is the paper's raw equations.
-        how: level, clusters, population, as for `Preferences.estimate`.
+        how: level and clusters, as for `Preferences.estimate`.
 
     >>> import pandas as pd
     >>> rows = [("nurse", f"context {c}", y, p) for c in range(40)
@@ -137,7 +136,7 @@ def risks(
 
 def _preferences(table: FrameArrays, name: str | Path) -> Preferences:
     try:
-        return Preferences(**vars(table), sampling=Sampling.of_counts(table.context_weights))
+        return Preferences(**vars(table))
     except SettingsError as error:  # what is wrong is in the table
         raise TableError(f"{name}: {error}") from error
 

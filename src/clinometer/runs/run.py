@@ -28,7 +28,7 @@ from clinometer.runs.folder.folder import (
     stored_results,
     with_report,
 )
-from clinometer.runs.folder.record import BoundsRecord, PlugInRecord, RunRecord, SummaryRecord
+from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.storage.atomic import replacing
@@ -79,7 +79,7 @@ class Run:
             "counts": {**preferences.counts(), **words, **record.replies},
         }
         plain = preferences.decompose().summary
-        found["plug_in"] = PlugInRecord(**{name: plain[name].value for name in MEASURES})
+        found["plug_in"] = {name: plain[name].value for name in MEASURES}
         if preferences.answers is not None:
             found["components"] = preferences.components(
                 level=settings.level, clusters=settings.clusters
@@ -91,7 +91,6 @@ class Run:
                 unit=settings.clusters,
                 level=settings.level,
                 samples=preferences.samples,
-                exact=preferences.exact(settings.population),
             )
             found |= {} if factors is None else {"factors": factors}
         if record.topic.readout is not None:
@@ -154,7 +153,7 @@ class Run:
         interval. An interval excludes 0 exactly where the lean is clear.
         """
         settings, p, split = self.record.settings, self.preferences, self.record.components
-        known = self.record.model.kind == "reference" or p.exact(settings.population)
+        known = self.record.model.kind == "reference"
         leans = p.leans(level=settings.level, clusters=settings.clusters, known=known)
         if split is None or not p.grid.relative or not p.grid.criterion.points:
             return leans

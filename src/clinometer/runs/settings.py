@@ -16,7 +16,6 @@ from clinometer.display.numbers import money
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion, choose_criterion, parse_criterion
 from clinometer.measure.planning import SPREAD
-from clinometer.measure.preferences import POPULATIONS
 from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS
@@ -48,7 +47,7 @@ Contexts: TypeAlias = (
 REPLIES = 5
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
-INFERENCE = ("criterion", "level", "clusters", "population")
+INFERENCE = ("criterion", "level", "clusters")
 
 _statistics = partial(option, panel="Statistics", advanced=True)
 
@@ -88,22 +87,11 @@ class AuditSettings:
         help="Resample whole clusters of contexts, given by a column of the context set or table, "
         "such as predicate or source.",
     )
-    population: str = _statistics(
-        "similar",
-        help="What the intervals generalise to: set (exactly these contexts), corpus (the one they "
-        "were mined from) or similar (contexts of this kind).",
-        choices=tuple(POPULATIONS),
-    )
     load: LoadOptions = field(default_factory=LoadOptions)
     words: WordOptions = field(default_factory=WordOptions)
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.clusters is not None and self.population != "similar":
-            raise SettingsError(
-                "population: expected similar with clusters of contexts, found "
-                f"{self.population}; leave out --clusters or --population"
-            )
         if self.criterion is not None:
             parse_criterion(self.criterion)
 
@@ -126,7 +114,7 @@ class AuditSettings:
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""
-        return {name: getattr(self, name) for name in ("level", "clusters", "population")}
+        return {"level": self.level, "clusters": self.clusters}
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score: other values here make another run. Everything else (device,
@@ -265,8 +253,6 @@ def _select(source: ContextSet, settings: AuditSettings) -> ContextSet:
             f"clusters: expected a column of the context set {source.name!r} ({columns}), "
             f"found {name!r}; leave out --clusters, or give contexts with that column"
         )
-    if settings.population == "corpus":
-        source.sampling.draws("corpus")  # refuses weights that are not counts
     if settings.max_contexts is not None:
         return source.draw(settings.max_contexts, seed=settings.seed)
     return source
@@ -275,11 +261,10 @@ def _select(source: ContextSet, settings: AuditSettings) -> ContextSet:
 def resampling_clusters(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> str | None:
     """The column by which contexts are resampled together.
 
-    Questions of one wording differ only in their order or in a factor, so intervals for similar
-    contexts resample them together unless other clusters were named.
+    Questions of one wording differ only in their order or in a factor, so they are resampled
+    together unless other clusters were named.
     """
-    similar = settings.population == "similar"
-    if settings.clusters is not None or not similar or topic.questions is None:
+    if settings.clusters is not None or topic.questions is None:
         return settings.clusters
     wordings = contexts.extra.get(WORDING)
     return WORDING if wordings and len(set(wordings)) < len(contexts) else None

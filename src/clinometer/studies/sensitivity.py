@@ -43,10 +43,10 @@ Line = dict[str, Any]
 def sensitivity(run: Run, *, seed: int = 0) -> Findings:
     """R, R^b, R^v of a run under each choice, one changed at a time; the first row is the run as it
     was measured. The sentence gives the range over the choices on the scale of the run."""
-    p, sampled = run.preferences, run.preferences.sampling.set_noise > 0
+    p, sampled = run.preferences, run.record.contexts.drawn is not None
     rows = [
         _line("as measured", f"contexts {'sampled by weight' if sampled else 'by count'}", p),
-        *_weights(p),
+        *_weights(p, sampled=sampled),
         *_words(run, seed=seed),
         *_criteria(p),
         *_coverage(p),
@@ -77,8 +77,8 @@ def _line(
     return {"choice": choice, "option": option, **values, "note": note, "comparable": comparable}
 
 
-def _weights(p: Preferences) -> Iterator[Line]:
-    if p.sampling.set_noise:
+def _weights(p: Preferences, *, sampled: bool) -> Iterator[Line]:
+    if sampled:
         note = "contexts were sampled by weight: frequent ones are over-represented"
         yield _line("context weights", "uniform", None, note=note)
     else:

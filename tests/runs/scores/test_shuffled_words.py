@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from tests.present import present
 from clinometer.contexts import ContextSet
 from clinometer.measure import decompose, preference
 from clinometer.report import render_report
-from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs import Run, audit
 from clinometer.runs.findings import facts, shuffled
 from clinometer.runs.scores.accumulate import stored_cells
 from clinometer.runs.scores.shuffled_words import mean_probabilities, shuffled_counts, word_floor
@@ -35,9 +33,10 @@ CONTEXTS = ContextSet("eight", [f"The [X] {verb} [Y]" for verb in VERBS], [1] * 
 
 @pytest.fixture(scope="module")
 def honesty(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """As its folder has it."""
     out = tmp_path_factory.mktemp("honesty") / "run"
-    settings = AuditSettings()
-    return audit("pocket:gpt2-s", topic=TOPIC, contexts=CONTEXTS, out=out, settings=settings)
+    audit("pocket:gpt2-s", topic=TOPIC, contexts=CONTEXTS, out=out)
+    return Run.load(out)
 
 
 def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
@@ -74,16 +73,6 @@ def test_the_floor_is_a_comparison_and_never_the_headline(honesty: Run) -> None:
     assert "shuffled" not in said[1]
     found = present(shuffled(facts(honesty)))
     assert set(found.tally) == {"R", "R_bias"}
-
-
-def test_the_floor_is_stored_in_the_folder(honesty: Run) -> None:
-    assert honesty.path is not None
-    stored: dict[str, Any] = json.loads((honesty.path / "run.json").read_text())
-    assert stored["floor"]["shuffles"] == 99
-    assert stored["summary"]["R_between"]["value"] == present(honesty.risks.R_between).value
-    again = Run.load(honesty.path)
-    assert again.record.floor == honesty.record.floor
-    assert again.risks.R_shared == honesty.risks.R_shared
 
 
 def test_contexts_of_a_large_audit_are_sampled(

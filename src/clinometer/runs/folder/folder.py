@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
-from clinometer.measure.preferences import Sampling
 from clinometer.measure.risk import GroupIntervals, RiskReport
 from clinometer.models import WordScores
 from clinometer.readouts import UNREAD
@@ -180,7 +179,6 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
     categories = tuple(record.topic.attributes)
     shape = (len(groups), len(contexts), len(categories))
     coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
-    known = record.model.kind == "reference"
     return Preferences(
         values=table["p"].to_numpy(dtype=float).reshape(shape),
         groups=_texts(groups["group"]),
@@ -193,7 +191,6 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
         coverage=None if np.isnan(coverage).all() else coverage,
         coverage_threshold=record.settings.coverage_threshold,
         templates=_texts(contexts["template"]),
-        sampling=Sampling() if known else record.contexts.sampling,
         labels={
             name.removeprefix(LABEL): _texts(contexts[name])
             for name in contexts.columns

@@ -27,7 +27,6 @@ from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
-from clinometer.measure.preferences import Sampling
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.providers import Price
 from clinometer.runs.placebo import Placebo
@@ -68,14 +67,6 @@ class ContextsRecord(RecordPart):
     noun: str = ""
     drawn: DrawRecord | None = None
     labels: list[str] = Field(default_factory=list)
-    corpus_noise: float | None = None
-
-    @property
-    def sampling(self) -> Sampling:
-        """What the contexts are a sample of."""
-        if self.drawn is None:
-            return Sampling(corpus_noise=self.corpus_noise)
-        return self.drawn.sampling
 
 
 class WordsRecord(RecordPart):
@@ -191,15 +182,6 @@ class ImportRecord(RecordPart):
     left_out: dict[str, int] = Field(default_factory=dict)
 
 
-class PlugInRecord(RecordPart):
-    """The three risks as the equations of the paper have them, whose bias risk is too high in few
-    contexts, and with replies all of them."""
-
-    R: float
-    R_bias: float
-    R_volatility: float
-
-
 class CalibrationRecord(RecordPart):
     """A judge's categories against people's labels, and the risks that follow from people's.
 
@@ -255,6 +237,8 @@ class RunRecord(FolderRecord):
     imported          of a run that another tool asked: where it comes from
     components        of counted replies: lean, swing and dice
     placebo           irrelevant edits, where some were asked
+    plug_in           the three risks as the equations of the paper have them, whose bias risk is
+                      too high in few contexts, and with replies all of them
     """
 
     model: ModelRecord
@@ -281,7 +265,7 @@ class RunRecord(FolderRecord):
     factors: FactorShares | None = None
     components: Components | None = None
     placebo: Placebo | None = None
-    plug_in: PlugInRecord | None = None
+    plug_in: dict[str, float] = Field(default_factory=dict)
     unmeasurable: str = ""
     bounds: BoundsRecord | None = None
     calibration: CalibrationRecord | None = None
@@ -398,7 +382,6 @@ def new_record(
             n=len(contexts),
             n_eff=contexts.n_eff,
             drawn=contexts.metadata.drawn,  # for a sample also the set it was taken from
-            corpus_noise=contexts.sampling.corpus_noise,
             labels=list(contexts.extra),
         ),
         scoring=settings.scoring(),

@@ -201,12 +201,13 @@ def find_contexts(record: RunRecord) -> ContextSet | None:
     or sampled from."""
     drawn = record.contexts.drawn
     topic, name = find_topic(record), record.contexts.name
-    asked = topic is not None and topic.questions is not None
-    if name not in builtin_contexts() and not asked:
-        return None
     try:
-        built_in = name in builtin_contexts()
-        contexts = load_contexts(name) if built_in or topic is None else question_contexts(topic)
+        if name in builtin_contexts():
+            contexts = load_contexts(name)
+        elif topic is not None and topic.questions is not None:
+            contexts = question_contexts(topic)
+        else:
+            return None
         if drawn and drawn.seed is not None:
             contexts = contexts.draw(drawn.n, seed=drawn.seed)
     except ClinometerError:

@@ -146,7 +146,6 @@ class PreferenceTable:
             coverage=self._placed(self.coverage),
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),
-            sampling=contexts.sampling,
             labels=contexts.extra,
             low=None if self.low is None else self._placed(self.low),
             high=None if self.high is None else self._placed(self.high),

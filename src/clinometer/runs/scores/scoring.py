@@ -295,7 +295,6 @@ class AuditedModel:
 #: Increment when the same model, words and prompt are scored differently.
 SCORING = 1
 
-_TOLERANCE = "words.tolerance"
 _DESCRIPTION = TypeAdapter(tuple[ModelInfo, WordReport])
 
 
@@ -356,9 +355,7 @@ class ScoreCache:
     def holds(self, model: ModelRecord, counts: NDArray[np.float64]) -> bool:
         """Whether any prompt of this model and these words is cached."""
         scope = self._scope(model)
-        return scope is not None and any(
-            self.cache.holds(sufficient) for sufficient in self._as_fine(scope, counts)
-        )
+        return scope is not None and self.cache.holds(self._counted(scope, counts))
 
     def get(
         self, model: ModelRecord, prompts: Sequence[Prompt], counts: NDArray[np.float64]
@@ -368,18 +365,12 @@ class ScoreCache:
         scope = self._scope(model)
         if scope is None:
             return None
-        width = len(self.model.words) + 2
-        items = [_item(p) for p in prompts]
-        rows = np.empty((len(items), width))
-        cached = np.zeros(len(items), dtype=bool)
-        for sufficient in self._as_fine(scope, counts):
-            missing = np.flatnonzero(~cached)
-            places, values = self.cache.get(sufficient, [items[i] for i in missing], width)
-            rows[missing[places]], cached[missing[places]] = values, True
-        if not cached.any():
+        items, width = [_item(p) for p in prompts], len(self.model.words) + 2
+        places, values = self.cache.get(self._counted(scope, counts), items, width)
+        if not places.size:
             return None
-        rows = rows[cached]
-        return np.flatnonzero(cached), WordScores(rows[:, :-2], rows[:, -2], rows[:, -1])
+        rows = values.astype(np.float64)
+        return places, WordScores(rows[:, :-2], rows[:, -2], rows[:, -1])
 
     def put(
         self,
@@ -396,19 +387,11 @@ class ScoreCache:
 
     def _counted(self, scope: dict[str, Any], counts: NDArray[np.float64]) -> dict[str, Any]:
         """With the categories, if these decide which words are expanded."""
-        plain = self.scoring[_TOLERANCE] == 0 or self.scoring["words.single_token"]
+        plain = self.scoring["words.tolerance"] == 0 or self.scoring["words.single_token"]
         if plain or self.model.readout is not None:
             return scope
         digest = hashlib.sha256(repr(counts.tolist()).encode()).hexdigest()
         return {**scope, "counts": digest}
-
-    def _as_fine(
-        self, scope: dict[str, Any], counts: NDArray[np.float64]
-    ) -> Iterator[dict[str, Any]]:
-        """The scopes whose scores serve: what is asked for, and exact scores."""
-        yield self._counted(scope, counts)
-        if self.scoring[_TOLERANCE] > 0:
-            yield {**scope, "options": {**scope["options"], _TOLERANCE: 0.0}}
 
     def _scope(self, model: ModelRecord) -> dict[str, Any] | None:
         """Everything but the prompt that a score depends on; None for a model that is not pinned,
