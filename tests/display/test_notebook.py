@@ -21,7 +21,7 @@ def test_a_run_shows_its_numbers_and_its_worst_groups(run: Run) -> None:
     assert f"{run.risks.R.value:.3f}" in shown
     worst = max(run.risks.groups_table(), key=lambda g: g["r"])["group"]
     assert worst in shown
-    assert "10 more groups" in shown
+    assert "10 more rows" in shown
     assert "effective" in shown
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.display.notebook import frame, risk_html
-from clinometer.display.numbers import counted
+from clinometer.display.notebook import frame, titled_html
+from clinometer.display.numbers import MISSING, SYMBOLS, TITLES, between, counted, show
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.statistics.arrays import (
@@ -283,8 +283,21 @@ class RiskReport:
 
     def to_html(self, title: str) -> str:
         """The numbers and the groups with the highest risk under a title; all of it escaped."""
-        whole = self.to_dict()
+        each = zip(TITLES.values(), (self.R, self.R_bias, self.R_volatility), strict=True)
+        top = [
+            [name, show(e.value, "risk"), between(e.low, e.high, to=" to ", missing=MISSING)]
+            for name, e in each
+        ]
+        measures = ("r", "r_bias", "r_volatility")
+        seen = [row for row in self.groups_table() if row["r"] is not None]
+        rows = [
+            [row["group"], *(show(row[m], "risk") for m in measures), show(row["leaning"], "text")]
+            for row in sorted(seen, key=lambda row: -row["r"])
+        ]
         note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
         if self.missing_cells:
             note += f", {self.missing_cells:,} cells missing"
-        return risk_html(title, whole["summary"], whole["groups"], note)
+        headings = ["group", *(SYMBOLS[m] for m in measures), "leans to"]
+        return titled_html(title, ["risk", "value", "interval"], top) + titled_html(
+            "The highest risks", headings, rows, note
+        )
