@@ -31,13 +31,6 @@ def standard_errors(fit: Any) -> FloatArray:
     return np.asarray(fit.bse)
 
 
-def spread(values: FloatArray, w: FloatArray) -> float:
-    """Weighted sum of squares about the weighted mean; rounding counts as 0."""
-    mean = float(w @ values / w.sum())
-    total = float(w @ (values - mean) ** 2)
-    return 0.0 if total <= 1e-24 * w.sum() * max(mean * mean, 1e-300) else total
-
-
 def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) -> float:
     """tau² of Paule and Mandel: sum of (y - Z b)² / (tau² + v) = n - k; 0 if smaller at 0.
 
@@ -79,8 +72,6 @@ class Coefficient:
         value: change of y for one unit of the factor, the others held.
         se, t, p: standard error, value / se, and the two-sided p-value (Student, n - parameters).
         low, high: interval.
-        vif: variance inflation, 1 / (1 - R² of the factor on the others); above 5 or so the
-            factors can hardly be separated.
         p_holm: after Holm's correction over the factors of `regress_each`, else None.
     """
 
@@ -91,7 +82,6 @@ class Coefficient:
     p: float | None
     low: float
     high: float
-    vif: float | None
     p_holm: float | None = None
 
 
@@ -185,9 +175,11 @@ def regress(
             )
         w = w / variance
     fit = WLS(response, design, weights=w).fit(use_t=True, cov_type="HC3")
+    mean = float(np.average(response, weights=w))
+    varies = np.average((response - mean) ** 2, weights=w) > (1e-12 * mean) ** 2  # not by rounding
     return Regression(
         _coefficients(fit, standard_errors(fit), names, level),
-        r_squared=float(fit.rsquared) if spread(response, w) else None,
+        r_squared=float(fit.rsquared) if varies else None,
         n=design.shape[0],
         df=int(fit.df_resid),
         tau2=tau2,
@@ -258,7 +250,6 @@ def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> No
 def _coefficients(
     fit: Any, se: FloatArray, names: Sequence[str], level: float
 ) -> tuple[Coefficient, ...]:
-    design, w, inverse = fit.model.exog, fit.model.weights, fit.normalized_cov_params
     b, reach = fit.params, float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
     t = np.divide(b, se, out=np.full(b.size, np.nan), where=se > 0)
     p = 2 * stdtr(fit.df_resid, -np.abs(t))
@@ -271,7 +262,6 @@ def _coefficients(
             p=plain(p[j]),
             low=float(b[j] - reach[j]),
             high=float(b[j] + reach[j]),
-            vif=float(inverse[j, j] * spread(design[:, j], w)) if j else None,
         )
         for j, name in enumerate(["intercept", *names])
     )
