@@ -42,19 +42,14 @@ NEGATIVE_TOLERANCE = 1e-9
 ALL = slice(None)
 
 
-class GridArguments(TypedDict, total=False):
-    """How cells count and what they are called; keywords of every function of arrays, as
-    `decompose` describes them."""
+class PreferenceArguments(TypedDict, total=False):
+    """How cells count and what they are called, and how preferences become risks; keywords of every
+    function of arrays, as `decompose` describes them."""
 
     context_weights: ArrayLike | None
     group_weights: ArrayLike | None
     mask: ArrayLike | None
     groups: Sequence[str] | None
-
-
-class PreferenceArguments(GridArguments, total=False):
-    """The same for preferences over categories."""
-
     reference: ArrayLike | Literal["group-mean"] | None
     categories: Sequence[str] | None
     criterion: str | Criterion | None
