@@ -255,25 +255,3 @@ def test_a_level_in_one_unit_takes_the_noise_of_the_others() -> None:
 def test_no_level_in_two_units_is_unknown() -> None:
     grid = read_preferences([[0.6, 0.4], [0.8, 0.2]])
     assert np.isnan(Moments.of(grid, np.arange(2)).level_means(np.arange(2))[0])
-
-
-def test_counting_noise_is_taken_out_on_average() -> None:
-    rng = np.random.default_rng(3)
-    p = rng.beta(5, 5, (1, 30))
-    true = pair(p)
-    units = np.repeat(np.arange(10), 3)
-    wanted = Moments.of(read_preferences(true), units)
-    found = []
-    for _ in range(400):
-        shares = rng.multinomial(8, true) / 8
-        moments = Moments.of(read_preferences(shares), units, samples=np.full((1, 30), 8.0))
-        found.append([moments.unit_means(of)[0] for of in (np.arange(30), units)])
-    scatter = 4 * np.std(found, axis=0) / 20
-    for mean, each, one in zip(
-        np.mean(found, axis=0),
-        scatter,
-        (wanted.unit_means(of)[0] for of in (np.arange(30), units)),
-        strict=True,
-    ):
-        assert abs(mean - one) < each
-        assert each < one / 4

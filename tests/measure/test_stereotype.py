@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
-from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
 from clinometer.measure import compare, decompose, reference_risks, stereotype
@@ -84,23 +83,6 @@ def test_scale_refuses_invalid_references(reference: ArrayLike) -> None:
 def test_wrong_dimensions_are_refused(p: ArrayLike) -> None:
     with pytest.raises(SettingsError, match="p: expected"):
         stereotype(p)
-
-
-@pytest.mark.parametrize("criterion", ["ratio", "share"])
-@pytest.mark.parametrize("K", [2, 3, 5])
-def test_risks_are_those_of_plain_loops(K: int, criterion: str) -> None:
-    rng = np.random.default_rng(K)
-    p = rng.dirichlet(np.ones(K), (4, 7))
-    w, v = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(4))
-    found = decompose(
-        p, context_weights=w, group_weights=v, reference="group-mean", criterion=criterion
-    )
-    star = np.broadcast_to(np.average(p, axis=0, weights=v), p.shape)
-    expected = plain_loops.decompose(
-        p, context_weights=w, group_weights=v, reference=star, criterion=criterion
-    )
-    values = found.R.value, found.R_bias.value
-    assert values == pytest.approx((expected.R, expected.R_bias), abs=1e-12)
 
 
 def test_all_groups_alike_is_zero_for_any_answer() -> None:
