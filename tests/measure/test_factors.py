@@ -47,20 +47,6 @@ def shares(found: FactorShares | None) -> dict[str, Estimate]:
     return {**known, "rest": found.rest}
 
 
-def test_exact_shares_are_a_plain_analysis_of_variance() -> None:
-    s = planted(np.random.default_rng(0), 0.5, 0.3, 0.2)
-    found = shares(factor_shares(grid_of(s), LABELS, exact=True))
-    total = s.var(axis=1).mean()
-    by_wording = s.reshape(4, WORDINGS, -1).mean(axis=2).var(axis=1).mean()
-    by_order = s.reshape(4, WORDINGS, ORDERS, FRAMINGS).mean(axis=(1, 3)).var(axis=1).mean()
-    by_framing = s.reshape(4, WORDINGS, ORDERS, FRAMINGS).mean(axis=(1, 2)).var(axis=1).mean()
-    wanted = {"wording": by_wording, "order": by_order, "framing": by_framing}
-    for name, value in wanted.items():
-        assert found[name].value == pytest.approx(value / total, abs=1e-12)
-        assert found[name].low is None
-    assert found["rest"].value == pytest.approx(1 - sum(wanted.values()) / total, abs=1e-12)
-
-
 def test_planted_shares_are_recovered_and_held_as_often_as_promised() -> None:
     """95 % +- 3 standard errors of 200 trials; the rest has 1/6 of its variance in the wording."""
     rng = np.random.default_rng(11)
@@ -101,7 +87,7 @@ def test_sampled_answers_give_the_shares_without_their_counting_noise() -> None:
     rng = np.random.default_rng(4)
     s = planted(rng, 0.5, 0.3, 0.2)
     up = (1 + s) / 2
-    true = shares(factor_shares(grid_of(s), LABELS, exact=True))
+    true = shares(factor_shares(grid_of(s), LABELS))
     answers = np.full(s.shape, 12.0)
     found, noisy = [], []
     for _ in range(30):
@@ -199,7 +185,7 @@ def made(seed: int) -> tuple[PreferenceGrid, FloatArray, FloatArray, BoolArray, 
     p = rng.dirichlet(np.full(K, 3.0), (X, C))
     w_c, w_x = rng.random(C) + 0.2, rng.random(X) + 0.2
     mask = rng.random((X, C)) < 0.9
-    grid = read_preferences(p, context_weights=w_c, group_weights=w_x, mask=mask, normalize=False)
+    grid = read_preferences(p, context_weights=w_c, group_weights=w_x, mask=mask, criterion="raw")
     return grid, p, w_c, mask, w_x / w_x.sum()
 
 
