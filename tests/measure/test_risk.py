@@ -16,6 +16,7 @@ from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
 from clinometer.measure import RiskReport, decompose, read_preferences
+from clinometer.measure.criterion import Criterion
 from clinometer.measure.risk import GroupIntervals, deviation, system_bias
 from clinometer.statistics import arrays as arrays_module
 from clinometer.statistics.arrays import FloatArray
@@ -39,8 +40,8 @@ FIVE = [[0.4, 0.3, 0.2, 0.1, 0.0]]  # s = (1, 0.5, 0, -0.5, -1): J_inf 1, J_1 1.
         # weights 3:1 of s = (1,-1) and (-0.5,0.5): r = 0.75 + 0.125; mean s = 0.625
         ([[1.0, 0.0], [0.25, 0.75]], {"context_weights": [3, 1]}, (0.875, 0.625, 0.25)),
         (FIVE, {}, (0.25, 0.25, 0.0)),
-        (FIVE, {"normalize": False}, (1.0, 1.0, 0.0)),
-        (FIVE, {"norm": 1, "normalize": False}, (1.5, 1.5, 0.0)),
+        (FIVE, {"criterion": "raw"}, (1.0, 1.0, 0.0)),
+        (FIVE, {"criterion": "raw:1"}, (1.5, 1.5, 0.0)),
         ([[[0.9, 0.1]]], {}, (0.8, 0.8, 0.0)),
         # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3
         ([[0.5, 0.5]], {"reference": [0.25, 0.75], "criterion": "ratio"}, (1 / 3, 1 / 3, 0.0)),
@@ -90,20 +91,13 @@ def reference_of(
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize(
-    "scale",
-    [
-        *({"norm": k} for k in (1, 1.5, 3, np.inf)),
-        {"norm": 2, "normalize": False},
-        {"normalize": False},
-        {"criterion": "share"},
-        {"criterion": "points"},
-    ],
-    ids=str,
+    "criterion",
+    ["ratio", "ratio:1", "ratio:1.5", "ratio:3", "raw", "raw:2", "share", "points"],
 )
 @pytest.mark.parametrize("weights", [None, "shared", "group"])
 @pytest.mark.parametrize("kind", [*REFERENCES, "group-mean"])
 def test_agrees_with_plain_loops(
-    kind: str, weights: str | None, scale: dict[str, Any], masked: bool, rng: np.random.Generator
+    kind: str, weights: str | None, criterion: str, masked: bool, rng: np.random.Generator
 ) -> None:
     shape = (4, 9, 5)
     p = rng.dirichlet(np.full(5, 0.7), size=shape[:2])
@@ -116,8 +110,7 @@ def test_agrees_with_plain_loops(
         }[weights],
         "group_weights": rng.random(4),
         "mask": None,
-        "criterion": "ratio",
-        **scale,
+        "criterion": criterion,
     }
     if masked:
         settings["mask"] = rng.random((4, 9)) < 0.6
@@ -245,7 +238,7 @@ def cells(value: float | list[float]) -> FloatArray:
         (cells(0.5), {"groups": ["a", "a"]}, "groups: .*'a' more than once"),
         (cells(0.5), {"groups": "ab"}, "groups: expected a sequence"),
         (cells(0.5), {"categories": ["m", "f", "x"]}, "categories: expected 2 labels"),
-        (cells(0.5), {"norm": 0.5}, "norm: expected"),
+        (cells(0.5), {"criterion": "ratio:0.5"}, "expected a norm of at least 1"),
         (cells(0.5), {"reference": [1.0, 0.0]}, "reference: expected positive"),
         (cells(0.5), {"mask": np.ones((2, 2), bool)}, r"mask: .*\(2, 3\), found shape \(2, 2\)"),
         (cells(0.5), {"mask": np.ones((2, 3))}, "mask: expected booleans"),
@@ -313,9 +306,7 @@ def problems(draw: st.DrawFn) -> Problem:
     """Preferences with every kind of weights and reference; s stays below about 100."""
     X, C, K = draw(st.integers(1, 3)), draw(st.integers(1, 6)), draw(st.integers(2, 5))
     settings: dict[str, Any] = {
-        "criterion": "ratio",
-        "norm": draw(NORMS),
-        "normalize": draw(st.booleans()),
+        "criterion": Criterion(norm=draw(NORMS), normalize=draw(st.booleans())),
     }
     shape = draw(st.sampled_from([None, (C,), (X, C)]))
     if shape:
@@ -339,7 +330,7 @@ def same(one: RiskReport, other: RiskReport) -> None:
 def test_no_part_is_negative_or_above_1_and_they_add_up(problem: Problem) -> None:
     p, settings = problem
     report = decompose(p, **settings)
-    assert settings["normalize"] is False or (report.r <= 1 + TOLERANCE).all()
+    assert not settings["criterion"].normalize or (report.r <= 1 + TOLERANCE).all()
     assert (report.r_bias >= 0).all()
     assert (report.r_volatility >= -TOLERANCE).all()
     np.testing.assert_allclose(report.r_bias + report.r_volatility, report.r, atol=1e-10)
@@ -431,7 +422,7 @@ def test_a_table_of_groups_by_hand_and_with_intervals() -> None:
 
 @pytest.mark.parametrize("norm", [np.inf, 2])
 def test_to_dict_is_strict_json(norm: float) -> None:
-    found = report(mask=MISSING, norm=norm).to_dict()
+    found = report(mask=MISSING, criterion=f"ratio:{norm}").to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["summary"]["R"].keys() == {"value", "low", "high", "level", "method"}
     assert found["groups"][0]["r"] is None

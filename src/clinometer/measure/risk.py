@@ -44,12 +44,10 @@ def decompose(
         p: [X,C,Y] preferences; [C,Y] for one group; or a pandas frame with the columns group,
             context, attribute and p. Each cell sums to one within 1e-6 (it is used as it is, not
             rescaled).
-        criterion: how a departure from p* counts as risk: "ratio" (the paper's), "share" (of the
-            answers that would have to change) or "points" (of a rating scale); None takes the one
-            that fits, see `Criterion`. R is on its scale.
-        norm: k of the paper's J_k, 1 to inf.
-        normalize: False gives the paper's raw equations, without division by `scale(p*)`.
-        points: numbers of the categories, for "points"; None reads them from the labels.
+        criterion: how a departure from p* counts as risk: "ratio" (the paper's; "ratio:2" with
+            that k of J_k, "raw" without division by `scale(p*)`, "raw:2"), "share" (of the answers
+            that would have to change) or "points" (of a rating scale, whose numbers are the
+            categories); None takes the one that fits. R is on its scale. See `Criterion`.
         context_weights: [C] shared by the groups, or [X,C]; any scale; None is equal.
         group_weights: [X]; any scale; None is equal.
         reference: p*: None (uniform), [Y], [X,Y] or [X,C,Y]; see `resolve_reference`.
