@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import pandas as pd
 import pytest
 from tests.present import present
@@ -138,23 +137,6 @@ def test_what_cannot_be_compared_is_one_line(
     with pytest.raises(SettingsError, match=message) as caught:
         cm.compare(*given, **more)
     assert "\n" not in str(caught.value)
-
-
-def test_preferences_are_matched_by_label(run: cm.Run) -> None:
-    p = run.preferences
-    fewer = cm.Preferences(
-        values=p.values[[2, 0]],
-        groups=("lawyer", "nurse"),
-        contexts=p.contexts,
-        categories=p.categories,
-        context_weights=p.context_weights,
-        group_weights=np.ones(2),
-    )
-    with pytest.raises(RunError, match="other groups or contexts"):
-        cm.compare(p, fewer)
-    found = cm.compare(p, fewer, align="common")
-    assert found.groups == ("nurse", "lawyer")
-    assert all(d.value == 0 for d in found.by_group)
 
 
 def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
