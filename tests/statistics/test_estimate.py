@@ -25,13 +25,6 @@ from clinometer.statistics.estimate import (
 )
 
 
-def test_an_estimate_is_shown_with_its_interval() -> None:
-    assert repr(Estimate(0.12345)) == "0.123"
-    assert Estimate(0.2)._repr_html_() == "<span>0.200</span>"
-    shown = Estimate(0.2, 0.1, 0.3, 0.9)._repr_html_()
-    assert shown == "<span>0.200 (0.100 to 0.300) <small>90 % interval</small></span>"
-
-
 def test_resamples_have_the_original_size() -> None:
     drawn = resampled_counts([3, 0, 5], 200, np.random.default_rng(0))
     assert drawn.shape == (200, 3)

@@ -276,10 +276,6 @@ class Difference(Plain):
         of = "" if self.group is None else f" of {self.group!r}"
         return f"{self.a!r} − {self.b!r}: {self.measure}{of} {self.shown}, p {p_relation(self.p)}"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return titled_html("Difference", DIFFERENCE_HEADINGS, [self.cells()])
-
     def clear_sign(self, level: float) -> int:
         """1 or -1 where a is clearly higher or lower than b, else 0: by the interval, or by
         p_corrected for a difference without spread, which has none."""
