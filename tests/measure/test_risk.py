@@ -3,7 +3,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import tracemalloc
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -336,19 +335,6 @@ def test_no_part_is_negative_or_above_1_and_they_add_up(problem: Problem) -> Non
     np.testing.assert_allclose(report.r_bias + report.r_volatility, report.r, atol=1e-10)
     total = report.R_bias.value + report.R_volatility.value
     assert total == pytest.approx(report.R.value, abs=1e-10)
-
-
-@given(problems(), st.randoms(use_true_random=False))
-def test_order_of_categories_does_not_matter(problem: Problem, random: Random) -> None:
-    p, settings = problem
-    order = list(range(p.shape[2]))
-    random.shuffle(order)
-    swapped = dict(settings)
-    if "reference" in settings:
-        swapped["reference"] = settings["reference"][..., order]
-    one, other = decompose(p, **settings), decompose(p[..., order], **swapped)
-    same(one, other)
-    np.testing.assert_allclose(other.mean_stereotype, one.mean_stereotype[:, order], atol=1e-11)
 
 
 @given(problems(), st.integers(0, 5))
