@@ -70,7 +70,7 @@ class Coefficient:
     Attributes:
         name: of the factor; "intercept" for the constant.
         value: change of y for one unit of the factor, the others held.
-        se, t, p: standard error, value / se, and the two-sided p-value (Student, n - parameters).
+        se, p: standard error, and the two-sided p-value (Student, n - parameters).
         low, high: interval.
         p_holm: after Holm's correction over the factors of `regress_each`, else None.
     """
@@ -78,7 +78,6 @@ class Coefficient:
     name: str
     value: float
     se: float
-    t: float | None
     p: float | None
     low: float
     high: float
@@ -92,7 +91,7 @@ class Regression:
     Attributes:
         coefficients: the intercept first, then the factors in the order given.
         r_squared: weighted share of the variance of y explained; None for a constant y.
-        n: rows used; df: n minus parameters.
+        n: rows used.
         tau2: variance of y around the line beyond its measurement error; None without y_se.
         level: of the intervals.
     """
@@ -100,7 +99,6 @@ class Regression:
     coefficients: tuple[Coefficient, ...]
     r_squared: float | None
     n: int
-    df: int
     tau2: float | None
     level: float
 
@@ -138,7 +136,7 @@ def regress(
         level: of the intervals.
 
     No more rows than parameters, a constant factor, collinear factors and weights that are all 0
-    are errors. A perfect fit has standard errors of 0 and no t.
+    are errors. A perfect fit has standard errors of 0 and no p.
 
     >>> fit = regress([1.0, 2.0, 2.0, 4.0], {"salary": [0.0, 1.0, 2.0, 3.0]})
     >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
@@ -181,7 +179,6 @@ def regress(
         _coefficients(fit, standard_errors(fit), names, level),
         r_squared=float(fit.rsquared) if varies else None,
         n=design.shape[0],
-        df=int(fit.df_resid),
         tau2=tau2,
         level=float(level),
     )
@@ -258,7 +255,6 @@ def _coefficients(
             name=name,
             value=float(b[j]),
             se=float(se[j]),
-            t=plain(t[j]),
             p=plain(p[j]),
             low=float(b[j] - reach[j]),
             high=float(b[j] + reach[j]),
