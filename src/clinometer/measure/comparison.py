@@ -242,10 +242,6 @@ def ranks_from_tests(
 # --- What a comparison returns ------------------------------------------------------------------
 
 
-#: Over the cells of a difference.
-DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "p (corrected)")
-
-
 @dataclass(frozen=True, repr=False)
 class Difference(Plain):
     """Model a minus model b in one risk. Positive: a has the higher risk.
@@ -288,16 +284,11 @@ class Difference(Plain):
     @property
     def shown(self) -> str:
         """The difference and its interval: +0.087 (+0.053 to +0.119)."""
-        return show(self.value, "signed") + (f" ({ends})" if (ends := self._interval()) else "")
+        return show(self.value, "signed") + (f" ({self.interval})" if self.interval else "")
 
-    def cells(self) -> list[str]:
-        """As a row of a table under DIFFERENCE_HEADINGS."""
-        measure = self.measure if self.group is None else f"{self.measure} of {self.group}"
-        interval = self._interval() or MISSING
-        value = show(self.value, "signed")
-        return [f"{self.a} − {self.b}", measure, value, interval, show(self.p_corrected, "p")]
-
-    def _interval(self) -> str:
+    @property
+    def interval(self) -> str:
+        """Its ends, or nothing."""
         if self.low is None or self.high is None:
             return ""
         return f"{show(self.low, 'signed')} to {show(self.high, 'signed')}"
@@ -386,8 +377,18 @@ class Comparison(Plain):
             f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
             f"effective; {percent(self.level)} intervals, p times the number of pairs"
         )
-        rows = [d.cells() for d in self.overall]
-        return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)
+        headings = ("first minus second", "risk", "difference", "interval", "p (corrected)")
+        rows = [
+            [
+                f"{d.a} − {d.b}",
+                d.measure,
+                show(d.value, "signed"),
+                d.interval or MISSING,
+                show(d.p_corrected, "p"),
+            ]
+            for d in self.overall
+        ]
+        return titled_html("Differences", headings, rows, note)
 
 
 # --- Models asked in different contexts ----------------------------------------------------------

@@ -164,11 +164,6 @@ class GroupIntervals:
     r_volatility: FloatArray
     level: float
 
-    def __post_init__(self) -> None:
-        """Make the arrays unwritable."""
-        for array in (self.r, self.r_bias, self.r_volatility):
-            read_only(array)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskReport:
@@ -213,9 +208,10 @@ class RiskReport:
 
     def __post_init__(self) -> None:
         """Make the arrays unwritable."""
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                read_only(value)
+        for part in filter(None, (self, self.intervals)):
+            for value in vars(part).values():
+                if isinstance(value, np.ndarray):
+                    read_only(value)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
