@@ -58,7 +58,7 @@ HALF: Any = "half"
         (lambda: preference([-1.0, -2.0], np.eye(3)), "expected 3 words on the last axis"),
         (lambda: preference([-1.0, -2.0], np.ones((2, 1))), "at least two categories"),
         (lambda: preference([-1.0, -2.0], [[1, 0], [-1, 1]]), "at least 0"),
-        (lambda: preference([-1.0, -2.0], [[1, np.nan], [0, 1]]), "finite"),
+        (lambda: preference([-1.0, -2.0], [[1.0, np.nan], [0.0, 1.0]]), "finite"),
         (lambda: preference([-1.0, -2.0], [[1, 0], [1, 0]]), "category 1 has no word"),
     ],
 )
