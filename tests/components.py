@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -38,24 +38,14 @@ _MACOS_BROWSERS = tuple(
 )
 
 
-def find_browser() -> Provision:
+def _browser() -> str | None:
     """A Chromium: $CLINOMETER_BROWSER, the PATH, then the one Playwright has downloaded."""
+    if BROWSER in os.environ:
+        path = Path(os.environ[BROWSER])
+        return str(path) if path.exists() else None
     # `which` takes paths, too.
     names = (*_BROWSERS, *(_MACOS_BROWSERS if sys.platform == "darwin" else ()))
-    on_path = next(filter(None, map(shutil.which, names)), None)
-    return Provision(
-        "browser",
-        _chosen(BROWSER) if BROWSER in os.environ else on_path or _playwrights_own(),
-        "the browser tests of reports, viewer and annotation pages",
-        "playwright install chromium"
-        if shutil.which("apt-get") is None
-        else "sudo apt-get install chromium",
-    )
-
-
-def _chosen(variable: str) -> str | None:
-    path = Path(os.environ[variable])
-    return str(path) if path.exists() else None
+    return next(filter(None, map(shutil.which, names)), None) or _playwrights_own()
 
 
 def _playwrights_own() -> str | None:
@@ -71,53 +61,54 @@ def _playwrights_own() -> str | None:
     return str(path) if path.is_file() else None
 
 
-def find_axe() -> Provision:
+def _axe() -> str | None:
     """axe-core (accessibility rules), carried by the package axe-playwright-python."""
     spec = importlib.util.find_spec("axe_playwright_python")
     script = Path(spec.origin).with_name("axe.min.js") if spec and spec.origin else None
-    return Provision(
-        "axe-core",
-        str(script) if script and script.exists() else None,
-        "the accessibility tests",
-        "pip install axe-playwright-python",
-    )
+    return str(script) if script and script.exists() else None
 
 
-def _shared_data() -> Provision:
-    return Provision(
-        "shared data",
-        str(SHARED_DATA) if SHARED_DATA.is_dir() else None,
+def _package(name: str) -> str | None:
+    return "installed" if importlib.util.find_spec(name) is not None else None
+
+
+#: Where each is looked for, what needs it, and the command that brings it.
+COMPONENTS: dict[str, tuple[Callable[[], str | None], str, str]] = {
+    "browser": (
+        _browser,
+        "the browser tests of reports, viewer and annotation pages",
+        "playwright install chromium"
+        if shutil.which("apt-get") is None
+        else "sudo apt-get install chromium",
+    ),
+    "axe-core": (_axe, "the accessibility tests", "pip install axe-playwright-python"),
+    "shared data": (
+        lambda: str(SHARED_DATA) if SHARED_DATA.is_dir() else None,
         "tests on published benchmarks and corpora",
         "put them at ../shared/data, or name their folder in CLINOMETER_SHARED_DATA",
-    )
-
-
-def _package(name: str, enables: str) -> Callable[[], Provision]:
-    def find() -> Provision:
-        there = importlib.util.find_spec(name) is not None
-        return Provision(name, "installed" if there else None, enables, f"pip install {name}")
-
-    return find
-
-
-COMPONENTS: dict[str, Callable[[], Provision]] = {
-    "browser": find_browser,
-    "axe-core": find_axe,
-    "shared data": _shared_data,
-    "xllamacpp": _package("xllamacpp", "tests of llama.cpp's server"),
-    "bitsandbytes": _package("bitsandbytes", "tests of 8-bit weights"),
+    ),
+    "xllamacpp": (
+        partial(_package, "xllamacpp"),
+        "tests of llama.cpp's server",
+        "pip install xllamacpp",
+    ),
+    "bitsandbytes": (
+        partial(_package, "bitsandbytes"),
+        "tests of 8-bit weights",
+        "pip install bitsandbytes",
+    ),
 }
 
 
 @cache
 def find(component: str) -> Provision:
-    return COMPONENTS[component]()
+    look, enables, command = COMPONENTS[component]
+    return Provision(component, look(), enables, command)
 
 
 def missing(finding: Provision) -> str:
     """What is missing, what that costs, and the command that installs it."""
-    command = f": {finding.command}" if finding.command else ""
-    return f"{finding.name}: not found; needed for {finding.enables}{command}"
+    return f"{finding.name}: not found; needed for {finding.enables}: {finding.command}"
 
 
 def require(component: str) -> str:

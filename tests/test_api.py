@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import pandas as pd
 import pytest
 from tests.present import present
@@ -140,23 +139,6 @@ def test_what_cannot_be_compared_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_preferences_are_matched_by_label(run: cm.Run) -> None:
-    p = run.preferences
-    fewer = cm.Preferences(
-        values=p.values[[2, 0]],
-        groups=("lawyer", "nurse"),
-        contexts=p.contexts,
-        categories=p.categories,
-        context_weights=p.context_weights,
-        group_weights=np.ones(2),
-    )
-    with pytest.raises(RunError, match="other groups or contexts"):
-        cm.compare(p, fewer)
-    found = cm.compare(p, fewer, align="common")
-    assert found.groups == ("nurse", "lawyer")
-    assert all(d.value == 0 for d in found.by_group)
-
-
 def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
     statements = ["The women at the office are arrogant.", "The old man was slow."]
     versions = {text: [f"{text} Today.", f"As they say, {text.lower()}"] for text in statements}
@@ -169,18 +151,17 @@ def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
 
 
 def test_everything_has_a_line_and_a_piece_of_a_page() -> None:
-    """One of everything that the API returns and a run can make, with hostile names; the last two
-    have a line alone."""
+    """One of everything that the API returns and a run can make, with hostile names; the first
+    three are tables, too."""
     a, b = (made_run(None, groups=12, contexts=12, hostile=True, seed=i) for i in (0, 1))
     found = cm.compare(a, b)
-    shown = [a, a.risks, a.preferences, found, found.overall[0], found.by_group[0], a.risks.R]
     contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
-    pieces: list[Any] = [*shown, cm.Estimate(0.2)]
-    for line in map(repr, [*pieces, cm.load_topic("gender"), contexts]):
+    pieces: list[Any] = [a, a.risks, found, found.overall[0], found.by_group[0], a.preferences]
+    for line in map(repr, [*pieces, a.risks.R, cm.load_topic("gender"), contexts]):
         assert "\n" not in line
         assert "\u202e" not in line
         assert "array(" not in line
-    for page in (one._repr_html_() for one in pieces):
+    for page in (one._repr_html_() for one in pieces[:3]):
         assert "\u202e" not in page
         assert "<script" not in page
         assert "<img" not in page

@@ -13,14 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from clinometer.machine import Provision
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from tests.components import find_axe, find_browser, missing  # noqa: E402
+from tests.components import find, missing  # noqa: E402
 
 CONSTRAINTS = ROOT / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,
@@ -31,17 +30,11 @@ WHEELS = ("xllamacpp", "bitsandbytes")
 def main() -> None:
     for wheel in WHEELS:
         pip_install(wheel)
-    report(provided(find_browser, apt_browser))
-    report(find_axe())
-
-
-def provided(find: Callable[[], Provision], bring: Callable[[], None]) -> Provision:
-    """What is there, or there after an attempt to bring it."""
-    found = find()
-    if not found:
-        bring()
-        found = find()
-    return found
+    if not find("browser"):
+        apt_browser()
+        find.cache_clear()
+    report(find("browser"))
+    report(find("axe-core"))
 
 
 def apt_browser() -> None:

@@ -50,13 +50,13 @@ def decompose(
     context_weights: FloatArray | None = None,
     group_weights: FloatArray | None = None,
     reference: FloatArray | None = None,
-    norm: float = math.inf,
-    normalize: bool = True,
     criterion: str = "ratio",
     mask: BoolArray | None = None,
 ) -> SlowRisks:
     """Equations 1 to 7, cell by cell: r, r_bias, r_volatility [X] and R, R_bias, R_volatility."""
     X, C, K = p.shape
+    criterion, _, k = criterion.partition(":")
+    norm = float(k or math.inf)
     r, rb, rv, means = [], [], [], []
     for x in range(X):
         weight, cells = [], []
@@ -71,9 +71,9 @@ def decompose(
                 w = float(context_weights[x][c])
             star = reference_of(reference, x, c, K)
             s = [float(p[x][c][y]) / star[y] - 1 for y in range(K)]
-            if criterion != "ratio":
+            if criterion in ("share", "points"):
                 s = [float(p[x][c][y]) - star[y] for y in range(K)]
-            elif normalize:
+            elif criterion == "ratio":
                 worst = max(1 / v - 1 for v in star)
                 s = [v / worst for v in s]
             weight.append(w)

@@ -12,7 +12,6 @@ from clinometer.errors import SettingsError
 from clinometer.measure import decompose, preference, read_preferences
 from clinometer.measure.bounds import preference_bounds, risk_bounds, risk_error
 
-POINTS = {"criterion": "points"}
 RNG = np.random.default_rng(3)
 
 
@@ -45,17 +44,17 @@ def test_an_upper_bound_below_the_lower_is_refused() -> None:
         preference_bounds(np.log([0.2, 0.1]), np.log([0.1, 0.1]), np.eye(2))
 
 
-@pytest.mark.parametrize("how", [{}, {"norm": 2}, {"norm": 1}, {"criterion": "share"}, POINTS])
+@pytest.mark.parametrize("how", ["ratio", "ratio:2", "ratio:1", "share", "points"])
 @pytest.mark.parametrize("reference", [None, "group-mean"])
 @pytest.mark.parametrize("K", [2, 4])
 def test_risks_of_preferences_within_bounds_lie_within_bounds(
-    K: int, how: dict[str, Any], reference: str | None
+    K: int, how: str, reference: str | None
 ) -> None:
     p = RNG.dirichlet(np.ones(K), (5, 8))
     low = np.clip(p - RNG.uniform(0, 0.1, p.shape), 0, 1)
     high = np.clip(p + RNG.uniform(0, 0.1, p.shape), 0, 1)
     w = RNG.random(8)
-    given: dict[str, Any] = {"context_weights": w, "reference": reference, **how}
+    given: dict[str, Any] = {"context_weights": w, "reference": reference, "criterion": how}
     given["categories"] = [str(3 * y) for y in range(K)]
     grid = read_preferences(p, **given)
     bounds = risk_bounds(grid, low, high)
@@ -70,23 +69,12 @@ def test_risks_of_preferences_within_bounds_lie_within_bounds(
 
 @pytest.mark.parametrize("reference", [None, "own", "group-mean"])
 @pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize(
-    "scale",
-    [
-        {"criterion": "ratio", "norm": 1},
-        {"criterion": "ratio", "norm": 2},
-        {"criterion": "ratio", "normalize": False},
-        {"criterion": "share"},
-        POINTS,
-    ],
-)
-def test_no_risk_moves_further_than_its_error(
-    K: int, scale: dict[str, Any], reference: str | None
-) -> None:
+@pytest.mark.parametrize("scale", ["ratio:1", "ratio:2", "raw", "share", "points"])
+def test_no_risk_moves_further_than_its_error(K: int, scale: str, reference: str | None) -> None:
     """Random moves of a cell's preferences, each as far as is allowed."""
     star: Any = RNG.dirichlet(np.full(K, 5.0)) if reference == "own" else reference
     p, w, g = RNG.dirichlet(np.ones(K), (5, 8)), RNG.random(8), RNG.random(5)
-    how: Any = {"context_weights": w, "group_weights": g, "reference": star, **scale}
+    how: Any = {"context_weights": w, "group_weights": g, "reference": star, "criterion": scale}
     how["categories"] = [str(3 * y) for y in range(K)]
     off = RNG.uniform(0, 0.02, (5, 8))
     error = risk_error(read_preferences(p, **how), off)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 from scipy import stats
 
 from clinometer.errors import SettingsError
@@ -46,6 +45,10 @@ def test_density_by_hand() -> None:
         (lambda: weighted_density([1, 2], [0.5], weights=[0, 0]), "only zeros"),
         (lambda: weighted_density([[1, 2]], [0.5]), "values: expected a list of numbers"),
         (lambda: weighted_density([1, 2], 0.5), "at: expected a list of numbers"),
+        (lambda: distribution_characteristics([]), "at least one number"),
+        (lambda: distribution_characteristics([np.nan]), "at least one number"),
+        (lambda: distribution_characteristics([np.inf, 1]), "infinity"),
+        (lambda: distribution_characteristics([[1, 2]]), "shape"),
     ],
 )
 def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
@@ -68,15 +71,14 @@ def test_distribution_of_groups_and_overall_by_hand() -> None:
         np.testing.assert_allclose(weights, w)
 
 
-@pytest.mark.parametrize("normalize", [True, False])
-def test_means_match_the_report(normalize: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("criterion", ["ratio", "raw"])
+def test_means_match_the_report(criterion: str, rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(3, 20))
     settings: dict[str, Any] = {
         "context_weights": rng.random((3, 20)),
         "reference": rng.dirichlet(np.full(3, 5.0), size=(3, 20)),
         "mask": rng.random((3, 20)) < 0.7,
-        "criterion": "ratio",
-        "normalize": normalize,
+        "criterion": criterion,
     }
     report = decompose(p, **settings)
     grid = read_preferences(p, **settings)
@@ -101,17 +103,16 @@ def test_missing_groups_and_unknown_labels() -> None:
 # --- influence of a context, against decomposing again without it ---------------------------------
 
 
-@pytest.mark.parametrize("norm", [1, 2, np.inf])
-@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("criterion", ["ratio:1", "ratio:2", "ratio", "raw:1", "raw:2", "raw"])
 @pytest.mark.parametrize("K", [2, 5])
-def test_influence_matches_leaving_the_context_out(norm: float, normalize: bool, K: int) -> None:
+def test_influence_matches_leaving_the_context_out(criterion: str, K: int) -> None:
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(K), size=(4, 6))
     weights, mask = rng.random(6), np.ones((4, 6), dtype=bool)
     mask[0, 1] = mask[2, 4] = False
     settings: dict[str, Any] = {
         "reference": rng.dirichlet(np.full(K, 5.0)), "group_weights": rng.random(4),
-        "criterion": "ratio", "norm": norm, "normalize": normalize,
+        "criterion": criterion,
     }  # fmt: skip
 
     def swing(kept: list[int]) -> float:
@@ -169,17 +170,3 @@ def test_few_or_equal_values_have_no_tests() -> None:
     equal = distribution_characteristics([0.2] * 30)
     assert (equal.sd, equal.skewness, equal.p_normal, equal.hill) == (0.0, None, None, None)
     assert distribution_characteristics(-np.arange(1.0, 30.0)).hill is None
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "at least one number"),
-        ([np.nan], "at least one number"),
-        ([np.inf, 1], "infinity"),
-        ([[1, 2]], "shape"),
-    ],
-)
-def test_a_shape_needs_numbers(values: ArrayLike, message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        distribution_characteristics(values)

@@ -24,9 +24,13 @@ def test_units_are_weighted_means_of_their_contexts(
     p, w, g = rng.dirichlet(np.ones(3), (4, 12)), rng.random(12), rng.random(4)
     mask = np.ones((4, 12), bool)
     mask[1, 4] = False
-    points = [1.0, 2.0, 3.0] if criterion == "points" else None
     grid = read_preferences(
-        p, context_weights=w, group_weights=g, mask=mask, criterion=criterion, points=points
+        p,
+        context_weights=w,
+        group_weights=g,
+        mask=mask,
+        criterion=criterion,
+        categories=list("123"),
     )
     labels = [c // 3 for c in range(12)]
     found = Evidence.of(grid, clusters=labels)

@@ -47,20 +47,6 @@ def shares(found: FactorShares | None) -> dict[str, Estimate]:
     return {**known, "rest": found.rest}
 
 
-def test_exact_shares_are_a_plain_analysis_of_variance() -> None:
-    s = planted(np.random.default_rng(0), 0.5, 0.3, 0.2)
-    found = shares(factor_shares(grid_of(s), LABELS, exact=True))
-    total = s.var(axis=1).mean()
-    by_wording = s.reshape(4, WORDINGS, -1).mean(axis=2).var(axis=1).mean()
-    by_order = s.reshape(4, WORDINGS, ORDERS, FRAMINGS).mean(axis=(1, 3)).var(axis=1).mean()
-    by_framing = s.reshape(4, WORDINGS, ORDERS, FRAMINGS).mean(axis=(1, 2)).var(axis=1).mean()
-    wanted = {"wording": by_wording, "order": by_order, "framing": by_framing}
-    for name, value in wanted.items():
-        assert found[name].value == pytest.approx(value / total, abs=1e-12)
-        assert found[name].low is None
-    assert found["rest"].value == pytest.approx(1 - sum(wanted.values()) / total, abs=1e-12)
-
-
 def test_planted_shares_are_recovered_and_held_as_often_as_promised() -> None:
     """95 % +- 3 standard errors of 200 trials; the rest has 1/6 of its variance in the wording."""
     rng = np.random.default_rng(11)
@@ -101,7 +87,7 @@ def test_sampled_answers_give_the_shares_without_their_counting_noise() -> None:
     rng = np.random.default_rng(4)
     s = planted(rng, 0.5, 0.3, 0.2)
     up = (1 + s) / 2
-    true = shares(factor_shares(grid_of(s), LABELS, exact=True))
+    true = shares(factor_shares(grid_of(s), LABELS))
     answers = np.full(s.shape, 12.0)
     found, noisy = [], []
     for _ in range(30):
@@ -199,7 +185,7 @@ def made(seed: int) -> tuple[PreferenceGrid, FloatArray, FloatArray, BoolArray, 
     p = rng.dirichlet(np.full(K, 3.0), (X, C))
     w_c, w_x = rng.random(C) + 0.2, rng.random(X) + 0.2
     mask = rng.random((X, C)) < 0.9
-    grid = read_preferences(p, context_weights=w_c, group_weights=w_x, mask=mask, normalize=False)
+    grid = read_preferences(p, context_weights=w_c, group_weights=w_x, mask=mask, criterion="raw")
     return grid, p, w_c, mask, w_x / w_x.sum()
 
 
@@ -255,25 +241,3 @@ def test_a_level_in_one_unit_takes_the_noise_of_the_others() -> None:
 def test_no_level_in_two_units_is_unknown() -> None:
     grid = read_preferences([[0.6, 0.4], [0.8, 0.2]])
     assert np.isnan(Moments.of(grid, np.arange(2)).level_means(np.arange(2))[0])
-
-
-def test_counting_noise_is_taken_out_on_average() -> None:
-    rng = np.random.default_rng(3)
-    p = rng.beta(5, 5, (1, 30))
-    true = pair(p)
-    units = np.repeat(np.arange(10), 3)
-    wanted = Moments.of(read_preferences(true), units)
-    found = []
-    for _ in range(400):
-        shares = rng.multinomial(8, true) / 8
-        moments = Moments.of(read_preferences(shares), units, samples=np.full((1, 30), 8.0))
-        found.append([moments.unit_means(of)[0] for of in (np.arange(30), units)])
-    scatter = 4 * np.std(found, axis=0) / 20
-    for mean, each, one in zip(
-        np.mean(found, axis=0),
-        scatter,
-        (wanted.unit_means(of)[0] for of in (np.arange(30), units)),
-        strict=True,
-    ):
-        assert abs(mean - one) < each
-        assert each < one / 4

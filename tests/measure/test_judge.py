@@ -135,14 +135,6 @@ def test_a_matrix_that_cannot_be_used_is_refused_in_one_line() -> None:
         Confusion.of(["a"], [], ["a", "b"])
 
 
-def test_matrices_like_it_scatter_as_labels_do() -> None:
-    rng = np.random.default_rng(1)
-    counts = np.array([[56.0, 16.0, 8.0], [5.0, 60.0, 5.0], [9.0, 1.0, 70.0]])
-    made = np.stack(list(Confusion(("a", "b", "c"), counts).like(4000)))
-    shares = rng.multinomial(80, counts[0] / 80, 20_000) / 80
-    assert np.cov(made[:, 0].T) == pytest.approx(np.cov(shares.T), abs=6e-4)
-
-
 def test_a_judge_that_errs_alike_about_all_groups_is_rarely_called_unlike() -> None:
     rng = np.random.default_rng(2)
     called = 0

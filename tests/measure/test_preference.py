@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, membership, preference
@@ -39,22 +39,32 @@ def test_an_impossible_word_and_rounding_above_zero_are_allowed(first: float) ->
     assert preference([first, -np.inf], np.eye(2)).p.tolist() == [1.0, 0.0]
 
 
+AB = {"A": ["a"], "B": ["b"]}
+HALF: Any = "half"
+
+
 @pytest.mark.parametrize(
-    ("words", "categories", "shared", "message"),
+    ("call", "message"),
     [
-        (["a"], {"A": ["a"], "B": ["b"]}, "split", "among the 1 given, found 'b' of 'B'"),
-        (["a", "b", "a"], {"A": ["a"], "B": ["b"]}, "split", "'a' more than once"),
-        (["a"], {"A": ["a"]}, "split", "at least two, found 1"),
-        (["a"], {"A": ["a"], "B": []}, "split", "to count in 'B', found none"),
-        (["a"], {"A": ["a"], "B": ["a"]}, "drop", "to count in 'A', found none .*'drop'"),
-        (["a", "b"], {"A": ["a"], "B": ["b"]}, "half", "expected 'split' or 'drop'"),
+        (lambda: membership(["a"], AB), "among the 1 given, found 'b' of 'B'"),
+        (lambda: membership(["a", "b", "a"], AB), "'a' more than once"),
+        (lambda: membership(["a"], {"A": ["a"]}), "at least two, found 1"),
+        (lambda: membership(["a"], {"A": ["a"], "B": []}), "to count in 'B', found none"),
+        (
+            lambda: membership(["a"], {"A": ["a"], "B": ["a"]}, shared="drop"),
+            "to count in 'A', found none .*'drop'",
+        ),
+        (lambda: membership(["a", "b"], AB, shared=HALF), "expected 'split' or 'drop'"),
+        (lambda: preference([-1.0, -2.0], np.eye(3)), "expected 3 words on the last axis"),
+        (lambda: preference([-1.0, -2.0], np.ones((2, 1))), "at least two categories"),
+        (lambda: preference([-1.0, -2.0], [[1, 0], [-1, 1]]), "at least 0"),
+        (lambda: preference([-1.0, -2.0], [[1.0, np.nan], [0.0, 1.0]]), "finite"),
+        (lambda: preference([-1.0, -2.0], [[1, 0], [1, 0]]), "category 1 has no word"),
     ],
 )
-def test_wrong_word_lists_are_named(
-    words: list[str], categories: dict[str, list[str]], shared: Any, message: str
-) -> None:
+def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        membership(words, categories, shared=shared)
+        call()
 
 
 @pytest.mark.parametrize(
@@ -97,21 +107,6 @@ def test_impossible_log_probabilities_are_named(value: float) -> None:
         preference(logs, m)
     with pytest.raises(SettingsError, match=r"at index \(3,\)"):
         preference(logs[1, 2], m)
-
-
-@pytest.mark.parametrize(
-    ("m", "message"),
-    [
-        (np.eye(3), "expected 3 words on the last axis"),
-        (np.ones((2, 1)), "at least two categories"),
-        ([[1, 0], [-1, 1]], "at least 0"),
-        ([[1, np.nan], [0, 1]], "finite"),
-        ([[1, 0], [1, 0]], "category 1 has no word"),
-    ],
-)
-def test_wrong_membership_is_named(m: ArrayLike, message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        preference([-1.0, -2.0], m)
 
 
 def test_blocks_do_not_change_the_result(

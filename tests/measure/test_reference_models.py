@@ -29,7 +29,7 @@ def triple(report: RiskReport) -> tuple[float, float, float]:
 @pytest.mark.parametrize("C", [1, 3, 10, 49, 1000])
 @pytest.mark.parametrize("K", [2, 3, 5, 7, 49])
 def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.Generator) -> None:
-    settings: dict[str, Any] = {"norm": norm, "group_weights": rng.random(3)}
+    settings: dict[str, Any] = {"criterion": f"ratio:{norm}", "group_weights": rng.random(3)}
     w = rng.zipf(1.5, C).astype(float)
     expected: dict[ReferenceName, tuple[float, float, float]] = {
         "unbiased": (0, 0, 0),

@@ -51,11 +51,6 @@ def test_a_row_without_weight_stays_zero() -> None:
     assert rows.tolist() == [[0.25, 0.75], [0.0, 0.0]]
 
 
-def test_effective_size_by_hand() -> None:
-    # w = 1/2, 1/4, 1/4: sum of squares 1/4 + 1/16 + 1/16 = 3/8.
-    assert effective_size([2, 1, 1]) == pytest.approx(8 / 3, rel=1e-15)
-
-
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30))
 def test_effective_size_lies_between_one_and_n(weights: list[float]) -> None:
     n = effective_size(weights)

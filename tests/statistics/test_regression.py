@@ -10,7 +10,6 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.outliers_influence import variance_inflation_factor
 from tests.present import present
 
 from clinometer.display.text import to_plain
@@ -41,7 +40,7 @@ def test_hand_value() -> None:
     parts = (-1.5 * 0.1 / 0.3, -0.5 * 0.2 / 0.7, 0.5 * -0.7 / 0.7, 1.5 * 0.4 / 0.3)
     assert fit["x"].se == pytest.approx(np.linalg.norm(parts) / 5)
     assert fit.r_squared == pytest.approx(1 - 0.7 / 4.75)
-    assert (fit.n, fit.df) == (4, 2)
+    assert fit.n == 4
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -50,14 +49,11 @@ def test_against_statsmodels(rng: np.random.Generator, weighted: bool) -> None:
     fit = regress(y, factors, weights=w if weighted else None)
     design = sm.add_constant(np.column_stack(list(factors.values())))
     theirs = sm.WLS(y, design, weights=w if weighted else 1.0).fit(cov_type="HC3", use_t=True)
-    wanted = [theirs.params, theirs.bse, theirs.tvalues, theirs.pvalues, *theirs.conf_int().T]
-    for field, values in zip(("value", "se", "t", "p", "low", "high"), wanted, strict=True):
+    wanted = [theirs.params, theirs.bse, theirs.pvalues, *theirs.conf_int().T]
+    for field, values in zip(("value", "se", "p", "low", "high"), wanted, strict=True):
         ours = [getattr(c, field) for c in fit.coefficients]
         np.testing.assert_allclose(ours, values, rtol=1e-8, atol=1e-8)
     assert fit.r_squared == pytest.approx(theirs.rsquared, abs=1e-8)
-    if not weighted:
-        vif = [variance_inflation_factor(design, j + 1) for j in range(3)]
-        np.testing.assert_allclose([present(fit[name].vif) for name in factors], vif, rtol=1e-8)
 
 
 def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(rng: np.random.Generator) -> None:
@@ -132,11 +128,11 @@ def test_each_factor_alone_with_holm(rng: np.random.Generator) -> None:
     assert fits["women"]["women"].p == alone["women"].p
 
 
-def test_perfect_fit_and_constant_y_have_no_t() -> None:
+def test_a_perfect_fit_has_no_p_and_a_constant_y_no_r_squared() -> None:
     x = np.arange(6.0)
     exact = regress(2 * x + 1, {"x": x})
     assert exact["x"].value == pytest.approx(2)
-    assert (exact["x"].t, exact["x"].p) == (None, None)
+    assert exact["x"].p is None
     flat = regress(np.full(6, 0.5), {"x": x})
     assert flat.r_squared is None
     json.dumps([to_plain(exact), to_plain(flat)], allow_nan=False)

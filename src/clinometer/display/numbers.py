@@ -21,8 +21,8 @@ def risk(value: float | None) -> str:
 def between(low: float | None, high: float | None, *, to: str = "–", missing: str = "") -> str:
     """The ends of an interval: 0.455–0.507; with more digits where three would make them equal.
 
-    >>> between(0.0001, 0.0004), between(0.2, 0.2), between(-0.22, 0.649)
-    ('0.0001–0.0004', '0.200', '−0.220 to 0.649')
+    >>> between(0.0001, 0.0004), between(0.2, 0.2), between(-0.22, 0.649), between(None, 1.0)
+    ('0.0001–0.0004', '0.200', '−0.220 to 0.649', '')
     """
     if low is None or high is None:
         return missing
@@ -104,6 +104,8 @@ def show(value: Any, kind: str) -> str:
 
     >>> show(-0.25, "signed"), show(1234.0, "count"), show(float("nan"), "risk"), show(0.0, "paper")
     ('−0.250', '1,234', '–', '0')
+    >>> show(0.123, "share"), show(0.00123, "share"), show(0.0009, "p"), show(0.001, "p")
+    ('12.3 %', '0.12 %', '< 0.001', '0.001')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from clinometer.display.notebook import frame, titled_html
-from clinometer.display.numbers import MISSING, counted, p_relation, p_value, percent, show
+from clinometer.display.numbers import MEASURES, MISSING, counted, p_relation, percent, show
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
-from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
+from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
-from clinometer.measure.inference import Bracket, bracket, context_means, flipped
+from clinometer.measure.inference import Bracket, bracket, flipped, unit_means
 from clinometer.measure.preferences import Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import ROUNDING, FloatArray, as_labels, plain, snap
@@ -31,7 +31,6 @@ from clinometer.statistics.significance import holm
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
 
-OVERALL = ("R", "R_bias", "R_volatility")
 BY_GROUP = ("r", "r_bias", "r_volatility")
 
 
@@ -97,35 +96,36 @@ def compare(
     grid = read_preferences(arrays[0], **given)
     grids = [grid, *(grid.holding(array) for array in arrays[1:])]
     replies = samples or [None] * len(grids)
-    found = []
-    for one, n in zip(grids, replies, strict=True):
-        evidence = Evidence.of(one, clusters=clusters, samples=n)
-        found.append(bracket(evidence, level=level, seed=seed))
+    found = [
+        bracket(Evidence.of(one, clusters=clusters, samples=n), level=level, seed=seed)
+        for one, n in zip(grids, replies, strict=True)
+    ]
     pairs = list(itertools.combinations(range(len(grids)), 2))
-    joint = joint_level(level, len(pairs))
-    rows: list[Difference] = []
+    joint = 1 - (1 - level) / len(pairs)  # of each interval, so that all together have `level`
+    overall: list[Difference] = []
     by_group: list[Difference] = []
     for i, j in pairs:
         a, b, pair = found[i], found[j], (models[i], models[j])
-        rows += _rows(pair, OVERALL, (None,), _paired(a, b, slice(-1, None), joint))
+        whole = _paired(a, b, slice(-1, None), joint)
+        overall += _rows(pair, MEASURES, (None,), whole, len(pairs))
         each = _paired(a, b, slice(-1), level)
         _rule_out_opposites(each, a, b, level)
-        by_group += with_holm(_rows(pair, BY_GROUP, grid.groups, each))
-    values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
+        by_group += _rows(pair, BY_GROUP, grid.groups, each)
+    values = dict(zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True))
     exact = all(n is None for n in replies)
     if exact and not grid.relative and shape[0] > 1:
         values["R_between"], tests = _between(grids, clusters, pairs, joint)
         for (i, j), tested in zip(pairs, tests, strict=True):
-            rows += _rows((models[i], models[j]), ("R_between",), (None,), tested)
-    overall = for_all_pairs(rows, len(pairs))
+            pair = models[i], models[j]
+            overall += _rows(pair, ("R_between",), (None,), tested, len(pairs))
     return Comparison(
         models=models,
         groups=grid.groups,
-        overall=overall,
+        overall=tuple(overall),
         by_group=tuple(by_group),
         ranks=tuple(ranks_from_tests(values, overall, models, float(level))),
         n_contexts=shape[1],
-        n_eff=1.0 / float((found[0].evidence.share ** 2).sum()),
+        n_eff=found[0].evidence.n_eff,
         n_clusters=None if clusters is None else len(set(map(str, clusters))),
         missing_cells=grid.missing_cells,
         level=float(level),
@@ -188,25 +188,17 @@ def _rows(
     measures: Sequence[str],
     groups: Sequence[str | None],
     tested: FloatArray,
+    pairs: int | None = None,
 ) -> list[Difference]:
+    """Of two models, with p_corrected for that many pairs of models, as their intervals are; or
+    without `pairs` over all of these rows."""
+    p = tested[3]
+    of_all = holm(p.ravel()).reshape(p.shape) if pairs is None else np.minimum(p * pairs, 1.0)
     return [
-        Difference(*pair, measure, group, value, low, high, p, None)
+        Difference(*pair, measure, group, *map(plain, (*tested[:, m, x], of_all[m, x])))
         for m, measure in enumerate(measures)
         for x, group in enumerate(groups)
-        for value, low, high, p in [map(plain, tested[:, m, x])]
     ]
-
-
-def joint_level(level: float, pairs: int) -> float:
-    """The level of each interval at which all pairs together have `level`."""
-    return 1 - (1 - level) / max(pairs, 1)
-
-
-def for_all_pairs(differences: Sequence[Difference], pairs: int) -> tuple[Difference, ...]:
-    """The same with p_corrected for the number of pairs of models, as their intervals are."""
-    return tuple(
-        replace(d, p_corrected=None if d.p is None else min(1.0, d.p * pairs)) for d in differences
-    )
 
 
 def _between(
@@ -215,19 +207,14 @@ def _between(
     pairs: Sequence[tuple[int, int]],
     level: float,
 ) -> tuple[FloatArray, list[FloatArray]]:
-    """R_between of each model [M], and the differences of each pair: paired means over contexts."""
-    parts = [context_means(grid) for grid in grids]
-    share = parts[0][0] / parts[0][0].sum()
-    each = np.stack([between for _, _, between in parts])
-    units = unit_numbers(clusters, len(share))
-    weights = by_unit(share, units)
-    found = []
-    for i, j in pairs:
-        d = by_unit(share * (each[i] - each[j]), units) / np.where(weights > 0, weights, 1.0)
-        gap = snap(np.array([weights @ d]))
-        ends = flipped(gap, d[:, None], weights[:, None], level=level)
-        found.append(np.stack([gap, *ends])[:, None])
-    return each @ share, found
+    """R_between of each model [M], and [4,1,1] of each pair: paired means over contexts."""
+    parts = [unit_means(grid, clusters) for grid in grids]
+    share, each = parts[0][0], np.stack([between for _, (_, between) in parts])
+    first, second = np.array(pairs).T
+    d = (each[first] - each[second]).T
+    gap = snap(share @ d)
+    tested = np.stack([gap, *flipped(gap, d, np.tile(share[:, None], len(pairs)), level=level)])
+    return each @ share, [one[:, None, None] for one in tested.T]
 
 
 def ranks_from_tests(
@@ -252,17 +239,7 @@ def ranks_from_tests(
     return ranks
 
 
-def with_holm(differences: list[Difference]) -> tuple[Difference, ...]:
-    """The same with p_corrected over all of them."""
-    family = holm([np.nan if d.p is None else d.p for d in differences])
-    return tuple(replace(d, p_corrected=plain(p)) for d, p in zip(differences, family, strict=True))
-
-
 # --- What a comparison returns ------------------------------------------------------------------
-
-
-#: Over the cells of a difference.
-DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "p (corrected)")
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,10 +272,6 @@ class Difference(Plain):
         of = "" if self.group is None else f" of {self.group!r}"
         return f"{self.a!r} − {self.b!r}: {self.measure}{of} {self.shown}, p {p_relation(self.p)}"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return titled_html("Difference", DIFFERENCE_HEADINGS, [self.cells()])
-
     def clear_sign(self, level: float) -> int:
         """1 or -1 where a is clearly higher or lower than b, else 0: by the interval, or by
         p_corrected for a difference without spread, which has none."""
@@ -311,16 +284,11 @@ class Difference(Plain):
     @property
     def shown(self) -> str:
         """The difference and its interval: +0.087 (+0.053 to +0.119)."""
-        return show(self.value, "signed") + (f" ({ends})" if (ends := self._interval()) else "")
+        return show(self.value, "signed") + (f" ({self.interval})" if self.interval else "")
 
-    def cells(self) -> list[str]:
-        """As a row of a table under DIFFERENCE_HEADINGS."""
-        measure = self.measure if self.group is None else f"{self.measure} of {self.group}"
-        interval = self._interval() or MISSING
-        value = show(self.value, "signed")
-        return [f"{self.a} − {self.b}", measure, value, interval, p_value(self.p_corrected)]
-
-    def _interval(self) -> str:
+    @property
+    def interval(self) -> str:
+        """Its ends, or nothing."""
         if self.low is None or self.high is None:
             return ""
         return f"{show(self.low, 'signed')} to {show(self.high, 'signed')}"
@@ -409,8 +377,18 @@ class Comparison(Plain):
             f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
             f"effective; {percent(self.level)} intervals, p times the number of pairs"
         )
-        rows = [d.cells() for d in self.overall]
-        return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)
+        headings = ("first minus second", "risk", "difference", "interval", "p (corrected)")
+        rows = [
+            [
+                f"{d.a} − {d.b}",
+                d.measure,
+                show(d.value, "signed"),
+                d.interval or MISSING,
+                show(d.p_corrected, "p"),
+            ]
+            for d in self.overall
+        ]
+        return titled_html("Differences", headings, rows, note)
 
 
 # --- Models asked in different contexts ----------------------------------------------------------
@@ -440,17 +418,16 @@ def compare_unpaired(
     ]
     found, joint = (
         [bracket(one, level=at, seed=seed) for one in evidence]
-        for at in (level, joint_level(level, len(pairs)))
+        for at in (level, 1 - (1 - level) / len(pairs))
     )
-    rows: list[Difference] = []
+    overall: list[Difference] = []
     by_group: list[Difference] = []
     for i, j in pairs:
         pair = names[i], names[j]
         each, whole = (_unpaired(one[i], one[j], units[i], units[j]) for one in (found, joint))
-        by_group += with_holm(_rows(pair, BY_GROUP, models[0].groups, each[..., :-1]))
-        rows += _rows(pair, OVERALL, (None,), whole[..., -1:])
-    overall = for_all_pairs(rows, len(pairs))
-    values = {name: np.array([one.value[m, -1] for one in found]) for m, name in enumerate(OVERALL)}
+        by_group += _rows(pair, BY_GROUP, models[0].groups, each[..., :-1])
+        overall += _rows(pair, MEASURES, (None,), whole[..., -1:], len(pairs))
+    values = dict(zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True))
     sizes = tuple(
         ContextCount(model.grid.shape[1], one.n_eff)
         for model, one in zip(models, evidence, strict=True)
@@ -459,7 +436,7 @@ def compare_unpaired(
     return Comparison(
         models=tuple(names),
         groups=models[0].groups,
-        overall=overall,
+        overall=tuple(overall),
         by_group=tuple(by_group),
         ranks=tuple(ranks_from_tests(values, overall, tuple(names), level)),
         n_contexts=sum(size.contexts for size in sizes),

@@ -7,6 +7,7 @@ the one that fits the question. A grid has one, and every measure of that grid u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -231,36 +232,27 @@ def choose_criterion(
     *,
     even: bool,
     categories: Sequence[str],
-    norm: float = np.inf,
-    normalize: bool = True,
-    points: Sequence[float] | None = None,
 ) -> Criterion:
-    """The criterion that was asked for, or the one that fits the question.
-
-    An even reference has the paper's ratio, and so has who asks for a norm or the raw equations; a
-    scale of numbers has points; every other reference the share of answers. A norm and the raw
-    equations may be part of the name (`parse_criterion`).
+    """The criterion that was asked for (`parse_criterion`), or the one that fits the question: an
+    even reference has the paper's ratio, every other one the share of answers.
 
     >>> choose_criterion(None, even=False, categories=("yes", "no")).name
     'share'
     """
     if isinstance(name, Criterion):
         return name
-    if name is not None and name not in CRITERIA:
-        name, norm, normalize = parse_criterion(name)
     if name is None:
-        paper = even or norm != np.inf or not normalize
-        name = "points" if points is not None else "ratio" if paper else "share"
+        name = "ratio" if even else "share"
+    name, norm, normalize = parse_criterion(name)
     if name == "released" and not even:
         raise SettingsError(
             "criterion: released is measured from an even split, found another reference; use share"
         )
-    if name == "points" and points is None:
-        try:
-            points = [float(category) for category in categories]
-        except ValueError:
-            points = ()
-    return Criterion(name, norm, normalize, tuple(points or ()) if name == "points" else ())
+    points: tuple[float, ...] = ()
+    if name == "points":
+        with suppress(ValueError):  # which `Criterion` says
+            points = tuple(float(category) for category in categories)
+    return Criterion(name, norm, normalize, points)
 
 
 def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:

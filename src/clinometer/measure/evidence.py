@@ -18,9 +18,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.stereotype import group_mean
-from clinometer.statistics.arrays import BoolArray, FloatArray, RealArray, as_real
-
-Counts = NDArray[np.int64]
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray, RealArray, as_real
 
 SPLITS, CELLS = 24, 400_000
 """Random splits of the replies of a cell, fewer where there are more cells than this in all: with
@@ -54,7 +52,7 @@ def by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
     return out
 
 
-def reply_counts(values: RealArray, replies: ArrayLike, mask: ArrayLike | None = None) -> Counts:
+def reply_counts(values: RealArray, replies: ArrayLike, mask: ArrayLike | None = None) -> IntArray:
     """[X,C,K], whole replies of each category, from shares [X,C,K] of a number of replies.
 
     Args:
@@ -203,7 +201,7 @@ def _departures(
 
 def _crossed(
     grid: PreferenceGrid,
-    counts: Counts,
+    counts: IntArray,
     s: FloatArray,
     weights: FloatArray,
     unmix: FloatArray | None,
@@ -231,7 +229,7 @@ def _crossed(
     return np.where(one, out, J.slope(others / np.where(w < 1, 1 - w, 1.0), s))
 
 
-def thin(counts: Counts, left: Counts, rng: np.random.Generator) -> Counts:
+def thin(counts: IntArray, left: IntArray, rng: np.random.Generator) -> IntArray:
     """[..,K]: `left` [..] of the replies of each cell [..,K], at random without replacement."""
     out, rest, left = np.zeros_like(counts), counts.sum(axis=-1), left.copy()
     for y in range(counts.shape[-1] - 1):

@@ -36,7 +36,6 @@ class Moments:
     s           [C, G, K], 0 where not observed
     counting    [C, G], expected square of the counting noise of sampled answers; 0: exact
     units       [C], which unit each context belongs to
-    exact       the contexts are no sample: squares as observed
     """
 
     groups: FloatArray
@@ -44,16 +43,10 @@ class Moments:
     s: FloatArray
     counting: FloatArray
     units: Codes
-    exact: bool = False
 
     @classmethod
     def of(
-        cls,
-        grid: PreferenceGrid,
-        units: Codes,
-        *,
-        samples: FloatArray | None = None,
-        exact: bool = False,
+        cls, grid: PreferenceGrid, units: Codes, *, samples: FloatArray | None = None
     ) -> Moments:
         """The stereotypes of a grid; `samples` [X, C] are the answers behind each cell."""
         evidence = Evidence.of(grid)
@@ -66,15 +59,13 @@ class Moments:
         counting = np.zeros(w.shape)
         if samples is not None:
             p, worth = grid.block(), grid.criterion.worth(grid.reference)
-            counting = (p * (1 - p) * worth**2).sum(axis=-1) / np.maximum(samples - 1, 1)
-            counting = np.zeros(w.shape) if exact else counting.T
+            counting = ((p * (1 - p) * worth**2).sum(axis=-1) / np.maximum(samples - 1, 1)).T
         return cls(
             groups[kept] / groups.sum(),
             w[:, kept],
             evidence.s[:, kept],
             counting[:, kept],
             units,
-            exact,
         )
 
     def unit_means(self, levels: Codes) -> FloatArray:
@@ -97,9 +88,6 @@ class Moments:
         N, Z = by_unit(n, level), by_unit(z, level)
         own, whole = (z**2).sum(axis=-1), (Z**2).sum(axis=-1)
         seen = N > 0
-        if self.exact:
-            part = whole / np.where(seen, N, 1.0)
-            return self._square(part.sum(axis=0), np.zeros(n.shape), unit)
         crossed, room = whole - by_unit(own, level), N**2 - by_unit(n**2, level)
         several = room > NO_WEIGHT
         if not several.any(axis=0).all():
@@ -192,7 +180,6 @@ def factor_shares(
     unit: str | None = None,
     level: float = 0.95,
     samples: FloatArray | None = None,
-    exact: bool = False,
 ) -> FactorShares | None:
     """Split the variance of s between contexts into shares of factors, and a rest.
 
@@ -208,7 +195,6 @@ def factor_shares(
             levels of all other factors are taken as they are.
         level: of the intervals.
         samples: [X, C] answers behind each cell, whose counting noise is taken out.
-        exact: the contexts are no sample: shares as observed, without intervals.
 
     Returns:
         None where there is no factor, or nothing varies. Factors with one level, or another one in
@@ -218,8 +204,7 @@ def factor_shares(
     >>> up = np.array([0.6, 0.7, 0.6, 0.7])                # the order matters, the wording does not
     >>> cells = read_preferences(np.stack([up, 1 - up], axis=-1))
     >>> labels = {"wording": ["a", "a", "b", "b"], "order": [1, 2, 1, 2]}
-    >>> found = factor_shares(cells, labels, exact=True)
-    >>> [(f.name, round(f.share.value, 3)) for f in found.factors]
+    >>> [(f.name, round(f.share.value, 3)) for f in factor_shares(cells, labels).factors]
     [('wording', 0.0), ('order', 1.0)]
     """
     codes = _codes(factors, grid.shape[1])
@@ -229,13 +214,13 @@ def factor_shares(
     if unit is not None and unit not in factors:
         raise SettingsError(f"unit: expected one of {', '.join(factors)}, found {unit!r}")
     units = unit_numbers(None if unit is None else factors[unit], grid.shape[1])
-    moments = Moments.of(grid, units, samples=samples, exact=exact)
+    moments = Moments.of(grid, units, samples=samples)
     weights = by_unit(moments.weights, units) @ moments.groups
     middle = moments.level_means(np.zeros_like(units))
     variance = moments.unit_means(np.arange(grid.shape[1])) - middle
     if not variance[0] > ROUNDING**2 or np.count_nonzero(weights) < 2:
         return None
-    enough = effective_size(weights) >= LEAST_UNITS and not exact
+    enough = effective_size(weights) >= LEAST_UNITS
 
     def estimate(part: FloatArray) -> Estimate:
         parts = part / variance

@@ -42,25 +42,17 @@ NEGATIVE_TOLERANCE = 1e-9
 ALL = slice(None)
 
 
-class GridArguments(TypedDict, total=False):
-    """How cells count and what they are called; keywords of every function of arrays, as
-    `decompose` describes them."""
+class PreferenceArguments(TypedDict, total=False):
+    """How cells count and what they are called, and how preferences become risks; keywords of every
+    function of arrays, as `decompose` describes them."""
 
     context_weights: ArrayLike | None
     group_weights: ArrayLike | None
     mask: ArrayLike | None
     groups: Sequence[str] | None
-
-
-class PreferenceArguments(GridArguments, total=False):
-    """The same for preferences over categories."""
-
     reference: ArrayLike | Literal["group-mean"] | None
     categories: Sequence[str] | None
     criterion: str | Criterion | None
-    norm: float
-    normalize: bool
-    points: Sequence[float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +217,6 @@ def _read(
     reference: ArrayLike | Literal["group-mean"] | None = None,
     categories: Sequence[str] | None = None,
     criterion: str | Criterion | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
-    points: Sequence[float] | None = None,
 ) -> PreferenceGrid:
     X, C, K = values.shape
     if X < 1 or C < 1:
@@ -238,14 +227,8 @@ def _read(
         raise SettingsError(f'reference: expected shares or "{GROUP_MEAN}", found {reference!r}')
     star = resolve_reference(None if isinstance(reference, str) else reference, (X, C, K), seen)
     labels = as_labels(categories, K, name="categories")
-    chosen = choose_criterion(
-        criterion,
-        even=not relative and is_even(star),
-        categories=labels,
-        norm=norm,
-        normalize=normalize,
-        points=points,
-    )
+    even = not relative and is_even(star)
+    chosen = choose_criterion(criterion, even=even, categories=labels)
     if chosen.points and len(chosen.points) != K:
         raise SettingsError(f"points: expected {K} numbers, found {len(chosen.points)}")
     found = PreferenceGrid(

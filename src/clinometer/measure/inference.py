@@ -27,7 +27,7 @@ from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_pr
 from clinometer.measure.risk import GroupIntervals, RiskReport, decompose_grid
 from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
-from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.estimate import Estimate, around
 from clinometer.statistics.significance import flip_interval, flip_p_value
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ METHOD = "bracket"
 
 
 def interval_of_means(
-    values: FloatArray,
-    weights: FloatArray,
-    *,
-    level: float = 0.95,
+    values: FloatArray, weights: FloatArray, *, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Weighted means over units with their ends: Student's t, corrected for skewness.
 
@@ -226,8 +223,7 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     also allows for departures larger than were seen, and for a smaller lean (`_more_swing`); where
     R^b may be 0, all of R may be swing.
     """
-    e, J = evidence, evidence.criterion
-    mean = e.mean
+    e, J, mean = evidence, evidence.criterion, evidence.mean
     low, weights = e.with_whole(e.low)
     high = e.with_whole(e.high)[0] if e.sampled else low
     own, _ = e.with_whole(J.slope(mean, e.s))
@@ -395,19 +391,16 @@ def group_split(
     """
     if np.count_nonzero(grid.group_weights) < 2 or not _met(grid):
         return None
-    weight, shared, between = context_means(grid)
+    share, means = unit_means(grid, clusters)
     found = []
-    units = unit_numbers(clusters, len(weight))
-    share = by_unit(weight, units) / weight.sum()
-    for values in (shared, between):
-        value = float(snap(np.array(weight @ values)))
+    for each in means:
+        value = float(snap(np.array(share @ each)))
         if level is None or 1 / float(share @ share) < LEAST_EFFECTIVE:
             found.append(Estimate(value))
             continue
-        each = by_unit(weight * values, units) / weight.sum() / np.where(share > 0, share, 1.0)
         _, low, high, _ = interval_of_means(each[:, None], share[:, None], level=level)
-        ends = max(min(float(low[0]), value), 0.0), max(float(high[0]), value)
-        found.append(Estimate(value, *ends, level, "mean over contexts"))
+        ends = max(float(low[0]), 0.0), float(high[0])
+        found.append(around(value, *ends, level, "mean over contexts"))
     return GroupSplit(*found)
 
 
@@ -418,8 +411,10 @@ def _met(grid: PreferenceGrid) -> bool:
     return bool((grid.mask[grid.group_weights > 0].sum(axis=0) > 1).any())
 
 
-def context_means(grid: PreferenceGrid) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For each context [C]: its share of R's weight, J(s̄) and the mean of J(s - s̄).
+def unit_means(
+    grid: PreferenceGrid, clusters: Sequence[object] | None
+) -> tuple[FloatArray, FloatArray]:
+    """[U], the share of each unit in R's weight, and [2,U], its means of J(s̄) and of J(s - s̄).
 
     Cells have the same weights as in R: missing cells are left out of both means, and the
     weights of a group are renormalised over the others.
@@ -429,7 +424,11 @@ def context_means(grid: PreferenceGrid) -> tuple[FloatArray, FloatArray, FloatAr
     weight, s, J = w.sum(axis=0), grid.stereotypes(), grid.criterion
     inner = w / np.where(weight > 0, weight, 1.0)
     middle = np.einsum("xc,xcy->cy", inner, s)
-    return weight, J(middle), (inner * J(s - middle)).sum(axis=0)
+    means = np.stack([J(middle), (inner * J(s - middle)).sum(axis=0)])
+    weight /= weight.sum()
+    units = unit_numbers(clusters, len(weight))
+    share = by_unit(weight, units)
+    return share, by_unit((weight * means).T, units).T / np.where(share > 0, share, 1.0)
 
 
 # --- Reports -------------------------------------------------------------------------------------
@@ -454,8 +453,8 @@ def estimate_risks(
 
     Returns:
         `RiskReport` with `intervals` and the ends of R, R_bias, R_volatility. n_eff counts units:
-        clusters where these were sampled. R = R_bias + R_volatility, and no value is
-        outside its interval.
+        clusters where these were sampled. R = R_bias + R_volatility, and no value is outside its
+        interval.
 
     Degenerate input: fewer than 2.5 effective units give values without intervals, and a group
     with one observed unit a NaN row; if all units agree, there is no interval from fewer than 30,

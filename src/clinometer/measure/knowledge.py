@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.grid import NEGATIVE_TOLERANCE, GridArguments, read_preferences
+from clinometer.measure.grid import NEGATIVE_TOLERANCE, PreferenceArguments, read_preferences
 from clinometer.settings import SHARE_ABOVE_0
 from clinometer.statistics.arrays import FloatArray, as_real, read_only, snap, weighted_mean
 from clinometer.statistics.estimate import Estimate
@@ -44,7 +44,7 @@ def knowledge(
     p_correct: ArrayLike,
     *,
     exponent: float = 0.5,
-    **given: Unpack[GridArguments],
+    **given: Unpack[PreferenceArguments],
 ) -> KnowledgeReport:
     """Split what a model knows into its average and the cost of inconsistency (E.1).
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clinometer.display.notebook import columns, titled_html
-from clinometer.display.numbers import counted, show
+from clinometer.display.notebook import columns
+from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
 from clinometer.measure.components import CellMoments, Components, split_replies
@@ -94,18 +94,6 @@ class Preferences:
         lacking = f", {counted(n, 'cell')} missing" if (n := int((~self.observed).sum())) else ""
         size = f"{counted(len(self.groups), 'group')}, {counted(len(self.contexts), 'context')}"
         return f"Preferences({size}, {len(self.categories)} categories{lacking})"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the mean preference for each category, and the cells."""
-        means = np.nanmean(self.values, axis=(0, 1)).tolist()
-        rows = [[name, show(p, "risk")] for name, p in zip(self.categories, means, strict=True)]
-        counts = self.counts()
-        note = (
-            f"{len(self.groups):,} groups × {len(self.contexts):,} contexts; "
-            f"{counts['cells_missing']:,} cells missing, {counts['cells_low_coverage']:,} of low "
-            "coverage; means without weights"
-        )
-        return titled_html("Preferences", ["category", "mean p"], rows, note)
 
     @property
     def low_coverage(self) -> BoolArray:

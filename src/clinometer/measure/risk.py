@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.display.notebook import frame, risk_html
-from clinometer.display.numbers import counted
+from clinometer.display.notebook import frame, titled_html
+from clinometer.display.numbers import MISSING, SYMBOLS, TITLES, between, counted, show
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.statistics.arrays import (
@@ -44,12 +44,10 @@ def decompose(
         p: [X,C,Y] preferences; [C,Y] for one group; or a pandas frame with the columns group,
             context, attribute and p. Each cell sums to one within 1e-6 (it is used as it is, not
             rescaled).
-        criterion: how a departure from p* counts as risk: "ratio" (the paper's), "share" (of the
-            answers that would have to change) or "points" (of a rating scale); None takes the one
-            that fits, see `Criterion`. R is on its scale.
-        norm: k of the paper's J_k, 1 to inf.
-        normalize: False gives the paper's raw equations, without division by `scale(p*)`.
-        points: numbers of the categories, for "points"; None reads them from the labels.
+        criterion: how a departure from p* counts as risk: "ratio" (the paper's; "ratio:2" with
+            that k of J_k, "raw" without division by `scale(p*)`, "raw:2"), "share" (of the answers
+            that would have to change) or "points" (of a rating scale, whose numbers are the
+            categories); None takes the one that fits. R is on its scale. See `Criterion`.
         context_weights: [C] shared by the groups, or [X,C]; any scale; None is equal.
         group_weights: [X]; any scale; None is equal.
         reference: p*: None (uniform), [Y], [X,Y] or [X,C,Y]; see `resolve_reference`.
@@ -166,11 +164,6 @@ class GroupIntervals:
     r_volatility: FloatArray
     level: float
 
-    def __post_init__(self) -> None:
-        """Make the arrays unwritable."""
-        for array in (self.r, self.r_bias, self.r_volatility):
-            read_only(array)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskReport:
@@ -215,9 +208,10 @@ class RiskReport:
 
     def __post_init__(self) -> None:
         """Make the arrays unwritable."""
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                read_only(value)
+        for part in filter(None, (self, self.intervals)):
+            for value in vars(part).values():
+                if isinstance(value, np.ndarray):
+                    read_only(value)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
@@ -283,8 +277,21 @@ class RiskReport:
 
     def to_html(self, title: str) -> str:
         """The numbers and the groups with the highest risk under a title; all of it escaped."""
-        whole = self.to_dict()
+        each = zip(TITLES.values(), (self.R, self.R_bias, self.R_volatility), strict=True)
+        top = [
+            [name, show(e.value, "risk"), between(e.low, e.high, to=" to ", missing=MISSING)]
+            for name, e in each
+        ]
+        measures = ("r", "r_bias", "r_volatility")
+        seen = [row for row in self.groups_table() if row["r"] is not None]
+        rows = [
+            [row["group"], *(show(row[m], "risk") for m in measures), show(row["leaning"], "text")]
+            for row in sorted(seen, key=lambda row: -row["r"])
+        ]
         note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
         if self.missing_cells:
             note += f", {self.missing_cells:,} cells missing"
-        return risk_html(title, whole["summary"], whole["groups"], note)
+        headings = ["group", *(SYMBOLS[m] for m in measures), "leans to"]
+        return titled_html(title, ["risk", "value", "interval"], top) + titled_html(
+            "The highest risks", headings, rows, note
+        )

@@ -105,11 +105,10 @@ class AuditSettings:
         """The criterion of a topic: as set, or what fits its reference; on a `scale` (not None) the
         categories are numbers."""
         return choose_criterion(
-            self.criterion,
+            self.criterion if scale is None else self.criterion or "points",
             even=reference is None
             or (not isinstance(reference, str) and is_even(np.asarray(reference))),
             categories=categories,
-            points=None if scale is None else [float(category) for category in categories],
         )
 
     def inference(self) -> dict[str, Any]:

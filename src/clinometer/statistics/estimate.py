@@ -66,11 +66,6 @@ class Estimate:
         """The value in the given format; without one, value and interval as `repr` shows them."""
         return format(self.value, spec) if spec else repr(self)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the same and the level of the interval."""
-        level = "" if self.level is None else f" <small>{100 * self.level:g} % interval</small>"
-        return f"<span>{self!r}{level}</span>"
-
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON; the note only where there is one."""
         return {k: v for k, v in vars(self).items() if k != "note" or v is not None}

@@ -31,13 +31,6 @@ def standard_errors(fit: Any) -> FloatArray:
     return np.asarray(fit.bse)
 
 
-def spread(values: FloatArray, w: FloatArray) -> float:
-    """Weighted sum of squares about the weighted mean; rounding counts as 0."""
-    mean = float(w @ values / w.sum())
-    total = float(w @ (values - mean) ** 2)
-    return 0.0 if total <= 1e-24 * w.sum() * max(mean * mean, 1e-300) else total
-
-
 def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) -> float:
     """tau² of Paule and Mandel: sum of (y - Z b)² / (tau² + v) = n - k; 0 if smaller at 0.
 
@@ -77,21 +70,17 @@ class Coefficient:
     Attributes:
         name: of the factor; "intercept" for the constant.
         value: change of y for one unit of the factor, the others held.
-        se, t, p: standard error, value / se, and the two-sided p-value (Student, n - parameters).
+        se, p: standard error, and the two-sided p-value (Student, n - parameters).
         low, high: interval.
-        vif: variance inflation, 1 / (1 - R² of the factor on the others); above 5 or so the
-            factors can hardly be separated.
         p_holm: after Holm's correction over the factors of `regress_each`, else None.
     """
 
     name: str
     value: float
     se: float
-    t: float | None
     p: float | None
     low: float
     high: float
-    vif: float | None
     p_holm: float | None = None
 
 
@@ -102,7 +91,7 @@ class Regression:
     Attributes:
         coefficients: the intercept first, then the factors in the order given.
         r_squared: weighted share of the variance of y explained; None for a constant y.
-        n: rows used; df: n minus parameters.
+        n: rows used.
         tau2: variance of y around the line beyond its measurement error; None without y_se.
         level: of the intervals.
     """
@@ -110,7 +99,6 @@ class Regression:
     coefficients: tuple[Coefficient, ...]
     r_squared: float | None
     n: int
-    df: int
     tau2: float | None
     level: float
 
@@ -148,7 +136,7 @@ def regress(
         level: of the intervals.
 
     No more rows than parameters, a constant factor, collinear factors and weights that are all 0
-    are errors. A perfect fit has standard errors of 0 and no t.
+    are errors. A perfect fit has standard errors of 0 and no p.
 
     >>> fit = regress([1.0, 2.0, 2.0, 4.0], {"salary": [0.0, 1.0, 2.0, 3.0]})
     >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
@@ -185,11 +173,12 @@ def regress(
             )
         w = w / variance
     fit = WLS(response, design, weights=w).fit(use_t=True, cov_type="HC3")
+    mean = float(np.average(response, weights=w))
+    varies = np.average((response - mean) ** 2, weights=w) > (1e-12 * mean) ** 2  # not by rounding
     return Regression(
         _coefficients(fit, standard_errors(fit), names, level),
-        r_squared=float(fit.rsquared) if spread(response, w) else None,
+        r_squared=float(fit.rsquared) if varies else None,
         n=design.shape[0],
-        df=int(fit.df_resid),
         tau2=tau2,
         level=float(level),
     )
@@ -258,7 +247,6 @@ def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> No
 def _coefficients(
     fit: Any, se: FloatArray, names: Sequence[str], level: float
 ) -> tuple[Coefficient, ...]:
-    design, w, inverse = fit.model.exog, fit.model.weights, fit.normalized_cov_params
     b, reach = fit.params, float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
     t = np.divide(b, se, out=np.full(b.size, np.nan), where=se > 0)
     p = 2 * stdtr(fit.df_resid, -np.abs(t))
@@ -267,11 +255,9 @@ def _coefficients(
             name=name,
             value=float(b[j]),
             se=float(se[j]),
-            t=plain(t[j]),
             p=plain(p[j]),
             low=float(b[j] - reach[j]),
             high=float(b[j] + reach[j]),
-            vif=float(inverse[j, j] * spread(design[:, j], w)) if j else None,
         )
         for j, name in enumerate(["intercept", *names])
     )
