@@ -1,4 +1,4 @@
-"""vLLM's OpenAI-compatible server: every exact route, draws, chat, and a command.
+"""vLLM's OpenAI-compatible server: its exact route, draws, chat, and a command.
 
 vLLM itself, its CPU build from PyPI, in the environment that `make test-vllm` sets up beside ours.
 """
@@ -72,17 +72,15 @@ def vllm_server(smol_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield url
 
 
-@pytest.mark.parametrize("route", [None, "token-ids", "echo"])
-def test_exact_routes_give_the_numbers_of_the_model(
-    vllm_server: str, smol_folder: Path, route: str | None
+def test_the_exact_route_gives_the_numbers_of_the_model(
+    vllm_server: str, smol_folder: Path
 ) -> None:
-    load = LoadOptions(server=ServerOptions(route=route))
-    served = open_model(f"openai:{vllm_server}", words=EXACT, load=load)
+    served = open_model(f"openai:{vllm_server}", words=EXACT)
     local = open_model(str(smol_folder), words=EXACT)
     ours, theirs = local.score(PROMPTS, WORDS), served.score(PROMPTS, WORDS)
     np.testing.assert_allclose(theirs.log_probs, ours.log_probs, atol=1e-3)
     assert theirs.log_upper is None
-    assert served.info.notes == (f"queried by the route {route or 'token-ids'}: exact",)
+    assert served.info.notes == ("queried by the route token-ids: exact",)
     report = served.word_report(WORDS, space=True)
     assert report.counts() == local.word_report(WORDS, space=True).counts()
 

@@ -32,7 +32,7 @@ QUANTIZATIONS = ("8bit",)
 #: How much a model may reason before it answers, as OpenAI and those who follow it call it.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 #: How a server can be queried, in the order in which it is tried.
-ROUTES = ("token-ids", "echo", "boost", "top-k")
+ROUTES = ("token-ids", "boost", "top-k")
 
 #: The user's message in a chat template where the prompts are questions.
 QUESTION = "[question]"

@@ -3,11 +3,9 @@ ways to ask for the probabilities of chosen tokens after a path of tokens.
 
 Servers differ in what they return, so there is a route for each way, tried in this order:
 
-token-ids        the server looks up the wanted tokens (vLLM)
-echo             path and token as the prompt, echoed with their log-probabilities (earlier vLLM,
-                 SGLang, OpenAI's first API)
-boost            a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
-top-k            only the most probable tokens: bounds for all others
+token-ids   the server looks up the wanted tokens (vLLM)
+boost       a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
+top-k       only the most probable tokens: bounds for all others
 
 The log-probabilities in a reply have two forms: lists of objects with `id` or `token` (llama.cpp,
 chat endpoints), and mappings from a token's text or from "token_id:N" to its log-probability
@@ -21,7 +19,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -90,15 +87,6 @@ def _entry(place: Any) -> tuple[str, float]:
     if "logprob" in place:
         return name, place["logprob"]
     return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
-
-
-def echoed(reply: Any, length: int) -> list[float | None]:
-    """Log-probabilities of the `length` tokens of the prompt; the first has none."""
-    log_probs = _choice(reply).get("logprobs") or {}
-    values = log_probs.get("token_logprobs", ())
-    if len(values) < length:
-        raise Missing("the prompt was not echoed")
-    return [None if v is None else log_prob(v) for v in values[:length]]
 
 
 def choices(reply: Any, most: int) -> list[Any]:
@@ -402,30 +390,6 @@ class TokenIds(Route):
         return Bounds.exact([value for part in values for value in part])
 
 
-class Echo(Route):
-    """Path and token as the prompt, which is echoed. Prefixes of a longer sequence need no separate
-    request: the longer one's reply contains their tokens too."""
-
-    name = "echo"
-
-    async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
-        wanted = {(*path, t) for path, tokens in questions for t in tokens}
-        begun = {s[:n] for s in wanted for n in range(len(s))}
-        sequences = sorted(wanted - begun)
-        how = {"echo": True, "logprobs": 1, "temperature": 0.0}
-        replies = await together(
-            [self.endpoint.ask(s, partial(echoed, length=len(s)), **how) for s in sequences]
-        )
-        value: dict[Tokens, float] = {}
-        for tokens, log_probs in zip(sequences, replies, strict=True):
-            for n in range(1, len(tokens)):
-                value.setdefault(tokens[: n + 1], required(log_probs[n]))
-        return [Bounds.exact([value[(*path, t)] for t in ts]) for path, ts in questions]
-
-    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
-        return (await self.answer([(path, wanted)]))[0]
-
-
 #: Tolerance of the sum of a server's probabilities.
 _ROUNDING = 1e-3
 
@@ -458,7 +422,7 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     return min(*listed, math.log(rest))
 
 
-ROUTES: dict[str, type[Route]] = {route.name: route for route in (TokenIds, Echo, Boost, TopK)}
+ROUTES: dict[str, type[Route]] = {route.name: route for route in (TokenIds, Boost, TopK)}
 
 
 # --- Words at the slot ----------------------------------------------------------------------------
