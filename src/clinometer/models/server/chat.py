@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,14 +100,6 @@ _ANTHROPIC = ("model", "messages", "max_tokens", "temperature")
 _FIRST_ROOM, _MOST_ROOM = 512, 16_384
 
 
-@dataclass(frozen=True)
-class Reply:
-    """A text, and whether it was cut off before anything was said."""
-
-    text: str
-    without_room: bool = False
-
-
 class ChatEndpoint:
     """Asks one model, in the form that its server takes as far as its refusals show; `earlier` is
     the record of a run that is resumed."""
@@ -155,12 +147,12 @@ class ChatEndpoint:
         tokens left no room for are missing, and the next request has more room."""
         n = parameters.get("n", 1)
 
-        def read(reply: Any) -> list[Reply]:
+        def read(reply: Any) -> list[str | None]:
             if self.wire == "anthropic":
-                replies = of_anthropic(reply)
+                replies = [of_anthropic(reply)]
             else:
-                replies = [_reply(choice) for choice in choices(reply, n)]
-            checked_texts([reply.text for reply in replies], self._room(length))
+                replies = [of_openai(choice) for choice in choices(reply, n)]
+            checked_texts([text or "" for text in replies], self._room(length))
             return replies
 
         try:
@@ -170,10 +162,10 @@ class ChatEndpoint:
                 raise
             self.filtered += n
             return [""] * n
-        found = [reply.text for reply in replies if not reply.without_room]
+        found = [text for text in replies if text is not None]
         if len(found) < len(replies):
             if (room := self._room(length)) >= _MOST_ROOM:
-                return [reply.text for reply in replies]
+                return [text or "" for text in replies]
             room = self.least["max_tokens"] = min(max(4 * room, _FIRST_ROOM), _MOST_ROOM)
             empty = {"parameter": "max_tokens", "reason": "empty reply", "least": room}
             self.refusals.append(empty)
@@ -378,22 +370,25 @@ def as_anthropic(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def of_anthropic(reply: Any) -> list[Reply]:
-    """What Anthropic's Messages says."""
-    parts = reply["content"]
-    if not isinstance(parts, list):
+def of_anthropic(reply: Any) -> str | None:
+    """What Anthropic's Messages says; None if it was cut off before anything was said."""
+    if not isinstance(reply["content"], list):
         raise WrongReply("not a message")
-    text = "".join(part["text"] for part in parts if part.get("type") == "text")
-    return [Reply(text, not text and reply.get("stop_reason") == "max_tokens")]
+    text = _joined(reply["content"])
+    return None if not text and reply.get("stop_reason") == "max_tokens" else text
 
 
-def _reply(choice: Any) -> Reply:
+def of_openai(choice: Any) -> str | None:
+    """What a choice says; None if it was cut off before anything was said."""
     content = choice["message"].get("content")
     if isinstance(content, list):  # thoughts and texts apart
-        content = "".join(part.get("text", "") for part in content if part.get("type") == "text")
-    if not content:
-        content = choice["message"].get("refusal") or ""
-    return Reply(content, not content and choice.get("finish_reason") == "length")
+        content = _joined(content)
+    text: str = content or choice["message"].get("refusal") or ""
+    return None if not text and choice.get("finish_reason") == "length" else text
+
+
+def _joined(parts: list[Any]) -> str:
+    return "".join(part["text"] for part in parts if part.get("type") == "text")
 
 
 def listed_tokens(reply: Any) -> list[tuple[str, float]]:

@@ -140,20 +140,18 @@ class ServerTokenizer:
         self._tokens: dict[tuple[str, bool], list[int]] = {}
         self._texts: dict[tuple[int, ...], str] = {}
         #: what the server adds before every text; an empty text shows it alone
-        opening = self.encode_all([""], special=True)[0]
+        opening = self.encode("", add_special_tokens=True)
         self.bos_token_id = opening[0] if len(opening) == 1 else None
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        return self.encode_all([text], special=add_special_tokens)[0]
+        return list(self.client.run(self.tokens_of(text, special=add_special_tokens)))
 
     def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, Any]:
-        return {"input_ids": self.encode_all(texts, special=add_special_tokens)}
-
-    def encode_all(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
-        new = [t for t in dict.fromkeys(texts) if (t, special) not in self._tokens]
-        if new:
-            self.client.run(together([self.tokens_of(text, special=special) for text in new]))
-        return [list(self._tokens[t, special]) for t in texts]
+        special = add_special_tokens
+        self.client.run(
+            together([self.tokens_of(t, special=special) for t in dict.fromkeys(texts)])
+        )
+        return {"input_ids": [list(self._tokens[t, special]) for t in texts]}
 
     async def tokens_of(self, text: str, *, special: bool) -> list[int]:
         if (text, special) not in self._tokens:
@@ -182,18 +180,6 @@ class ServerTokenizer:
         return [self.decode([i]) for i in ids]
 
 
-def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
-    """The server's tokenizer, or an error that names the alternative."""
-    try:
-        return ServerTokenizer(client, model)
-    except (RequestRefused, ModelNotFound) as error:
-        status = error.status if isinstance(error, RequestRefused) else 404
-        raise Unsupported(
-            f"model {name!r}: its server has no /tokenize (status {status}); name its "
-            "tokenizer with --load tokenizer=NAME, a folder, a .gguf file or a Hugging Face id"
-        ) from error
-
-
 def _ids(reply: Any) -> list[int]:
     ids = reply["tokens"]
     if not all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 31 for i in ids):
@@ -216,7 +202,6 @@ class Names:
         self.tokenizer = tokenizer
         self.needed = False
         self.texts: dict[int, str] = {}
-        self._numbers: dict[str, int | None] = {}
 
     async def load(self, tokens: Sequence[int]) -> None:
         new = [t for t in tokens if t not in self.texts] if self.needed else []
@@ -224,10 +209,8 @@ class Names:
 
     async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
         """The ids of those texts that are single tokens."""
-        new = [t for t in texts if t not in self._numbers]
-        found = await together([self._number(t) for t in new])
-        self._numbers.update(zip(new, found, strict=True))
-        return {text: n for text in texts if (n := self._numbers[text]) is not None}
+        found = await together([self._numbers(text) for text in texts])
+        return {text: ids[0] for text, ids in zip(texts, found, strict=True) if len(ids) == 1}
 
     async def _text(self, token: int) -> str:
         if isinstance(self.tokenizer, ServerTokenizer):
@@ -237,12 +220,10 @@ class Names:
         # SentencePiece drops the leading space when a token is decoded alone.
         return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
 
-    async def _number(self, text: str) -> int | None:
+    async def _numbers(self, text: str) -> list[int]:
         if isinstance(self.tokenizer, ServerTokenizer):
-            ids = await self.tokenizer.tokens_of(text, special=False)
-        else:
-            ids = self.tokenizer.encode(text, add_special_tokens=False)
-        return ids[0] if len(ids) == 1 else None
+            return await self.tokenizer.tokens_of(text, special=False)
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
 
 
 T = TypeVar("T")
@@ -582,7 +563,14 @@ def open_by_words(
     if (name := load.server.tokenizer) is not None:
         tokenizer = local_tokenizer(name, load)
     else:
-        tokenizer = server_tokenizer(client, model, spec.name)
+        try:
+            tokenizer = ServerTokenizer(client, model)
+        except (RequestRefused, ModelNotFound) as error:
+            status = error.status if isinstance(error, RequestRefused) else 404
+            raise Unsupported(
+                f"model {spec.name!r}: its server has no /tokenize (status {status}); name its "
+                "tokenizer with --load tokenizer=NAME, a folder, a .gguf file or a Hugging Face id"
+            ) from error
     chat = find_opening(tokenizer, load, client, model) if load.chat else None
     if load.chat and chat is None:
         raise ModelError(
