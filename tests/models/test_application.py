@@ -171,9 +171,9 @@ def server() -> Iterator[Serving]:
         points = 3 if "Ann" in json.dumps(body) else 5
         return {"answers": [{"text": f'My answer: {{"score": {points}}}'}]}
 
-    @app.get("/plain", response_class=fastapi.responses.PlainTextResponse)
-    async def plain(name: str) -> str:
-        return f'{{"score": {3 if name == "Ann" else 5}}} points'
+    @app.post("/plain", response_class=fastapi.responses.PlainTextResponse)
+    async def plain(request: fastapi.Request) -> str:
+        return f'{{"score": {3 if (await request.json())["name"] == "Ann" else 5}}} points'
 
     with serving(app) as address:
         yield address, seen
@@ -238,7 +238,6 @@ HEADERS, BODY = (f'address = "https://h/x"\n[{table}]\n' for table in ("headers"
         (f"{BODY}a = {'[' * 99}{']' * 99}", "at most 64 levels"),
         (BODY + 'a = "{CLINOMETER_APP_KEY}"', "found {CLINOMETER_APP_KEY}"),
         (BODY + "a = inf", "expected finite numbers"),
-        (f'address = "https://h/x?{"y" * 65_500}"\nmethod = "GET"', 'write method = "POST"'),
         ("address = 3", "address"),
         ("address", "expected TOML"),
     ],
@@ -322,11 +321,11 @@ def test_a_finished_run_of_a_changed_function_is_refused(kind: str, folder: Path
     assert "--out" in refused.err
 
 
-def test_a_query_is_answered_in_plain_text_and_a_changed_file_is_refused(
+def test_an_answer_may_be_plain_text_and_a_changed_file_is_refused(
     server: Serving, folder: Path
 ) -> None:
     file = folder / "plain.toml"
-    file.write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
+    file.write_text(f'address = "{server[0]}/plain"\n')
     how: dict[str, Any] = {"topic": asked(messages=False), "replies": 2, "out": folder / "run"}
     for _ in range(2):
         run = cm.audit("http:plain.toml", **how)
