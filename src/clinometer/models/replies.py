@@ -76,7 +76,7 @@ class ReadoutQuery:
                 "--replies 20, replies per question"
             )
         if load.sampled is not None:
-            check_names(self.table, load.allowed)
+            open_reader(self.table, self.attributes, load.allowed)
 
 
 class ReplyScorer(Scorer):
@@ -197,36 +197,26 @@ def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
     return np.take_along_axis(padded, columns, axis=1)
 
 
-def check_names(table: ReadoutTable, allowed: Allowed) -> None:
-    """Refuse a function or a model that the readout names and the user did not."""
-    if isinstance(table, TextTable):
-        if table.function is not None:
-            allowed.function(table.function, where="readout.function")
-        if table.model is not None:
-            allowed.check_model(
-                table.model, here=on_this_machine(table.model), where="readout.model"
-            )
-
-
 def open_reader(
     table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Readout:
-    """The readout that a topic names."""
-    check_names(table, allowed)
+    """The readout that a topic names; a function or a model in it that the user did not name is
+    refused."""
     if isinstance(table, ChoiceTable):
         return ChoiceReader(tuple(attributes.values()))
     if isinstance(table, RatingTable | ScoreTable):
         return ScoreReader(table, attributes)
-    if isinstance(table, TextTable):
-        if table.by == "words":
-            return WordCountReader(attributes)
-        if table.function is not None:
-            function = allowed.function(table.function, where="readout.function")
-            return FunctionReader(function, tuple(attributes), table.function)
-        if table.model is not None and table.rubric is not None:
-            return JudgeReader(table.model, table.rubric, attributes)
-        return ClassifierReader(table.model or "", tuple(attributes), table.names)
-    raise TypeError(f"no reader of {type(table).__name__}")
+    if not isinstance(table, TextTable):
+        raise TypeError(f"no reader of {type(table).__name__}")
+    if table.function is not None:
+        function = allowed.function(table.function, where="readout.function")
+        return FunctionReader(function, tuple(attributes), table.function)
+    if table.model is None:
+        return WordCountReader(attributes)
+    allowed.check_model(table.model, here=on_this_machine(table.model), where="readout.model")
+    if table.rubric is not None:
+        return JudgeReader(table.model, table.rubric, attributes)
+    return ClassifierReader(table.model, tuple(attributes), table.names)
 
 
 #: Replies that a classifier reads together, and the probability that a judge's options need.
