@@ -17,7 +17,7 @@ from tests.command import Clinometer
 from tests.models.server.proxy import Proxy
 from tests.processes import free_port, model_server
 
-from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
+from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
 from clinometer.models.catalog.weights import embedded_gguf, folder_of_gguf
 from clinometer.models.open import open_writer
 from clinometer.runs import Run
@@ -83,16 +83,6 @@ def test_the_exact_route_gives_the_numbers_of_the_model(
     assert served.info.notes == ("queried by the route token-ids: exact",)
     report = served.word_report(WORDS, space=True)
     assert report.counts() == local.word_report(WORDS, space=True).counts()
-
-
-def test_top_k_intervals_contain_the_exact_values(vllm_server: str, smol_folder: Path) -> None:
-    load = LoadOptions(server=ServerOptions(route="top-k"))
-    served = open_model(f"openai:{vllm_server}", words=EXACT, load=load)
-    found = served.score(PROMPTS[:1], WORDS)
-    exact = open_model(str(smol_folder), words=EXACT).score(PROMPTS[:1], WORDS).log_probs
-    assert found.log_upper is not None
-    assert (found.log_probs - 1e-3 <= exact).all()
-    assert (exact <= found.log_upper + 1e-3).all()
 
 
 def test_chat_uses_the_servers_template(vllm_server: str, smol_folder: Path) -> None:
