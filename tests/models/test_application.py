@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import fastapi
 import pytest
 from tests.command import Clinometer, Result
-from tests.processes import kill
 from tests.security.serving import serving
 
 import clinometer as cm
@@ -381,29 +379,3 @@ def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -
     )
     with pytest.raises(ModelError, match="timeout"):
         cm.audit("app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1)
-
-
-def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, ask: Ask) -> None:
-    (folder / "own_slow.py").write_text(
-        "import asyncio, hashlib, os, pathlib\n"
-        "FILE = pathlib.Path(__file__).with_name('calls.txt')\n"
-        "async def score(messages):\n"
-        "    with FILE.open('a') as file:\n"
-        "        file.write(hashlib.sha256(repr(messages).encode()).hexdigest() + '\\n')\n"
-        "    await asyncio.sleep(0.01)\n"
-        "    return {'score': 4}\n"
-    )
-    calls, flying = folder / "calls.txt", 4
-    more = ("--out", "run", "--load", f"concurrency={flying}")
-    how = ("--topic", "./topic.toml", "--replies", "10", *more)
-    kill(
-        ("audit", "app:own_slow:score", *how),
-        when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70,
-    )
-    before = len(calls.read_text().splitlines())
-    assert before < 240
-    assert ask("own_slow", "", *more, replies=10).status == 0
-    count = Counter(calls.read_text().splitlines())
-    assert len(count) == 3 * 8
-    assert min(count.values()) == 10
-    assert 240 <= count.total() <= 240 + flying
