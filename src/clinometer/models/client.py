@@ -173,21 +173,13 @@ _FEWEST_SIGNS, _LONGER_THAN_WORDS = 4, 8
 
 
 class Key:
-    """Secrets that no repr, traceback or file shows; `headers` carry them, where it is not one
-    alone."""
+    """Secrets that no repr, traceback or file shows; `headers` carry them."""
 
-    def __init__(self, *secrets: str, headers: Mapping[str, str] | None = None) -> None:
-        self._secrets, self._headers = secrets, headers
+    def __init__(self, *secrets: str, headers: Mapping[str, str]) -> None:
+        self._secrets, self.headers = secrets, dict(headers)
 
     def __repr__(self) -> str:
         return "Key(…)"
-
-    def header(self, name: str = "") -> dict[str, str]:
-        """As a bearer token, in the provider's header, or in those that are given."""
-        if self._headers is not None:
-            return dict(self._headers)
-        (key,) = self._secrets
-        return {name: key} if name else {"Authorization": f"Bearer {key}"}
 
     def hidden(self, said: Any) -> Any:
         """What a server says, as it was read, without the secrets that it repeats."""
@@ -229,7 +221,8 @@ class Address:
                     f"{provider.name.upper()}_BASE_URL: expected an http or https address without "
                     f"a user or password, found {_without_secrets(base)!r}"
                 )
-            return cls(base, model, key_for(parts.scheme, parts.hostname or ""), provider)
+            key = key_for(parts.scheme, parts.hostname or "", provider.key_header)
+            return cls(base, model, key, provider)
         parts = parts_of_address(target)
         if parts is None:
             raise ModelNotFound(
@@ -252,9 +245,10 @@ class Address:
         return self.base.rsplit("/", 1)[0]
 
 
-def key_for(scheme: str, host: str) -> Key | None:
+def key_for(scheme: str, host: str, header: str = "") -> Key | None:
     """The key that the environment has for a server: the one for any, or a provider's, which no
-    other host sees. None if there is none, or if it would travel in the clear to another machine.
+    other host sees; in a header of its own, or as a bearer token. None if there is none, or if it
+    would travel in the clear to another machine.
 
     Only addresses that the user typed come here: a file cannot have one asked (`Allowed`).
     """
@@ -269,7 +263,8 @@ def key_for(scheme: str, host: str) -> Key | None:
                 "again"
             )
         if value:
-            return Key(value)
+            bearer = {"Authorization": f"Bearer {value}"}
+            return Key(value, headers={header: value} if header else bearer)
     return None
 
 
@@ -486,7 +481,7 @@ class Client:
         if provider is not None:
             headers |= provider.headers
         if address.key:
-            headers |= address.key.header(provider.key_header if provider else "")
+            headers |= address.key.headers
         # A local server has few threads and sets no limit on the rate.
         hosted = provider is not None or transport is not None
         most = options.concurrency if hosted else min(options.concurrency, _OWN)
