@@ -46,6 +46,7 @@ from clinometer.models.sampled import (
     seed_for,
 )
 from clinometer.models.server.routes import (
+    ROUNDING,
     checked_texts,
     choices,
     find_opening,
@@ -88,8 +89,6 @@ FILTERED = re.compile(r"content_?filter|content management policy|content_policy
 
 #: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
 LISTED = 20
-#: How far the sum of a provider's probabilities may be off.
-_ROUNDING = 1e-3
 
 #: The instruction to a chat model that should continue a text.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
@@ -445,8 +444,8 @@ class ChatTokenScorer(Scorer):
                 self.log.put(text, 0, kept)
         listed = [(str(token), float(p)) for token, p in kept]
         total = math.fsum(p for _, p in listed)
-        possible = all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed)
-        if not possible or total > 1.0 + len(listed) * _ROUNDING:
+        possible = all(0.0 <= p <= 1.0 + ROUNDING for _, p in listed)
+        if not possible or total > 1.0 + len(listed) * ROUNDING:
             raise ModelError(
                 f"{self.info.name}: the provider's probabilities sum to more than 1; --replies N "
                 "samples N replies per context instead"
@@ -464,7 +463,7 @@ def word_bounds(
     ([0.6, 0.2], [0.801, 0.301])
     """
     texts = [(token.strip(), p) for token, p in listed]
-    rest = max(0.0, 1.0 - math.fsum(p for _, p in texts)) + _ROUNDING
+    rest = max(0.0, 1.0 - math.fsum(p for _, p in texts)) + ROUNDING
     low, high = [], []
     for word in words:
         whole = math.fsum(p for text, p in texts if text == word)

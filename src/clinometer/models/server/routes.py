@@ -63,7 +63,10 @@ class Listed:
 
 def first_place(reply: Any) -> Listed:
     """The reply's list for the first generated token."""
-    log_probs = _choice(reply).get("logprobs") or {}
+    choice = reply["choices"][0]
+    if not isinstance(choice["text"], str):
+        raise WrongReply("not a completion")
+    log_probs = choice.get("logprobs") or {}
     top: Iterable[tuple[str, float]]
     if "content" in log_probs:
         first = (log_probs["content"] or [{}])[0]
@@ -104,14 +107,6 @@ def checked_texts(texts: list[Any], tokens: int) -> list[str]:
     if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):
         raise WrongReply("more text than its tokens can have")
     return texts
-
-
-def _choice(reply: Any) -> dict[str, Any]:
-    """The first choice of a valid completion; anything else is an invalid reply."""
-    choice = reply["choices"][0]
-    if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
-        raise WrongReply("not a completion")
-    return choice
 
 
 def log_prob(value: Any) -> float:
@@ -232,9 +227,6 @@ T = TypeVar("T")
 
 Question = tuple[Tokens, Tokens]
 
-#: Nothing but the model's own distribution: every cut and penalty off.
-PLAIN = {"temperature": 1.0, "top_p": 1.0}
-
 
 @dataclass(frozen=True)
 class Bounds:
@@ -263,9 +255,10 @@ class Endpoint:
     top_k: int
 
     async def ask(self, path: Tokens, read: Callable[[Any], T], **body: Any) -> T:
-        whole = {"model": self.model, "prompt": list(path), "max_tokens": 1, "stream": False}
-        url = f"{self.client.address.base}/completions"
-        return await self.client.post(url, {**whole, **PLAIN, **body}, read)
+        """The model's own distribution unless `body` says otherwise: every cut and penalty off."""
+        plain = {"max_tokens": 1, "stream": False, "temperature": 1.0, "top_p": 1.0}
+        whole = {"model": self.model, "prompt": list(path), **plain, **body}
+        return await self.client.post(f"{self.client.address.base}/completions", whole, read)
 
     async def values(self, path: Tokens, wanted: Sequence[int], **body: Any) -> list[float]:
         """Log-probabilities of these tokens, all of which the reply has to list."""
@@ -372,7 +365,7 @@ class TokenIds(Route):
 
 
 #: Tolerance of the sum of a server's probabilities.
-_ROUNDING = 1e-3
+ROUNDING = 1e-3
 
 
 class TopK(Route):
@@ -399,7 +392,7 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     """
     if not listed:
         raise WrongReply("an empty list")
-    rest = max(0.0, 1.0 - sum(math.exp(v) for v in listed)) + _ROUNDING
+    rest = max(0.0, 1.0 - sum(math.exp(v) for v in listed)) + ROUNDING
     return min(*listed, math.log(rest))
 
 
