@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -252,28 +252,19 @@ class ClassifierReader(ModelReader):
     categories: tuple[str, ...]
     names: Mapping[str, str]
 
-    def categories_of(self, texts: Sequence[str]) -> Iterator[int]:
+    def categories_of(self, texts: Sequence[str]) -> list[int]:
         if not texts:
-            return
-        import torch
-
-        tokenizer, model, categories = self._opened
-        longest = min(tokenizer.model_max_length, model.config.max_position_embeddings)
-        for start in range(0, len(texts), _BATCH):
-            batch = tokenizer(
-                list(texts[start : start + _BATCH]),
-                padding=True,
-                truncation=True,
-                max_length=longest,
-                return_tensors="pt",
-            ).to(model.device)
-            with torch.inference_mode():
-                for label in model(**batch).logits.argmax(dim=-1).tolist():
-                    yield categories[label]
+            return []
+        classify, category = self._opened
+        longest = min(
+            classify.tokenizer.model_max_length, classify.model.config.max_position_embeddings
+        )
+        found = classify(list(texts), batch_size=_BATCH, truncation=True, max_length=longest)
+        return [category[str(one["label"])] for one in found]
 
     @cached_property
-    def _opened(self) -> tuple[Any, Any, list[int]]:
-        """Tokenizer, model, and the category of each label."""
+    def _opened(self) -> tuple[Any, dict[str, int]]:
+        """The classifier, and the category of each label."""
         require("classifying replies", "torch", "transformers")
         import transformers
 
@@ -284,21 +275,22 @@ class ClassifierReader(ModelReader):
             tokenizer = pretrained(transformers.AutoTokenizer, self.name)
             kind = transformers.AutoModelForSequenceClassification
             model = pretrained(kind, self.name, **offline)
-        model = model.to(choose_device("auto")).eval()
-        labels = [str(model.config.id2label[i]) for i in range(model.config.num_labels)]
-        return tokenizer, model, self._numbered(labels)
+        classify = transformers.TextClassificationPipeline(
+            model=model, tokenizer=tokenizer, device=choose_device("auto")
+        )
+        return classify, self._numbered([*map(str, model.config.id2label.values())])
 
-    def _numbered(self, labels: Sequence[str]) -> list[int]:
+    def _numbered(self, labels: Sequence[str]) -> dict[str, int]:
         own = {category.casefold(): i for i, category in enumerate(self.categories)}
         named = {label: self.categories.index(name) for label, name in self.names.items()}
-        found = [named.get(label, own.get(label.casefold(), OTHER)) for label in labels]
+        found = {label: named.get(label, own.get(label.casefold(), OTHER)) for label in labels}
         for label in self.names:
             if label not in labels:
                 raise TopicError(
                     f"readout.names.{label}: expected a label of the classifier {self.name!r} "
                     f"({', '.join(labels)})"
                 )
-        missing = [c for i, c in enumerate(self.categories) if i not in found]
+        missing = [c for i, c in enumerate(self.categories) if i not in found.values()]
         if missing:
             raise TopicError(
                 f"readout.names: no label of the classifier {self.name!r} ({', '.join(labels)}) is "
