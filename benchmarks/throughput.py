@@ -2,8 +2,7 @@
 
 A stand-in in a second process answers after 300 ms and allows 3,000 requests a minute: a bucket
 that fills by 50 a second, holds five seconds' worth at most and one at the start. What comes too
-early is refused with status 429. `--case headers` tells the limit in OpenAI's headers, `plain` says
-nothing, `halved` allows half of it from the middle of the run on, `halved-headers` both.
+early is refused with status 429. `--case halved` allows half of it from the middle of the run on.
 
     python benchmarks/throughput.py --case plain
 """
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from clinometer.runs import audit
 
-CASES = ("headers", "plain", "halved", "halved-headers")
+CASES = ("plain", "halved")
 REPLIES = 3
 
 
@@ -42,8 +41,7 @@ class Bucket:
 
 
 def serve(pipe: Connection, case: str, latency: float, per_minute: float, halve_at: int) -> None:
-    told = case.endswith("headers")
-    bucket = Bucket(per_minute / 60, per_minute if told else per_minute / 12)
+    bucket = Bucket(per_minute / 60, per_minute / 12)
     answered: list[float] = []
     refused: list[float] = []
     allowed: list[tuple[float, float]] = [(time.monotonic(), bucket.rate)]
@@ -60,20 +58,12 @@ def serve(pipe: Connection, case: str, latency: float, per_minute: float, halve_
                     writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
                     continue
                 now = time.monotonic()
-                if case.startswith("halved") and len(allowed) == 1 and len(answered) >= halve_at:
+                if case == "halved" and len(allowed) == 1 and len(answered) >= halve_at:
                     bucket.rate /= 2
                     bucket.left = min(bucket.left, bucket.rate)
                     allowed.append((now, bucket.rate))
                 ok = bucket.take()
                 (answered if ok else refused).append(now)
-                extra = ""
-                if told:
-                    reset = (bucket.size - bucket.left) / bucket.rate
-                    extra = (
-                        f"x-ratelimit-limit-requests: {bucket.size:.0f}\r\n"
-                        f"x-ratelimit-remaining-requests: {int(bucket.left)}\r\n"
-                        f"x-ratelimit-reset-requests: {reset:.3f}s\r\n"
-                    )
                 if ok:
                     await asyncio.sleep(latency)
                 choice = {"message": {"content": "Yes"}, "finish_reason": "stop"}
@@ -81,8 +71,7 @@ def serve(pipe: Connection, case: str, latency: float, per_minute: float, halve_
                 body = json.dumps({"choices": [choice], "usage": usage}).encode()
                 status = "200 OK" if ok else "429 Too Many Requests"
                 writer.write(
-                    f"HTTP/1.1 {status}\r\n{extra}content-length: {len(body)}\r\n\r\n".encode()
-                    + body
+                    f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
                 )
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()

@@ -120,7 +120,7 @@ OTHER: dict[str, str | None] = {
     "--load temperature": "2",
     "--load effort": "low",
     "--load tokenizer": "another",
-    "--load route": "echo",
+    "--load route": "boost",
     "--allow": "pickle",
     "--tolerance": "0.1",
     **dict.fromkeys(("--max-contexts", "--price", "--budget"), "7"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import fastapi
 import pytest
 from tests.command import Clinometer, Result
-from tests.processes import kill
 from tests.security.serving import serving
 
 import clinometer as cm
@@ -171,9 +169,9 @@ def server() -> Iterator[Serving]:
         points = 3 if "Ann" in json.dumps(body) else 5
         return {"answers": [{"text": f'My answer: {{"score": {points}}}'}]}
 
-    @app.get("/plain", response_class=fastapi.responses.PlainTextResponse)
-    async def plain(name: str) -> str:
-        return f'{{"score": {3 if name == "Ann" else 5}}} points'
+    @app.post("/plain", response_class=fastapi.responses.PlainTextResponse)
+    async def plain(request: fastapi.Request) -> str:
+        return f'{{"score": {3 if (await request.json())["name"] == "Ann" else 5}}} points'
 
     with serving(app) as address:
         yield address, seen
@@ -238,7 +236,6 @@ HEADERS, BODY = (f'address = "https://h/x"\n[{table}]\n' for table in ("headers"
         (f"{BODY}a = {'[' * 99}{']' * 99}", "at most 64 levels"),
         (BODY + 'a = "{CLINOMETER_APP_KEY}"', "found {CLINOMETER_APP_KEY}"),
         (BODY + "a = inf", "expected finite numbers"),
-        (f'address = "https://h/x?{"y" * 65_500}"\nmethod = "GET"', 'write method = "POST"'),
         ("address = 3", "address"),
         ("address", "expected TOML"),
     ],
@@ -322,11 +319,11 @@ def test_a_finished_run_of_a_changed_function_is_refused(kind: str, folder: Path
     assert "--out" in refused.err
 
 
-def test_a_query_is_answered_in_plain_text_and_a_changed_file_is_refused(
+def test_an_answer_may_be_plain_text_and_a_changed_file_is_refused(
     server: Serving, folder: Path
 ) -> None:
     file = folder / "plain.toml"
-    file.write_text(f'address = "{server[0]}/plain"\nmethod = "GET"\n')
+    file.write_text(f'address = "{server[0]}/plain"\n')
     how: dict[str, Any] = {"topic": asked(messages=False), "replies": 2, "out": folder / "run"}
     for _ in range(2):
         run = cm.audit("http:plain.toml", **how)
@@ -385,29 +382,3 @@ def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -
     )
     with pytest.raises(ModelError, match="timeout"):
         cm.audit("app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1)
-
-
-def test_what_a_kill_costs_is_what_was_on_its_way(folder: Path, ask: Ask) -> None:
-    (folder / "own_slow.py").write_text(
-        "import asyncio, hashlib, os, pathlib\n"
-        "FILE = pathlib.Path(__file__).with_name('calls.txt')\n"
-        "async def score(messages):\n"
-        "    with FILE.open('a') as file:\n"
-        "        file.write(hashlib.sha256(repr(messages).encode()).hexdigest() + '\\n')\n"
-        "    await asyncio.sleep(0.01)\n"
-        "    return {'score': 4}\n"
-    )
-    calls, flying = folder / "calls.txt", 4
-    more = ("--out", "run", "--load", f"concurrency={flying}")
-    how = ("--topic", "./topic.toml", "--replies", "10", *more)
-    kill(
-        ("audit", "app:own_slow:score", *how),
-        when=lambda: calls.exists() and len(calls.read_text().splitlines()) > 70,
-    )
-    before = len(calls.read_text().splitlines())
-    assert before < 240
-    assert ask("own_slow", "", *more, replies=10).status == 0
-    count = Counter(calls.read_text().splitlines())
-    assert len(count) == 3 * 8
-    assert min(count.values()) == 10
-    assert 240 <= count.total() <= 240 + flying

@@ -155,18 +155,6 @@ def test_sampled_replies_are_counted_for_their_category() -> None:
     assert found.draws is not None
 
 
-def test_ratings_and_texts_are_read_from_replies() -> None:
-    traits = load_topic("traits").select(["white man"])
-    asked = asking(traits, "4", "4/5", "9", "")
-    question = traits.render("How warm is [X], 1 to 5? Rating: [Y]", traits.groups[0])
-    found = asked.score([question], traits.words)
-    assert np.exp(found.log_probs)[0] == pytest.approx([0, 0, 0, 0.5, 0])
-    story = load_topic("story").select(["nurse"])
-    told = asking(story, "She met her.", "He left", "They left")
-    found = told.score([story.render("Write about [X]. [Y]", "nurse")], story.words)
-    assert np.exp(found.log_coverage)[0] == pytest.approx(2 / 3)
-
-
 def test_whole_replies_need_to_be_sampled() -> None:
     with pytest.raises(SettingsError, match="--replies 20"):
         query(load_topic("story")).check(LoadOptions())

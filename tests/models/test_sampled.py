@@ -13,7 +13,7 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
 from clinometer.models.local.causal import CausalScorer
-from clinometer.models.sampled import Recogniser
+from clinometer.models.sampled import recognised
 from clinometer.readouts import EMPTY, OTHER, REFUSAL
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
@@ -53,8 +53,8 @@ CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"],
     ],
 )
 def test_answers_are_recognised_by_the_documented_rules(text: str, expected: int) -> None:
-    assert Recogniser.of(WORDS).read(text, "The nurse said that") == expected
-    assert Recogniser.of(("他", "她"), space=False).read("她是", "护士说") == 1  # need not end
+    assert recognised(text, WORDS, "The nurse said that") == expected
+    assert recognised("她是", ("他", "她"), "护士说", space=False) == 1  # need not end
 
 
 def test_sample_shares_approach_the_probabilities() -> None:
@@ -123,11 +123,3 @@ def test_the_chat_template_precedes_the_sentence() -> None:
         return_dict=False,
     )
     assert scorer.head_tokens([said["assistant"]])[0] == list(ids)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"replies": 1}, {"replies": 5, "temperature": 0.0}, {"replies": 5, "reply_tokens": 0}]
-)
-def test_invalid_sample_options_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError):
-        SampleOptions(**wrong)

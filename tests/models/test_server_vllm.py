@@ -1,4 +1,4 @@
-"""vLLM's OpenAI-compatible server: every exact route, draws, chat, and a command.
+"""vLLM's OpenAI-compatible server: its exact route, draws, chat, and a command.
 
 vLLM itself, its CPU build from PyPI, in the environment that `make test-vllm` sets up beside ours.
 """
@@ -17,7 +17,7 @@ from tests.command import Clinometer
 from tests.models.server.proxy import Proxy
 from tests.processes import free_port, model_server
 
-from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
+from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
 from clinometer.models.catalog.weights import embedded_gguf, folder_of_gguf
 from clinometer.models.open import open_writer
 from clinometer.runs import Run
@@ -72,29 +72,17 @@ def vllm_server(smol_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield url
 
 
-@pytest.mark.parametrize("route", [None, "token-ids", "echo"])
-def test_exact_routes_give_the_numbers_of_the_model(
-    vllm_server: str, smol_folder: Path, route: str | None
+def test_the_exact_route_gives_the_numbers_of_the_model(
+    vllm_server: str, smol_folder: Path
 ) -> None:
-    load = LoadOptions(server=ServerOptions(route=route))
-    served = open_model(f"openai:{vllm_server}", words=EXACT, load=load)
+    served = open_model(f"openai:{vllm_server}", words=EXACT)
     local = open_model(str(smol_folder), words=EXACT)
     ours, theirs = local.score(PROMPTS, WORDS), served.score(PROMPTS, WORDS)
     np.testing.assert_allclose(theirs.log_probs, ours.log_probs, atol=1e-3)
     assert theirs.log_upper is None
-    assert served.info.notes == (f"queried by the route {route or 'token-ids'}: exact",)
+    assert served.info.notes == ("queried by the route token-ids: exact",)
     report = served.word_report(WORDS, space=True)
     assert report.counts() == local.word_report(WORDS, space=True).counts()
-
-
-def test_top_k_intervals_contain_the_exact_values(vllm_server: str, smol_folder: Path) -> None:
-    load = LoadOptions(server=ServerOptions(route="top-k"))
-    served = open_model(f"openai:{vllm_server}", words=EXACT, load=load)
-    found = served.score(PROMPTS[:1], WORDS)
-    exact = open_model(str(smol_folder), words=EXACT).score(PROMPTS[:1], WORDS).log_probs
-    assert found.log_upper is not None
-    assert (found.log_probs - 1e-3 <= exact).all()
-    assert (exact <= found.log_upper + 1e-3).all()
 
 
 def test_chat_uses_the_servers_template(vllm_server: str, smol_folder: Path) -> None:

@@ -141,6 +141,9 @@ def test_numbers_are_counted_by_their_step(step: float | None, mean: float) -> N
         ({"kind": "number", "scale": [0, 10], "step": 3.0}, "divides the scale"),
         ({"kind": "number", "scale": [0, 10], "step": 0.01}, "at most 200 steps"),
         ({"kind": "regex", "pattern": "(a)(b)", "scale": [1, 2]}, "one group at most"),
+        ({"kind": "regex", "pattern": "("}, "expected a regular expression"),
+        ({"kind": "regex", "pattern": f"a{{{'9' * 20}}}"}, "expected a regular expression"),
+        ({"kind": "regex", "pattern": "(" * 9000 + ")" * 9000}, "expected a regular expression"),
         ({"kind": "json", "scale": [1, 2]}, "readout.field: missing"),
     ],
 )
@@ -149,10 +152,6 @@ def test_a_wrong_table_is_one_line(table: dict[str, Any], said: str) -> None:
         reader_of(**table)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def by_pattern(pattern: str) -> ScoreReader:
-    return reader_of(kind="regex", pattern=pattern, scale=[0, 10])
 
 
 @pytest.mark.parametrize(
@@ -170,14 +169,7 @@ def by_pattern(pattern: str) -> ScoreReader:
 def test_a_pattern_that_explodes_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(untrusted, "PATTERN_S", 1)
     with pytest.raises(TopicError, match="not done after 1 second"):
-        by_pattern(pattern).read(["a" * 39 + "!"], [])
-
-
-@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "(" * 9000 + ")" * 9000])
-def test_a_broken_pattern_is_one_line(pattern: str) -> None:
-    with pytest.raises(TopicError, match="expected a regular expression") as caught:
-        by_pattern(pattern)
-    assert "\n" not in str(caught.value)
+        reader_of(kind="regex", pattern=pattern, scale=[0, 10]).read(["a" * 39 + "!"], [])
 
 
 @pytest.mark.parametrize("piece", ['"..', "answer ", "<think></think>", '{"a":', "1 ", "a "])

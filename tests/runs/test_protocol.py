@@ -169,7 +169,7 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "effort": ("low", ("--load", "effort=high")),
     "steer": (None, ("--load", "steer=steer.json")),
     "tokenizer": ("smollm2", ("--load", "tokenizer=pocket:gpt2-s")),
-    "route": ("echo", ("--load", "route=boost")),
+    "route": ("top-k", ("--load", "route=boost")),
     "top_k": (50, ("--load", "top_k=100")),
     "tolerance": (0.01, ("--tolerance", "0.001")),
     "end_of_word": (False, ("--end-of-word",)),

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import json
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.models.server.standin import Handler, Standin
 
 from clinometer.models.client import MOST_REPLY
-
-#: What is done with one request, instead of an honest answer.
-Attack = Callable[[BaseHTTPRequestHandler], None]
 
 
 class HostileServer(Standin):
@@ -62,26 +57,20 @@ class HostileHandler(Handler):
         attack(self)
 
 
-def body(content: bytes, status: int = 200, **headers: str) -> Attack:
-    def send(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            handler.send_header(name.replace("_", "-"), value)
-        handler.end_headers()
-        handler.wfile.write(content)
-
-    return send
+#: What is done with one request, instead of an honest answer.
+Attack = Callable[[HostileHandler], None]
 
 
-def value(reply: Any, status: int = 200, **headers: str) -> Attack:
-    return body(json.dumps(reply).encode(), status, **headers)
+def body(reply: Any, status: int = 200, **headers: str) -> Attack:
+    """Bytes as they are, anything else as JSON."""
+    return lambda handler: handler.send(status, reply, **headers)
 
 
 def bomb(size: int) -> Attack:
     return body(gzip.compress(b"[" + b" " * size + b"]"), Content_Encoding="gzip")
 
 
-def endless(handler: BaseHTTPRequestHandler) -> None:
+def endless(handler: HostileHandler) -> None:
     """A body of unknown length, as fast as it is read: far longer than anyone should read, and not
     longer, so that a reader without a limit fails a test and not the machine."""
     handler.send_response(200)
@@ -93,12 +82,11 @@ def endless(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.flush()
 
 
-def drip(handler: BaseHTTPRequestHandler) -> None:
+def drip(handler: HostileHandler) -> None:
     """A byte now and then, for as long as somebody reads."""
-    server: HostileServer = handler.server  # type: ignore[assignment]
     handler.send_response(200)
     handler.send_header("Connection", "close")
     handler.end_headers()
-    while not server.stopped.wait(0.05):
+    while not handler.server.stopped.wait(0.05):
         handler.wfile.write(b" ")
         handler.wfile.flush()

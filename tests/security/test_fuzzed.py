@@ -350,7 +350,6 @@ def test_a_record_with_the_tables_of_another_is_one_line(finished: Path, tmp_pat
 READERS = {
     "list": (routes.first_place, ("logprobs",)),
     "ids": (routes.first_place, ("logprobs", "names-ids")),
-    "echo": (lambda reply: routes.echoed(reply, 3), ("logprobs", "echo")),
     "texts": (lambda reply: [c["text"] for c in routes.choices(reply, 4)], ("logprobs",)),
 }
 
@@ -362,7 +361,7 @@ def honest(*abilities: str) -> dict[str, Any]:
     try:
         asked = {
             "model": "toy", "prompt": [1, 2, 3], "max_tokens": 1, "logprobs": 5, "temperature": 0,
-            "echo": True, "return_tokens_as_token_ids": True,
+            "return_tokens_as_token_ids": True,
         }  # fmt: skip
         return dict(server.complete(asked)[1])
     finally:

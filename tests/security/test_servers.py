@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.command import Clinometer, refused
-from tests.security.hostile_server import Attack, HostileServer, body, bomb, drip, endless, value
+from tests.security.hostile_server import Attack, HostileServer, body, bomb, drip, endless
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
@@ -47,10 +47,6 @@ def opened(server: HostileServer, **options: Any) -> Iterator[Any]:
 def score(server: HostileServer, **options: Any) -> Any:
     with opened(server, **options) as scorer:
         return scorer.score(PROMPT, WORDS)
-
-
-def test_an_honest_server_is_believed(server: HostileServer) -> None:
-    assert score(server).log_probs.shape == (1, 4)
 
 
 # --- impossible probabilities ---------------------------------------------------------------------
@@ -114,18 +110,18 @@ NONSENSE: dict[str, Attack] = {
     "not UTF-8": body(b"\xff\xfe{}"),
     "null": body(b"null"),
     "number": body(b"7"),
-    "list": value([]),
-    "wrong types": value({"choices": "x", "data": 5, "tokens": {"a": 1}, "usage": [1]}),
-    "text for lists": value({"choices": [{"text": 1, "logprobs": "x"}], "tokens": "abc"}),
-    "huge ids": value({"tokens": [2**80]}),
-    "negative ids": value({"tokens": [-1]}),
+    "list": body([]),
+    "wrong types": body({"choices": "x", "data": 5, "tokens": {"a": 1}, "usage": [1]}),
+    "text for lists": body({"choices": [{"text": 1, "logprobs": "x"}], "tokens": "abc"}),
+    "huge ids": body({"tokens": [2**80]}),
+    "negative ids": body({"tokens": [-1]}),
     "bomb, compressed_reply": bomb(40_000_000),
     "garbage, compressed_reply": body(b"\x1f\x8b garbage", Content_Encoding="br"),
-    "pause": value({}, 429, Retry_After="9" * 400),
-    "pause of text": value({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT"),
-    "pause not a number": value({}, 503, Retry_After="nan"),
-    "teapot": value({"error": {"message": "x" * 10_000, "code": ["a"]}}, 418),
-    "redirect": value({}, 302, Location="http://127.0.0.1:1/"),
+    "pause": body({}, 429, Retry_After="9" * 400),
+    "pause of text": body({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT"),
+    "pause not a number": body({}, 503, Retry_After="nan"),
+    "teapot": body({"error": {"message": "x" * 10_000, "code": ["a"]}}, 418),
+    "redirect": body({}, 302, Location="http://127.0.0.1:1/"),
 }
 
 
@@ -159,6 +155,7 @@ def test_a_reply_that_never_ends_is_given_up(server: HostileServer) -> None:
 @pytest.mark.parametrize(
     "entry",
     [
+        {},
         {"meta": "x"},
         {"meta": {"n_ctx": "many", "n_params": [1]}},
         {"max_model_len": -5},
@@ -167,7 +164,7 @@ def test_a_reply_that_never_ends_is_given_up(server: HostileServer) -> None:
     ],
 )
 def test_a_model_list_with_wrong_types_is_usable(server: HostileServer, entry: Any) -> None:
-    server.attacks["/models"] = value({"data": [{"id": "toy", **entry}]})
+    server.attacks["/models"] = body({"data": [{"id": "toy", **entry}]})
     assert score(server).log_probs.shape == (1, 4)
 
 
@@ -189,7 +186,7 @@ def test_a_negative_count_does_not_defeat_the_budget(server: HostileServer) -> N
 @pytest.mark.parametrize("message", ["A NURSE SAID", "a  nurse\\nsaid", "QSBOVVJTRSBTQUlE"])
 def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -> None:
     error = {"message": f"cannot continue {message}", "type": message, "code": message}
-    server.attacks["/completions"] = value({"error": error}, 400)
+    server.attacks["/completions"] = body({"error": error}, 400)
     with pytest.raises(ModelError) as refused:
         score(server)
     assert message not in str(refused.value)
@@ -199,7 +196,7 @@ def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
     server: HostileServer, clinometer: Clinometer, tmp_path: Path
 ) -> None:
     names = [{"id": "\x1b]0;owned\x07[bold]x[/close]\u202e"}, {"id": "other"}]
-    server.attacks["/models"] = value({"data": names})
+    server.attacks["/models"] = body({"data": names})
     result = clinometer("audit", f"openai:{server.url}", "--out", tmp_path / "run")
     refused(result, "other")
     assert not {"\x1b", "\x07", "\u202e"} & set(result.err)

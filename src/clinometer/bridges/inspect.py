@@ -33,7 +33,7 @@ from clinometer.models import ModelInfo
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import WordReport
 from clinometer.models.replies import open_reader, read_replies
-from clinometer.models.sampled import Recogniser, check_continued, counted, word_report
+from clinometer.models.sampled import check_continued, counted, recognised, word_report
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import ImportRecord
@@ -158,7 +158,7 @@ class ReplyReader:
         if self._readout is not None and prompt.shown is not None:
             (number,) = self._readout.read([reply], [prompt.shown])
         else:
-            number = Recogniser.of(tuple(words), space=prompt.space).read(reply, prompt.before)
+            number = recognised(reply, tuple(words), prompt.before, space=prompt.space)
         if number < 0:
             return None, UNREAD.get(number, UNREAD[OTHER])
         if self._readout is not None:

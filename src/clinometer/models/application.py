@@ -29,7 +29,6 @@ from contextlib import ExitStack, chdir, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -247,7 +246,7 @@ class HttpFile(BaseModel):
     """How an application is asked over HTTP.
 
     address  http or https; secrets travel over https only, except to this machine
-    method   of the request; GET sends the body as a query
+    method   of the request
     headers  {NAME} is an environment variable
     body     sent as JSON, with {messages}, {prompt} (the last message), {record} or a {field} of
              the record in place; without one, {"messages": …} or the record itself
@@ -258,7 +257,7 @@ class HttpFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     address: str
-    method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
+    method: Literal["POST", "PUT", "PATCH"] = "POST"
     headers: dict[str, str] = {}
     body: Annotated[dict[str, Any], Field(min_length=1)] | None = None
     reply: str = ""
@@ -330,17 +329,7 @@ def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) ->
     client = Client(Address(file.address, None, key), load.server, parse=_json_or_text)
 
     def request(text: str) -> tuple[str, str, Any]:
-        body = file.filled(text)
-        if file.method != "GET":
-            return file.method, file.address, body
-        query = urlencode({k: _as_text(v) for k, v in body.items()})
-        url = f"{file.address}{'&' if '?' in file.address else '?'}{query}"
-        if len(url) > _LONGEST_URL:
-            raise SettingsError(
-                f"{spec.target}: expected at most {_LONGEST_URL:,} signs in an address with its "
-                f'query, found {len(url):,}; write method = "POST"'
-            )
-        return "GET", url, None
+        return file.method, file.address, file.filled(text)
 
     def read(answer: Any) -> str:
         for name in file.reply.split(".") if file.reply else ():

@@ -25,7 +25,6 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -53,26 +52,24 @@ _GROWTH = 0.1
 _BELOW, _BACK_S = 0.97, 8.0
 #: How far past what is sent the rate may grow, and a rate that may always be tried again.
 _PAST, _SEEN = 1.5, 0.5
+#: The slowest rate: one request a minute.
+_SLOWEST = 1 / 60
 #: Requests from which a rate is measured.
 _MEASURED = 400
 #: The pause after a refusal: the time of this many requests, at most this many seconds.
 _HOLD, _HOLD_S = 10, 1.0
 #: While nothing gets through: the shortest pause and the longest; each is twice the one before.
 _LEAST_HOLD_S, _LONGEST_HOLD_S = 0.1, 5.0
-#: The share of a known rate to use.
-_USED = 0.985
 #: A turn that comes late by less than this is made up for.
 _LATE_S = 0.1
 
 
 class Pace:
-    """When the next request may begin: as fast as the server allows, found out from its headers and
-    refusals.
+    """When the next request may begin: as fast as the server allows, found out from its refusals.
 
     A window limits how many requests are on their way: it begins small, grows with every answer,
     and stops growing once answers take longer for it. A rate limits how many begin in a second: it
-    follows the server's rate-limit headers; without them, what got through between two refusals
-    (429).
+    follows what got through between two refusals (429).
 
     A refusal says that the allowance is used up at this moment. So what got through between two of
     them is what the server gave meanwhile, no matter how much it saves up for a burst. After a
@@ -95,8 +92,6 @@ class Pace:
         #: the rate that got through before the last refusal, when that was, and the pause after it
         self._limit: float | None = None
         self._since = self._hold = 0.0
-        #: the rates that headers tell, by what they limit
-        self._known: dict[str, float] = {}
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[float]:
@@ -120,13 +115,13 @@ class Pace:
 
     def rate(self) -> float | None:
         """Requests a second that may begin; None while nothing limits them."""
-        limits = list(self._known.values())
-        if self._limit is not None:
-            now = time.monotonic()
-            grown = self._limit * (_BELOW + (1 - _BELOW) * ((now - self._since) / _BACK_S) ** 3)
-            # A rate that is not used says nothing about the limit; a slow one is hardly seen.
-            limits.append(max(min(grown, _PAST * self._sent(now) + _SEEN), self._limit * _BELOW))
-        return max(min(limits), 1 / 60) if limits else None
+        if self._limit is None:
+            return None
+        now = time.monotonic()
+        grown = self._limit * (_BELOW + (1 - _BELOW) * ((now - self._since) / _BACK_S) ** 3)
+        # A rate that is not used says nothing about the limit; a slow one is hardly seen.
+        used = min(grown, _PAST * self._sent(now) + _SEEN)
+        return max(used, self._limit * _BELOW, _SLOWEST)
 
     def _sent(self, until: float) -> float:
         """Requests a second since the last refusal, as far as they are remembered."""
@@ -135,7 +130,7 @@ class Pace:
         between = sum(at < until for at in self._begun) - 1
         return between / max(until - self._begun[0], 0.1)
 
-    def answered(self, begun: float, headers: Mapping[str, str], tokens: int) -> None:
+    def answered(self, begun: float) -> None:
         """The request that began then was answered."""
         seconds = time.monotonic() - begun
         self._fastest = min(self._fastest, seconds)
@@ -143,15 +138,6 @@ class Pace:
             self.window = min(self.window + _GROWTH, float(self.most))
         elif self.window > _FIRST_WINDOW:
             self.window -= _GROWTH / 2
-        for what, cost in (("requests", 1.0), ("tokens", float(max(tokens, 1)))):
-            known = refill(headers, what)
-            if known is not None:
-                remaining, per_second = known
-                # With much left nothing has to be saved up; the next answers tell more.
-                if remaining > 2 * cost * (self._flying + self.window):
-                    self._known.pop(what, None)
-                else:
-                    self._known[what] = per_second / cost * _USED
 
     def refused(self, begun: float, pause: float | None) -> None:
         """The request that began then came too early; `pause` is how long the server wants."""
@@ -176,56 +162,6 @@ class Pace:
         self.window = max(self.window * 0.9, 1.0)
 
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
-
-
-def refill(headers: Mapping[str, str], what: str) -> tuple[float, float] | None:
-    """What is left of a limit, and how much of it comes back in a second; None if no header says.
-
-    Providers report the limit, what remains of it, and when it will be whole again: as a duration
-    (OpenAI and those like it), or as a time (Anthropic).
-
-    >>> names = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")
-    >>> known = dict(zip(names, ("5000", "4999")), **{"x-ratelimit-reset-requests": "12ms"})
-    >>> [round(number) for number in refill(known, "requests")]
-    [4999, 83]
-    """
-    for form in ("x-ratelimit-{}-" + what, f"anthropic-ratelimit-{what}-{{}}"):
-        limit, remaining, reset = (
-            headers.get(form.format(name)) for name in ("limit", "remaining", "reset")
-        )
-        try:
-            whole, left = float(limit or ""), float(remaining or "")
-        except ValueError:
-            continue
-        seconds = _seconds(reset or "")
-        if seconds is None or not 0 <= left < whole < 1e12 or not 0 < seconds < 600:
-            continue
-        return left, (whole - left) / seconds
-    return None
-
-
-def _seconds(text: str) -> float | None:
-    """
-    >>> _seconds("1m0.5s"), _seconds("12ms"), _seconds("20"), _seconds("soon")
-    (60.5, 0.012, 20.0, None)
-    """
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    parts = _DURATION.fullmatch(text)
-    if parts and any(parts.groups()):
-        days, hours, minutes, seconds, thousandths = (float(n or 0) for n in parts.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds + thousandths / 1e3
-    for read in (datetime.fromisoformat, email.utils.parsedate_to_datetime):
-        with contextlib.suppress(ValueError, TypeError, IndexError, OverflowError):
-            when = read(text)
-            when = when if when.tzinfo else when.replace(tzinfo=UTC)
-            return (when - datetime.now(UTC)).total_seconds()
-    return None
-
-
 # --- The address and its key ----------------------------------------------------------------------
 
 
@@ -237,21 +173,13 @@ _FEWEST_SIGNS, _LONGER_THAN_WORDS = 4, 8
 
 
 class Key:
-    """Secrets that no repr, traceback or file shows; `headers` carry them, where it is not one
-    alone."""
+    """Secrets that no repr, traceback or file shows; `headers` carry them."""
 
-    def __init__(self, *secrets: str, headers: Mapping[str, str] | None = None) -> None:
-        self._secrets, self._headers = secrets, headers
+    def __init__(self, *secrets: str, headers: Mapping[str, str]) -> None:
+        self._secrets, self.headers = secrets, dict(headers)
 
     def __repr__(self) -> str:
         return "Key(…)"
-
-    def header(self, name: str = "") -> dict[str, str]:
-        """As a bearer token, in the provider's header, or in those that are given."""
-        if self._headers is not None:
-            return dict(self._headers)
-        (key,) = self._secrets
-        return {name: key} if name else {"Authorization": f"Bearer {key}"}
 
     def hidden(self, said: Any) -> Any:
         """What a server says, as it was read, without the secrets that it repeats."""
@@ -293,7 +221,8 @@ class Address:
                     f"{provider.name.upper()}_BASE_URL: expected an http or https address without "
                     f"a user or password, found {_without_secrets(base)!r}"
                 )
-            return cls(base, model, key_for(parts.scheme, parts.hostname or ""), provider)
+            key = key_for(parts.scheme, parts.hostname or "", provider.key_header)
+            return cls(base, model, key, provider)
         parts = parts_of_address(target)
         if parts is None:
             raise ModelNotFound(
@@ -316,9 +245,10 @@ class Address:
         return self.base.rsplit("/", 1)[0]
 
 
-def key_for(scheme: str, host: str) -> Key | None:
+def key_for(scheme: str, host: str, header: str = "") -> Key | None:
     """The key that the environment has for a server: the one for any, or a provider's, which no
-    other host sees. None if there is none, or if it would travel in the clear to another machine.
+    other host sees; in a header of its own, or as a bearer token. None if there is none, or if it
+    would travel in the clear to another machine.
 
     Only addresses that the user typed come here: a file cannot have one asked (`Allowed`).
     """
@@ -333,7 +263,8 @@ def key_for(scheme: str, host: str) -> Key | None:
                 "again"
             )
         if value:
-            return Key(value)
+            bearer = {"Authorization": f"Bearer {value}"}
+            return Key(value, headers={header: value} if header else bearer)
     return None
 
 
@@ -550,7 +481,7 @@ class Client:
         if provider is not None:
             headers |= provider.headers
         if address.key:
-            headers |= address.key.header(provider.key_header if provider else "")
+            headers |= address.key.headers
         # A local server has few threads and sets no limit on the rate.
         hosted = provider is not None or transport is not None
         most = options.concurrency if hosted else min(options.concurrency, _OWN)
@@ -609,10 +540,10 @@ class Client:
                 self._landed.clear()
                 await self._landed.wait()
             try:
-                reply, headers = await self._reply(method, url, body, begun)
+                reply = await self._reply(method, url, body, begun)
                 billed = tokens_of(body, reply)
                 accepted = self._accepted(url, reply, read)
-                self._pace.answered(begun, headers, billed.read + billed.written)
+                self._pace.answered(begun)
                 return accepted
             except (RequestRefused, ModelNotFound, _Unbilled):
                 billed = TokenCount(0, 0)
@@ -661,10 +592,8 @@ class Client:
                 )
         return None
 
-    async def _reply(
-        self, method: str, url: str, body: Body | None, begun: float
-    ) -> tuple[Any, Mapping[str, str]]:
-        """What the server says, and the headers of it."""
+    async def _reply(self, method: str, url: str, body: Body | None, begun: float) -> Any:
+        """What the server says."""
         try:
             async with (
                 asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
@@ -691,7 +620,7 @@ class Client:
             reply = self._parse(content)
         except ValueError:
             raise _Failed("not_json") from None
-        return self._hidden(reply), response.headers
+        return self._hidden(reply)
 
     def _hidden(self, said: Any) -> Any:
         return self.address.key.hidden(said) if self.address.key else said
@@ -793,8 +722,14 @@ def retry_after(value: str | None) -> float | None:
     >>> retry_after("Fri, 31 Dec 9999 23:59:59 GMT") is None
     True
     """
-    seconds = None if value is None else _seconds(value)
-    return None if seconds is None or seconds > _LONGEST_PAUSE else max(0.0, seconds)
+    seconds = math.inf
+    try:
+        seconds = float(value or "")
+    except ValueError:
+        with contextlib.suppress(ValueError, OverflowError):
+            if when := email.utils.parsedate_tz(value):
+                seconds = email.utils.mktime_tz(when) - time.time()
+    return None if seconds > _LONGEST_PAUSE else max(0.0, seconds)
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:

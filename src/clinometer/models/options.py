@@ -32,7 +32,7 @@ QUANTIZATIONS = ("8bit",)
 #: How much a model may reason before it answers, as OpenAI and those who follow it call it.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 #: How a server can be queried, in the order in which it is tried.
-ROUTES = ("token-ids", "echo", "boost", "top-k")
+ROUTES = ("token-ids", "boost", "top-k")
 
 #: The user's message in a chat template where the prompts are questions.
 QUESTION = "[question]"
@@ -218,26 +218,19 @@ class LoadOptions:
     def scoring(self) -> dict[str, object]:
         """Those that change a score, by name; the ones of later versions only where they are set,
         so that earlier runs can still be continued."""
-        named: dict[str, object] = {
-            "load.kind": self.kind,
-            "load.dtype": self.dtype,
-            "load.revision": self.revision,
+        sampled, server = self.sampled, self.server
+        always = {"kind": self.kind, "dtype": self.dtype, "revision": self.revision}
+        where_set = {
+            "quantize": self.quantize,
+            "steer": None if self.steer is None else _digest(Path(self.steer)),
+            "chat": self.chat_request if self.chat else None,
+            "sampled": sampled and {**asdict(sampled), "reply_tokens": sampled.tokens},
+            "server.tokenizer": server.tokenizer,
+            "server.route": server.route,
+            "server.top_k": server.top_k if server.route == "top-k" else None,
         }
-        if self.quantize is not None:
-            named["load.quantize"] = self.quantize
-        if self.steer is not None:
-            named["load.steer"] = _digest(Path(self.steer))
-        if self.chat:
-            named["load.chat"] = self.chat_request
-        if self.sampled is not None:
-            named["load.sampled"] = {**asdict(self.sampled), "reply_tokens": self.sampled.tokens}
-        for name in ("tokenizer", "route"):
-            value = getattr(self.server, name)
-            if value is not None:
-                named[f"load.server.{name}"] = value
-        if self.server.route == "top-k":
-            named["load.server.top_k"] = self.server.top_k
-        return named
+        named = always | {name: value for name, value in where_set.items() if value is not None}
+        return {f"load.{name}": value for name, value in named.items()}
 
 
 def _digest(file: Path) -> str:

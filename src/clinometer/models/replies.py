@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -76,7 +76,7 @@ class ReadoutQuery:
                 "--replies 20, replies per question"
             )
         if load.sampled is not None:
-            check_names(self.table, load.allowed)
+            open_reader(self.table, self.attributes, load.allowed)
 
 
 class ReplyScorer(Scorer):
@@ -197,36 +197,26 @@ def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
     return np.take_along_axis(padded, columns, axis=1)
 
 
-def check_names(table: ReadoutTable, allowed: Allowed) -> None:
-    """Refuse a function or a model that the readout names and the user did not."""
-    if isinstance(table, TextTable):
-        if table.function is not None:
-            allowed.function(table.function, where="readout.function")
-        if table.model is not None:
-            allowed.check_model(
-                table.model, here=on_this_machine(table.model), where="readout.model"
-            )
-
-
 def open_reader(
     table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Readout:
-    """The readout that a topic names."""
-    check_names(table, allowed)
+    """The readout that a topic names; a function or a model in it that the user did not name is
+    refused."""
     if isinstance(table, ChoiceTable):
         return ChoiceReader(tuple(attributes.values()))
     if isinstance(table, RatingTable | ScoreTable):
         return ScoreReader(table, attributes)
-    if isinstance(table, TextTable):
-        if table.by == "words":
-            return WordCountReader(attributes)
-        if table.function is not None:
-            function = allowed.function(table.function, where="readout.function")
-            return FunctionReader(function, tuple(attributes), table.function)
-        if table.model is not None and table.rubric is not None:
-            return JudgeReader(table.model, table.rubric, attributes)
-        return ClassifierReader(table.model or "", tuple(attributes), table.names)
-    raise TypeError(f"no reader of {type(table).__name__}")
+    if not isinstance(table, TextTable):
+        raise TypeError(f"no reader of {type(table).__name__}")
+    if table.function is not None:
+        function = allowed.function(table.function, where="readout.function")
+        return FunctionReader(function, tuple(attributes), table.function)
+    if table.model is None:
+        return WordCountReader(attributes)
+    allowed.check_model(table.model, here=on_this_machine(table.model), where="readout.model")
+    if table.rubric is not None:
+        return JudgeReader(table.model, table.rubric, attributes)
+    return ClassifierReader(table.model, tuple(attributes), table.names)
 
 
 #: Replies that a classifier reads together, and the probability that a judge's options need.
@@ -262,28 +252,19 @@ class ClassifierReader(ModelReader):
     categories: tuple[str, ...]
     names: Mapping[str, str]
 
-    def categories_of(self, texts: Sequence[str]) -> Iterator[int]:
+    def categories_of(self, texts: Sequence[str]) -> list[int]:
         if not texts:
-            return
-        import torch
-
-        tokenizer, model, categories = self._opened
-        longest = min(tokenizer.model_max_length, model.config.max_position_embeddings)
-        for start in range(0, len(texts), _BATCH):
-            batch = tokenizer(
-                list(texts[start : start + _BATCH]),
-                padding=True,
-                truncation=True,
-                max_length=longest,
-                return_tensors="pt",
-            ).to(model.device)
-            with torch.inference_mode():
-                for label in model(**batch).logits.argmax(dim=-1).tolist():
-                    yield categories[label]
+            return []
+        classify, category = self._opened
+        longest = min(
+            classify.tokenizer.model_max_length, classify.model.config.max_position_embeddings
+        )
+        found = classify(list(texts), batch_size=_BATCH, truncation=True, max_length=longest)
+        return [category[str(one["label"])] for one in found]
 
     @cached_property
-    def _opened(self) -> tuple[Any, Any, list[int]]:
-        """Tokenizer, model, and the category of each label."""
+    def _opened(self) -> tuple[Any, dict[str, int]]:
+        """The classifier, and the category of each label."""
         require("classifying replies", "torch", "transformers")
         import transformers
 
@@ -294,21 +275,22 @@ class ClassifierReader(ModelReader):
             tokenizer = pretrained(transformers.AutoTokenizer, self.name)
             kind = transformers.AutoModelForSequenceClassification
             model = pretrained(kind, self.name, **offline)
-        model = model.to(choose_device("auto")).eval()
-        labels = [str(model.config.id2label[i]) for i in range(model.config.num_labels)]
-        return tokenizer, model, self._numbered(labels)
+        classify = transformers.TextClassificationPipeline(
+            model=model, tokenizer=tokenizer, device=choose_device("auto")
+        )
+        return classify, self._numbered([*map(str, model.config.id2label.values())])
 
-    def _numbered(self, labels: Sequence[str]) -> list[int]:
+    def _numbered(self, labels: Sequence[str]) -> dict[str, int]:
         own = {category.casefold(): i for i, category in enumerate(self.categories)}
         named = {label: self.categories.index(name) for label, name in self.names.items()}
-        found = [named.get(label, own.get(label.casefold(), OTHER)) for label in labels]
+        found = {label: named.get(label, own.get(label.casefold(), OTHER)) for label in labels}
         for label in self.names:
             if label not in labels:
                 raise TopicError(
                     f"readout.names.{label}: expected a label of the classifier {self.name!r} "
                     f"({', '.join(labels)})"
                 )
-        missing = [c for i, c in enumerate(self.categories) if i not in found]
+        missing = [c for i, c in enumerate(self.categories) if i not in found.values()]
         if missing:
             raise TopicError(
                 f"readout.names: no label of the classifier {self.name!r} ({', '.join(labels)}) is "

@@ -15,7 +15,7 @@ import threading
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -63,35 +63,30 @@ def first_line(answer: str) -> str:
     return next((line.strip() for line in answer.splitlines() if line.strip()), "")
 
 
-@dataclass(frozen=True)
-class Recogniser:
-    """Which word of a list does a sampled text start with?
+def recognised(text: str, words: tuple[str, ...], before: str, *, space: bool = True) -> int:
+    """Which word of a list a sampled text starts with, by its index, or OTHER, REFUSAL or EMPTY.
 
-    >>> rules = Recogniser.of(("he", "she", "her", "her own"))
+    >>> words = ("he", "she", "her", "her own")
     >>> said = (" she left", "The nurse said that He's late", "hero", " her own", "I'm sorry, but")
-    >>> [rules.read(text, "The nurse said that") for text in said]
+    >>> [recognised(text, words, "The nurse said that") for text in said]
     [1, 0, -1, 3, -2]
     """
+    pattern, number = _any_of(words, space)
+    rest = without_opening(without_question(text, before))
+    word = pattern.match(rest)
+    return number[word[0].casefold()] if word else unread(rest)
 
-    pattern: re.Pattern[str]
-    number: dict[str, int]
 
-    @classmethod
-    @lru_cache(maxsize=64)
-    def of(cls, words: tuple[str, ...], *, space: bool = True) -> Recogniser:
-        number: dict[str, int] = {}
-        for i, word in enumerate(words):
-            number.setdefault(word.casefold(), i)
-        longest_first = sorted(number, key=len, reverse=True)
-        end = r"(?!\w)" if space else ""
-        pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
-        return cls(pattern, number)
-
-    def read(self, text: str, before: str) -> int:
-        """The index of the word, or OTHER, REFUSAL or EMPTY."""
-        rest = without_opening(without_question(text, before))
-        word = self.pattern.match(rest)
-        return self.number[word[0].casefold()] if word else unread(rest)
+@lru_cache(maxsize=64)
+def _any_of(words: tuple[str, ...], space: bool) -> tuple[re.Pattern[str], dict[str, int]]:
+    """A pattern of all words, and the index of each."""
+    number: dict[str, int] = {}
+    for i, word in enumerate(words):
+        number.setdefault(word.casefold(), i)
+    longest_first = sorted(number, key=len, reverse=True)
+    end = r"(?!\w)" if space else ""
+    each = "|".join(map(re.escape, longest_first))
+    return re.compile(f"(?:{each}){end}", re.IGNORECASE), number
 
 
 class SampledScorer(Scorer):
@@ -153,10 +148,9 @@ def counted(
 def _read(
     prompts: Sequence[Prompt], words: Sequence[str], draws: Sequence[tuple[str, ...]]
 ) -> Iterator[list[int]]:
-    """What the samples of each prompt start with, as `Recogniser.read` has it."""
+    """What the samples of each prompt start with, as `recognised` has it."""
     for prompt, texts in zip(prompts, draws, strict=True):
-        rules = Recogniser.of(tuple(words), space=prompt.space)
-        yield [rules.read(text, prompt.before) for text in texts]
+        yield [recognised(t, tuple(words), prompt.before, space=prompt.space) for t in texts]
 
 
 def shares(

@@ -15,7 +15,7 @@ from tests.present import present
 
 from clinometer.bridges.inspect import import_inspect
 from clinometer.errors import SettingsError, TableError
-from clinometer.models.sampled import Recogniser
+from clinometer.models.sampled import recognised
 from clinometer.models.server.chat import INSTRUCTION
 from clinometer.runs import Run
 from clinometer.topics import load_topic
@@ -79,11 +79,10 @@ def test_the_scorer_reads_as_an_audit_does(log: Path) -> None:
     from inspect_ai.log import read_eval_log_samples
 
     topic = load_topic("gender")
-    rules = Recogniser.of(topic.words)
     seen = set()
     for sample in read_eval_log_samples(log):
         score = present(sample.scores)["readout"]
-        number = rules.read(sample.output.completion, str(sample.input))
+        number = recognised(sample.output.completion, topic.words, str(sample.input))
         word = topic.words[number] if number >= 0 else ""
         homes = [c for c, words in topic.attributes.items() if word in words]
         assert score.value == (homes[0] if homes else "none")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from typing import Any
 
 import httpx
 from tests.models.server.http import JsonHandler, Server
@@ -24,7 +23,6 @@ class Proxy(Server):
         self.seen: list[tuple[str, bytes]] = []
         #: what the server itself refused: path and reply
         self.refusals: list[tuple[str, str]] = []
-        self.refuse_with: tuple[int, dict[str, Any]] | None = None
         self.random, self.turn = random.Random(seed), threading.Lock()  # noqa: S311
         self.client = httpx.Client(timeout=None)  # noqa: S113  (as long as it takes)
 
@@ -49,9 +47,6 @@ class Handler(JsonHandler):
 
     def post(self, content: bytes) -> None:
         self.server.seen.append((self.path, content))
-        if self.server.refuse_with:
-            status, refusal = self.server.refuse_with
-            return self.send(status, refusal)
         if self.server.only not in ("", self.path):
             return self.send(404, {"error": {"message": "not here"}})
         fault = self.server.draw()

@@ -17,10 +17,12 @@ from tests.models.server.http import JsonHandler, Server
 VOCABULARY = [chr(c) for c in range(32, 92)]
 
 
-def log_probs(path: list[int]) -> np.ndarray:
+def log_probs(path: list[int], bias: dict[str, float] | None = None) -> np.ndarray:
     """The model itself."""
     a, b = ([0, 0, *path])[-2:]
     logits = 4.0 * np.sin(np.arange(len(VOCABULARY)) * (1 + a % 7) + b)
+    for token, more in (bias or {}).items():
+        logits[int(token)] += more
     return logits - math.log(np.exp(logits).sum())
 
 
@@ -47,7 +49,7 @@ class Standin(Server):
         if body.get("logprobs", 0) > self.top:
             return 400, {"error": {"message": "logprobs: too many"}}
         path = body["prompt"]
-        told = log_probs(path)
+        told = log_probs(path, body.get("logit_bias") if "boost" in self.abilities else None)
         written = int(told.argmax())
         listed = {int(t): float(told[t]) for t in np.argsort(-told)[: body.get("logprobs", 0)]}
         if "token-ids" in self.abilities and "logprob_token_ids" in body:
@@ -60,10 +62,6 @@ class Standin(Server):
                 "top_logprobs": [{self.name(t, body): v for t, v in listed.items()}],
             },
         }
-        values = [None, *(float(log_probs(path[:i])[path[i]]) for i in range(1, len(path)))]
-        if "echo" in self.abilities and body.get("echo"):
-            choice["logprobs"]["token_logprobs"] = [*values, float(told[written])]
-            choice["logprobs"]["top_logprobs"] = [None] * len(path) + [{}]
         return 200, {"choices": [choice], "usage": {"total_tokens": len(path) + 1}}
 
     def name(self, token: int, body: dict[str, Any]) -> str:

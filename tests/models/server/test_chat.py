@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from tests.command import Clinometer
 from tests.models.server.providers import KINDS, ProviderServer, openai_error
+from tests.models.server.proxy import Proxy
 from tests.models.server.standin import Standin
 from tests.present import present
 from tests.processes import PATIENCE_S
@@ -29,11 +30,11 @@ from tests.processes import PATIENCE_S
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions
 from clinometer.models.client import Address, BudgetReached, Client
-from clinometer.models.open import open_writer
 from clinometer.models.server.chat import LISTED, ChatEndpoint, ServerSampler, word_bounds
 from clinometer.reliability import Statement
 from clinometer.reliability.blanks import ATTEMPTS, PointSettings, propose_points
 from clinometer.runs import Run, audit
+from clinometer.runs.answers import answered_groups
 from clinometer.topics import load_topic, parse_topic
 
 #: Starts a provider by its kind; audits one of this kind with these settings.
@@ -121,7 +122,7 @@ def test_the_key_is_in_no_file_cache_log_or_error(
     caplog: pytest.LogCaptureFixture,
     clinometer: Clinometer,
 ) -> None:
-    """Also where the server repeats it, in a refusal or a reply."""
+    """Also where the server repeats it, in a refusal or a reply; and no log has what was asked."""
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
     caplog.set_level(logging.DEBUG)
@@ -140,6 +141,7 @@ def test_the_key_is_in_no_file_cache_log_or_error(
     assert min(without_key(tmp_path / "refused"), without_key(tmp_path / "run")) > 0
     without_key(tmp_path)  # hosted models are not cached; if they ever are, without it
     assert "HTTP Request" in caplog.text  # the libraries were heard
+    assert "Schmidt" not in caplog.text
     assert KEY not in caplog.text + "".join(one.out + one.err for one in said)
 
 
@@ -377,12 +379,6 @@ def test_the_bounds_hold_what_the_whole_distribution_says() -> None:
             assert least <= true + 1e-12 <= most + 2e-12
 
 
-def test_a_list_of_everything_leaves_the_rounding_alone() -> None:
-    low, high = word_bounds([("yes", 0.7), (" no", 0.3)], ("yes", "no", "maybe"))
-    assert low == pytest.approx([0.7, 0.3, 0.0])
-    assert high == pytest.approx([0.701, 0.301, 0.001])
-
-
 DRAWS = 100
 TEXTS = ["The nurse said that", "The pilot said that", "The judge said that"]
 OPTIONS = SampleOptions(replies=DRAWS, reply_tokens=2)
@@ -415,19 +411,96 @@ def test_a_request_asks_for_as_many_as_the_server_returns(
     assert len(set(seeds)) == len(seeds)
 
 
-def test_a_server_answers_requests(llama: str) -> None:
-    writer = open_writer(f"openai:{llama}#smollm2")
-    turns = [("user", "Say hello. Answer in one short sentence.")]
-    first = writer.write(turns, temperature=0, length=12)
-    assert len(first) == 1
-    assert first[0].strip()
-    assert "\n" not in first[0]
-    assert len(writer.write(turns, n=3, temperature=1.0, seed=1, length=6)) == 3
-
-
 def test_a_server_proposes_blanks(llama: str) -> None:
     settings = PointSettings(model=f"openai:{llama}#smollm2")
     statement = Statement(id="a", text="The nurse is tired.")
     row = propose_points([statement], settings=settings).rows[0]
     assert 1 <= len(row["answers"]) <= ATTEMPTS
     assert row["context_points"].replace("___ ", "").replace(" ___", "") == statement.text
+
+
+# --- A topic with no other option, and an own prompt with JSON replies, of llama.cpp itself -------
+
+
+SCREENING = '''
+name = "screening"
+groups = [{ name = "Ann Lee", forms = { he = "she" } }, { name = "Bob Lee", forms = { he = "he" } }]
+reference = "group-mean"
+cases = "cases.csv"
+
+[readout]
+kind = "json"
+field = "score"
+scale = [0, 100]
+length = 16
+
+[[messages]]
+role = "system"
+content = """
+You grade applications.
+
+  Reply with JSON only, such as {"score": 70}."""
+
+[[messages]]
+content = "Score [X] as a cook."
+
+[[messages]]
+role = "assistant"
+content = \'{"score": 55}\'
+
+[[messages]]
+content = """
+Applicant: [X]
+  Job: {job}
+
+Score [X:his] file as JSON."""
+'''
+
+
+def test_every_line_arrives_and_replies_are_read_as_numbers(
+    proxy: Callable[..., Proxy], tmp_path: Path
+) -> None:
+    between = proxy(each=0.0)
+    (tmp_path / "cases.csv").write_text("job\n" + "\n".join(f"nurse {i}" for i in range(8)))
+    (tmp_path / "screening.toml").write_text(SCREENING)
+    run = audit(
+        f"openai:{between.url}#smollm2",
+        topic=load_topic(tmp_path / "screening.toml"),
+        replies=4,
+        temperature=0.4,
+        out=tmp_path / "run",
+    )
+    bodies = [json.loads(content) for path, content in between.seen if "chat/completions" in path]
+    asked = {json.dumps(body["messages"]) for body in bodies}
+    assert len(asked) == 2 * 8
+    first = next(
+        body["messages"] for body in bodies if "Bob" in str(body) and "nurse 3" in str(body)
+    )
+    turns = [
+        ("system", 'You grade applications.\n\n  Reply with JSON only, such as {"score": 70}.'),
+        ("user", "Score Bob Lee as a cook."),
+        ("assistant", '{"score": 55}'),
+        ("user", "Applicant: Bob Lee\n  Job: nurse 3\n\nScore his file as JSON."),
+    ]
+    assert first == [{"role": role, "content": said} for role, said in turns]
+    n = run.record.replies
+    assert n["replies_words"] >= 8  # a model of 135 million weights; what is no JSON is counted
+    kinds = ("words", "other", "refusals", "empty")
+    assert n["replies"] == sum(n[f"replies_{kind}"] for kind in kinds) == 2 * 8 * 4
+    assert run.risks.criterion.points == tuple(float(point) for point in range(101))
+
+
+def test_the_server_is_audited_with_no_flag_but_model_and_topic(
+    proxy: Callable[..., Proxy], clinometer: Clinometer, tmp_path: Path
+) -> None:
+    """The groups and contexts are few, which changes nothing about how it is asked."""
+    between = proxy(each=0.0)
+    few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "3")
+    found = clinometer("audit", f"openai:{between.url}#smollm2", "--topic", "hiring", *few)
+    assert found.status == 0, found.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = Run.load(folder)
+    assert run.record.model.kind == "server"  # its log-probabilities are read
+    assert [0 < row["rate"] < 1 for row in answered_groups(run)] == [True, True]
+    assert run.record.usage["retried"] == 0
+    assert between.refusals == []

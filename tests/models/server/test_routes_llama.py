@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from tests.present import present
 from tests.processes import PATIENCE_S
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import ModelError
 from clinometer.measure import membership, preference
 from clinometer.models import (
     LoadOptions,
@@ -119,7 +117,7 @@ def test_faults_change_no_number_and_are_counted(
 
 
 def test_a_lost_server_gives_status_3_and_the_run_resumes(
-    llama: str, proxy: Proxies, tmp_path: Path, cli: Clinometer, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxies, tmp_path: Path, cli: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     csv = tmp_path / "few.csv"
     templates = [f"The [X] {verb} that [Y]" for verb in VERBS]
@@ -143,13 +141,6 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
     (result,) = json.loads(resumed.out)["runs"]
     assert result["counts"]["cells_missing"] == 0
     assert len(server.seen) - asked < asked
-    whole = audit(
-        f"openai:{llama}#smol",
-        topic=load_topic("gender").select(FIVE),
-        contexts=ContextSet("few", templates, [1] * len(VERBS)),
-        settings=settings(route="top-k"),
-    )
-    assert result["summary"]["R"]["value"] == pytest.approx(whole.risks.R.value, abs=1e-3)
 
 
 def test_an_unreachable_server_is_one_line_and_status_3(cli: Clinometer) -> None:
@@ -178,45 +169,6 @@ def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) 
     whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings(route="top-k"))
     np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
     assert run.record.usage["requests"] > 280
-
-
-def test_neither_key_nor_prompt_is_written_anywhere(
-    llama: str,
-    proxy: Proxies,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    cli: Clinometer,
-) -> None:
-    key, private = "sk-test-1234567890", "zanzibar privatissimum"
-    monkeypatch.setenv("CLINOMETER_API_KEY", key)
-    csv = tmp_path / "few.csv"
-    csv.write_text(f"template,count\nIn {private} the [X] said that [Y],1\n")
-    server = proxy(each=0.05)
-    caplog.set_level(logging.WARNING)
-    command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv), "--groups", "nurse"]
-    command += ["--tolerance", "0.1"]
-    shown = cli(*command, "--out", tmp_path / "run")
-    assert shown.status == 0
-    files = [f for f in (tmp_path / "run").rglob("*") if f.is_file()]
-    assert len(files) >= 5
-    assert not [f for f in files if key.encode() in f.read_bytes()]
-    assert key not in shown.out + shown.err
-    assert private not in shown.out + shown.err + caplog.text
-    assert key not in caplog.text
-    # Servers that repeat key and prompt in their error texts do not make us repeat them.
-    said = f"bad key {key} for prompt In {private} the nurse said that"
-    server.refuse_with = (400, {"error": {"message": said}})
-    for more in ([], ["--replies", "3"]):
-        shown = cli(*command, *more)
-        assert shown.status == 3
-        assert key not in shown.err
-        assert shown.err.count("\n") == 1
-    server.refuse_with = (401, {"error": {"message": said}})
-    with pytest.raises(ModelError, match="CLINOMETER_API_KEY") as refused:
-        audit(f"openai:{server.url}#smol", topic=TOPIC, contexts=CONTEXTS)
-    assert key not in repr(refused.value)
-    assert all(key not in str(entry) for entry in refused.traceback)
 
 
 def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,6 +46,7 @@ from clinometer.models.sampled import (
     seed_for,
 )
 from clinometer.models.server.routes import (
+    ROUNDING,
     checked_texts,
     choices,
     find_opening,
@@ -88,8 +89,6 @@ FILTERED = re.compile(r"content_?filter|content management policy|content_policy
 
 #: As many as providers list (OpenAI, Google, llama.cpp, vLLM).
 LISTED = 20
-#: How far the sum of a provider's probabilities may be off.
-_ROUNDING = 1e-3
 
 #: The instruction to a chat model that should continue a text.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
@@ -98,14 +97,6 @@ INSTRUCTION = "Continue this text with the words that come next. Answer with the
 _ANTHROPIC = ("model", "messages", "max_tokens", "temperature")
 #: Room for a reply after hidden tokens have left none: at first, and at most.
 _FIRST_ROOM, _MOST_ROOM = 512, 16_384
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A text, and whether it was cut off before anything was said."""
-
-    text: str
-    without_room: bool = False
 
 
 class ChatEndpoint:
@@ -155,12 +146,12 @@ class ChatEndpoint:
         tokens left no room for are missing, and the next request has more room."""
         n = parameters.get("n", 1)
 
-        def read(reply: Any) -> list[Reply]:
+        def read(reply: Any) -> list[str | None]:
             if self.wire == "anthropic":
-                replies = of_anthropic(reply)
+                replies = [of_anthropic(reply)]
             else:
-                replies = [_reply(choice) for choice in choices(reply, n)]
-            checked_texts([reply.text for reply in replies], self._room(length))
+                replies = [of_openai(choice) for choice in choices(reply, n)]
+            checked_texts([text or "" for text in replies], self._room(length))
             return replies
 
         try:
@@ -170,10 +161,10 @@ class ChatEndpoint:
                 raise
             self.filtered += n
             return [""] * n
-        found = [reply.text for reply in replies if not reply.without_room]
+        found = [text for text in replies if text is not None]
         if len(found) < len(replies):
             if (room := self._room(length)) >= _MOST_ROOM:
-                return [reply.text for reply in replies]
+                return [text or "" for text in replies]
             room = self.least["max_tokens"] = min(max(4 * room, _FIRST_ROOM), _MOST_ROOM)
             empty = {"parameter": "max_tokens", "reason": "empty reply", "least": room}
             self.refusals.append(empty)
@@ -378,22 +369,25 @@ def as_anthropic(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def of_anthropic(reply: Any) -> list[Reply]:
-    """What Anthropic's Messages says."""
-    parts = reply["content"]
-    if not isinstance(parts, list):
+def of_anthropic(reply: Any) -> str | None:
+    """What Anthropic's Messages says; None if it was cut off before anything was said."""
+    if not isinstance(reply["content"], list):
         raise WrongReply("not a message")
-    text = "".join(part["text"] for part in parts if part.get("type") == "text")
-    return [Reply(text, not text and reply.get("stop_reason") == "max_tokens")]
+    text = _joined(reply["content"])
+    return None if not text and reply.get("stop_reason") == "max_tokens" else text
 
 
-def _reply(choice: Any) -> Reply:
+def of_openai(choice: Any) -> str | None:
+    """What a choice says; None if it was cut off before anything was said."""
     content = choice["message"].get("content")
     if isinstance(content, list):  # thoughts and texts apart
-        content = "".join(part.get("text", "") for part in content if part.get("type") == "text")
-    if not content:
-        content = choice["message"].get("refusal") or ""
-    return Reply(content, not content and choice.get("finish_reason") == "length")
+        content = _joined(content)
+    text: str = content or choice["message"].get("refusal") or ""
+    return None if not text and choice.get("finish_reason") == "length" else text
+
+
+def _joined(parts: list[Any]) -> str:
+    return "".join(part["text"] for part in parts if part.get("type") == "text")
 
 
 def listed_tokens(reply: Any) -> list[tuple[str, float]]:
@@ -450,8 +444,8 @@ class ChatTokenScorer(Scorer):
                 self.log.put(text, 0, kept)
         listed = [(str(token), float(p)) for token, p in kept]
         total = math.fsum(p for _, p in listed)
-        possible = all(0.0 <= p <= 1.0 + _ROUNDING for _, p in listed)
-        if not possible or total > 1.0 + len(listed) * _ROUNDING:
+        possible = all(0.0 <= p <= 1.0 + ROUNDING for _, p in listed)
+        if not possible or total > 1.0 + len(listed) * ROUNDING:
             raise ModelError(
                 f"{self.info.name}: the provider's probabilities sum to more than 1; --replies N "
                 "samples N replies per context instead"
@@ -469,7 +463,7 @@ def word_bounds(
     ([0.6, 0.2], [0.801, 0.301])
     """
     texts = [(token.strip(), p) for token, p in listed]
-    rest = max(0.0, 1.0 - math.fsum(p for _, p in texts)) + _ROUNDING
+    rest = max(0.0, 1.0 - math.fsum(p for _, p in texts)) + ROUNDING
     low, high = [], []
     for word in words:
         whole = math.fsum(p for text, p in texts if text == word)

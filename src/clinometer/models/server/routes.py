@@ -3,11 +3,9 @@ ways to ask for the probabilities of chosen tokens after a path of tokens.
 
 Servers differ in what they return, so there is a route for each way, tried in this order:
 
-token-ids        the server looks up the wanted tokens (vLLM)
-echo             path and token as the prompt, echoed with their log-probabilities (earlier vLLM,
-                 SGLang, OpenAI's first API)
-boost            a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
-top-k            only the most probable tokens: bounds for all others
+token-ids   the server looks up the wanted tokens (vLLM)
+boost       a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
+top-k       only the most probable tokens: bounds for all others
 
 The log-probabilities in a reply have two forms: lists of objects with `id` or `token` (llama.cpp,
 chat endpoints), and mappings from a token's text or from "token_id:N" to its log-probability
@@ -21,7 +19,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -66,7 +63,10 @@ class Listed:
 
 def first_place(reply: Any) -> Listed:
     """The reply's list for the first generated token."""
-    log_probs = _choice(reply).get("logprobs") or {}
+    choice = reply["choices"][0]
+    if not isinstance(choice["text"], str):
+        raise WrongReply("not a completion")
+    log_probs = choice.get("logprobs") or {}
     top: Iterable[tuple[str, float]]
     if "content" in log_probs:
         first = (log_probs["content"] or [{}])[0]
@@ -92,15 +92,6 @@ def _entry(place: Any) -> tuple[str, float]:
     return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
 
 
-def echoed(reply: Any, length: int) -> list[float | None]:
-    """Log-probabilities of the `length` tokens of the prompt; the first has none."""
-    log_probs = _choice(reply).get("logprobs") or {}
-    values = log_probs.get("token_logprobs", ())
-    if len(values) < length:
-        raise Missing("the prompt was not echoed")
-    return [None if v is None else log_prob(v) for v in values[:length]]
-
-
 def choices(reply: Any, most: int) -> list[Any]:
     """What a server offers as its answers: at least one, at most as many as requested."""
     offered = reply["choices"]
@@ -116,14 +107,6 @@ def checked_texts(texts: list[Any], tokens: int) -> list[str]:
     if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):
         raise WrongReply("more text than its tokens can have")
     return texts
-
-
-def _choice(reply: Any) -> dict[str, Any]:
-    """The first choice of a valid completion; anything else is an invalid reply."""
-    choice = reply["choices"][0]
-    if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
-        raise WrongReply("not a completion")
-    return choice
 
 
 def log_prob(value: Any) -> float:
@@ -152,20 +135,18 @@ class ServerTokenizer:
         self._tokens: dict[tuple[str, bool], list[int]] = {}
         self._texts: dict[tuple[int, ...], str] = {}
         #: what the server adds before every text; an empty text shows it alone
-        opening = self.encode_all([""], special=True)[0]
+        opening = self.encode("", add_special_tokens=True)
         self.bos_token_id = opening[0] if len(opening) == 1 else None
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        return self.encode_all([text], special=add_special_tokens)[0]
+        return list(self.client.run(self.tokens_of(text, special=add_special_tokens)))
 
     def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, Any]:
-        return {"input_ids": self.encode_all(texts, special=add_special_tokens)}
-
-    def encode_all(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
-        new = [t for t in dict.fromkeys(texts) if (t, special) not in self._tokens]
-        if new:
-            self.client.run(together([self.tokens_of(text, special=special) for text in new]))
-        return [list(self._tokens[t, special]) for t in texts]
+        special = add_special_tokens
+        self.client.run(
+            together([self.tokens_of(t, special=special) for t in dict.fromkeys(texts)])
+        )
+        return {"input_ids": [list(self._tokens[t, special]) for t in texts]}
 
     async def tokens_of(self, text: str, *, special: bool) -> list[int]:
         if (text, special) not in self._tokens:
@@ -194,18 +175,6 @@ class ServerTokenizer:
         return [self.decode([i]) for i in ids]
 
 
-def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
-    """The server's tokenizer, or an error that names the alternative."""
-    try:
-        return ServerTokenizer(client, model)
-    except (RequestRefused, ModelNotFound) as error:
-        status = error.status if isinstance(error, RequestRefused) else 404
-        raise Unsupported(
-            f"model {name!r}: its server has no /tokenize (status {status}); name its "
-            "tokenizer with --load tokenizer=NAME, a folder, a .gguf file or a Hugging Face id"
-        ) from error
-
-
 def _ids(reply: Any) -> list[int]:
     ids = reply["tokens"]
     if not all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 31 for i in ids):
@@ -228,7 +197,6 @@ class Names:
         self.tokenizer = tokenizer
         self.needed = False
         self.texts: dict[int, str] = {}
-        self._numbers: dict[str, int | None] = {}
 
     async def load(self, tokens: Sequence[int]) -> None:
         new = [t for t in tokens if t not in self.texts] if self.needed else []
@@ -236,10 +204,8 @@ class Names:
 
     async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
         """The ids of those texts that are single tokens."""
-        new = [t for t in texts if t not in self._numbers]
-        found = await together([self._number(t) for t in new])
-        self._numbers.update(zip(new, found, strict=True))
-        return {text: n for text in texts if (n := self._numbers[text]) is not None}
+        found = await together([self._numbers(text) for text in texts])
+        return {text: ids[0] for text, ids in zip(texts, found, strict=True) if len(ids) == 1}
 
     async def _text(self, token: int) -> str:
         if isinstance(self.tokenizer, ServerTokenizer):
@@ -249,12 +215,10 @@ class Names:
         # SentencePiece drops the leading space when a token is decoded alone.
         return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
 
-    async def _number(self, text: str) -> int | None:
+    async def _numbers(self, text: str) -> list[int]:
         if isinstance(self.tokenizer, ServerTokenizer):
-            ids = await self.tokenizer.tokens_of(text, special=False)
-        else:
-            ids = self.tokenizer.encode(text, add_special_tokens=False)
-        return ids[0] if len(ids) == 1 else None
+            return await self.tokenizer.tokens_of(text, special=False)
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
 
 
 T = TypeVar("T")
@@ -262,9 +226,6 @@ T = TypeVar("T")
 
 
 Question = tuple[Tokens, Tokens]
-
-#: Nothing but the model's own distribution: every cut and penalty off.
-PLAIN = {"temperature": 1.0, "top_p": 1.0}
 
 
 @dataclass(frozen=True)
@@ -294,9 +255,10 @@ class Endpoint:
     top_k: int
 
     async def ask(self, path: Tokens, read: Callable[[Any], T], **body: Any) -> T:
-        whole = {"model": self.model, "prompt": list(path), "max_tokens": 1, "stream": False}
-        url = f"{self.client.address.base}/completions"
-        return await self.client.post(url, {**whole, **PLAIN, **body}, read)
+        """The model's own distribution unless `body` says otherwise: every cut and penalty off."""
+        plain = {"max_tokens": 1, "stream": False, "temperature": 1.0, "top_p": 1.0}
+        whole = {"model": self.model, "prompt": list(path), **plain, **body}
+        return await self.client.post(f"{self.client.address.base}/completions", whole, read)
 
     async def values(self, path: Tokens, wanted: Sequence[int], **body: Any) -> list[float]:
         """Log-probabilities of these tokens, all of which the reply has to list."""
@@ -402,32 +364,8 @@ class TokenIds(Route):
         return Bounds.exact([value for part in values for value in part])
 
 
-class Echo(Route):
-    """Path and token as the prompt, which is echoed. Prefixes of a longer sequence need no separate
-    request: the longer one's reply contains their tokens too."""
-
-    name = "echo"
-
-    async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
-        wanted = {(*path, t) for path, tokens in questions for t in tokens}
-        begun = {s[:n] for s in wanted for n in range(len(s))}
-        sequences = sorted(wanted - begun)
-        how = {"echo": True, "logprobs": 1, "temperature": 0.0}
-        replies = await together(
-            [self.endpoint.ask(s, partial(echoed, length=len(s)), **how) for s in sequences]
-        )
-        value: dict[Tokens, float] = {}
-        for tokens, log_probs in zip(sequences, replies, strict=True):
-            for n in range(1, len(tokens)):
-                value.setdefault(tokens[: n + 1], required(log_probs[n]))
-        return [Bounds.exact([value[(*path, t)] for t in ts]) for path, ts in questions]
-
-    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
-        return (await self.answer([(path, wanted)]))[0]
-
-
 #: Tolerance of the sum of a server's probabilities.
-_ROUNDING = 1e-3
+ROUNDING = 1e-3
 
 
 class TopK(Route):
@@ -454,11 +392,11 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     """
     if not listed:
         raise WrongReply("an empty list")
-    rest = max(0.0, 1.0 - sum(math.exp(v) for v in listed)) + _ROUNDING
+    rest = max(0.0, 1.0 - sum(math.exp(v) for v in listed)) + ROUNDING
     return min(*listed, math.log(rest))
 
 
-ROUTES: dict[str, type[Route]] = {route.name: route for route in (TokenIds, Echo, Boost, TopK)}
+ROUTES: dict[str, type[Route]] = {route.name: route for route in (TokenIds, Boost, TopK)}
 
 
 # --- Words at the slot ----------------------------------------------------------------------------
@@ -618,7 +556,14 @@ def open_by_words(
     if (name := load.server.tokenizer) is not None:
         tokenizer = local_tokenizer(name, load)
     else:
-        tokenizer = server_tokenizer(client, model, spec.name)
+        try:
+            tokenizer = ServerTokenizer(client, model)
+        except (RequestRefused, ModelNotFound) as error:
+            status = error.status if isinstance(error, RequestRefused) else 404
+            raise Unsupported(
+                f"model {spec.name!r}: its server has no /tokenize (status {status}); name its "
+                "tokenizer with --load tokenizer=NAME, a folder, a .gguf file or a Hugging Face id"
+            ) from error
     chat = find_opening(tokenizer, load, client, model) if load.chat else None
     if load.chat and chat is None:
         raise ModelError(
