@@ -7,13 +7,13 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
+from clinometer.extras import DISTRIBUTION, EXTRAS, install_command
 from clinometer.storage.atomic import cache_folder
 
 
@@ -33,9 +33,6 @@ class Provision:
 
     def __bool__(self) -> bool:
         return self.found is not None
-
-    def to_dict(self) -> dict[str, str | None]:
-        return asdict(self)
 
 
 def survey() -> dict[str, list[Provision]]:
@@ -110,7 +107,7 @@ def _models() -> Iterator[Provision]:
         "pocket models",
         ", ".join(n.partition(":")[2] for n in pocket) or None,
         "audit pocket:NAME, small models of every kind",
-        f"pip install {models_package('pocket')}",
+        install_command(f"{DISTRIBUTION}-pocket"),
     )
     hub = _hub_models()
     yield Provision("hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network")

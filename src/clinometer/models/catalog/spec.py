@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from clinometer.errors import ModelNotFound
-from clinometer.extras import models_package
+from clinometer.extras import DISTRIBUTION, install_command
 from clinometer.models.options import LOAD_KEYS, LoadOptions
 from clinometer.models.providers import hosted
 from clinometer.settings import values_from_texts, with_settings
@@ -180,7 +180,7 @@ def _packaged_folder(prefix: str, model: str, name: str) -> Path:
     if not entries:
         raise ModelNotFound(
             f"model {name!r}: the package that carries it is not installed: "
-            f"pip install {models_package(prefix)}"
+            + install_command(f"{DISTRIBUTION}-{prefix}")
         )
     folder = entries[0].load()
     try:
