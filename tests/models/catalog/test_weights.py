@@ -1,4 +1,4 @@
-"""The embedded model: real weights, against a direct softmax of its own logits."""
+"""The embedded model: real weights, against plain calls of the library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from tests.models import direct
 from tests.present import present
 
 from clinometer.errors import ModelError
@@ -26,19 +26,6 @@ WORDS = ("he", "she", "her", "hers", "granddaughter", "abbot", "canary", "abbess
 BEFORE = ["The nurse said that", "The engineer announced that", "The ceo said that"]
 
 
-def direct(scorer: CausalScorer, prompt: Prompt, word: str) -> float:
-    """p(word + what follows | prompt) from whole-sequence logits of one sentence."""
-    head = scorer.tokenizer(prompt.before)["input_ids"]
-    whole = scorer.tokenizer(prompt.fill(word))["input_ids"]
-    assert whole[: len(head)] == head
-    with torch.inference_mode():
-        probabilities = (
-            scorer.model(torch.tensor([whole], device=scorer.device)).logits[0].double().softmax(-1)
-        )
-    factors = [float(probabilities[i - 1, whole[i]]) for i in range(len(head), len(whole))]
-    return float(np.prod(factors))
-
-
 @pytest.fixture(scope="module")
 def exact() -> Any:
     exactly = WordOptions(tolerance=0)
@@ -51,13 +38,14 @@ def test_words_have_the_expected_token_counts(exact: CausalScorer) -> None:
 
 
 @pytest.mark.parametrize("after", ["", " was late."])
-def test_probabilities_equal_a_direct_softmax(exact: CausalScorer, after: str) -> None:
+def test_probabilities_equal_plain_calls(exact: CausalScorer, after: str) -> None:
     """With text after the slot, of the word and that text; coverage is that of the slot alone."""
     prompts = [Prompt(before, after, space=True) for before in BEFORE]
     scores = exact.score(prompts, WORDS)
-    expected = [[direct(exact, p, w) for w in WORDS] for p in prompts]
-    np.testing.assert_allclose(np.exp(scores.log_probs), expected, atol=1e-5, rtol=0)
-    np.testing.assert_allclose(scores.log_probs, np.log(expected), atol=1e-3, rtol=0)
+    model = ("causal", exact.model, exact.tokenizer)
+    expected = [[direct.log_prob(*model, p.before, p.after, w) for w in WORDS] for p in prompts]
+    np.testing.assert_allclose(np.exp(scores.log_probs), np.exp(expected), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(scores.log_probs, expected, atol=1e-3, rtol=0)
     assert (scores.skipped == 0).all()
     plain = exact.score([Prompt(before, "", space=True) for before in BEFORE], WORDS)
     np.testing.assert_allclose(scores.log_coverage, plain.log_coverage, atol=1e-3)
