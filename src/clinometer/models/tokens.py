@@ -418,11 +418,8 @@ class SlotGroup:
     def __len__(self) -> int:
         return len(self.members)
 
-    def cut(self, n: int) -> tuple[SlotGroup, SlotGroup]:
-        """The first n rows, and the others."""
-        first, others = (slice(n), slice(n, None))
-        arrays = (self.tokens, self.positions, self.members)
-        return SlotGroup(*(a[first] for a in arrays)), SlotGroup(*(a[others] for a in arrays))
+    def take(self, rows: slice) -> SlotGroup:
+        return SlotGroup(self.tokens[rows], self.positions[rows], self.members[rows])
 
     def joined(self, other: SlotGroup) -> SlotGroup:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -472,11 +469,10 @@ def slot_groups(
             group = SlotGroup(tokens, marks.argmax(axis=1), rows + start)
             if length in waiting:
                 group = waiting.pop(length).joined(group)
-            while len(group) >= size:
-                full, group = group.cut(size)
-                yield full
-            if len(group):
-                waiting[length] = group
+            whole = len(group) - len(group) % size
+            yield from (group.take(slice(k, k + size)) for k in range(0, whole, size))
+            if whole < len(group):
+                waiting[length] = group.take(slice(whole, None))
         if start == 0 and set(waiting) == set(lengths.tolist()):
             # None is full yet: yield the most frequent length at once, so that work can start.
             yield waiting.pop(int(np.bincount(lengths).argmax()))

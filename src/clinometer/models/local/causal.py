@@ -563,7 +563,7 @@ class CausalScorer(TransformerScorer):
             packs = Packs.of(job.heads, bounds, multiple=self.row_multiple)
             plain = Rows(self.follow, job.heads, start)
             tree = TreeRun(self, packs, plain, limit=nodes, rows=n_packs, keep=job.looks_below)
-            return job.score(tree, start, bounds[-1]), bounds[-1]
+            return job.score(tree.ask, start, bounds[-1]), bounds[-1]
 
         def parts() -> Iterator[tuple[IntArray, WordScores]]:
             start = 0
