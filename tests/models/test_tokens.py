@@ -14,7 +14,6 @@ from clinometer.models.tokens import (
     WordList,
     continuations,
     slot_groups,
-    tokens_that_end_a_word,
     word_tokens,
 )
 from clinometer.topics import Prompt
@@ -135,23 +134,6 @@ def test_prefixes_and_the_single_token_restriction(made: dict[str, Any]) -> None
     assert single.report.restricted == ("hers", "girls")
     assert single.columns == (0, 2)
     assert single.report.left_out == {"hers", "girls"}
-
-
-def ends(tokenizer: Any) -> set[str]:
-    return set(tokenizer.convert_ids_to_tokens(tokens_that_end_a_word(tokenizer)))
-
-
-def test_tokens_that_end_a_word(made: dict[str, Any]) -> None:
-    byte_level = ends(made["byte-level"])
-    assert {"Ġthe", ".", "Ċ", "<|endoftext|>", "("} <= byte_level
-    assert not {"s", "he", "'", "1", "Ã"} & byte_level
-    wordpiece = ends(made["wordpiece"])
-    assert {"the", ".", "[SEP]"} <= wordpiece
-    assert not any(t.startswith("##") for t in wordpiece)
-    llama = ends(made["llama"])
-    assert {"▁the", ".", "</s>"} <= llama
-    assert not {"s", "<0xE4>"} & llama
-    assert {"<extra_id_1>", "</s>"} <= ends(made["unigram"])
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert", "deberta", "xlnet"])

@@ -120,9 +120,7 @@ def test_packs_match_plain_rows(family: str) -> None:
         np.testing.assert_allclose(scores.log_probs, expected.log_probs[order], atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "options", [WordOptions(), WordOptions(tolerance=0.01, end_of_word=True)], ids=str
-)
+@pytest.mark.parametrize("options", [WordOptions(), WordOptions(tolerance=0.01)], ids=str)
 def test_word_options_apply_in_packs(options: WordOptions) -> None:
     assert agreed(*family_model("gpt2"), options=options).packing.mode == "tree"
 

@@ -13,7 +13,6 @@ from tests.models import direct, zoo, zoo_tokenizers
 
 from clinometer.models.local.base import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
-from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
 
 PROMPTS = [
@@ -38,32 +37,6 @@ def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
     for i, prompt in enumerate(PROMPTS):
         alone = scorer.score([prompt], WORDS)
         np.testing.assert_allclose(alone.log_probs[0], together.log_probs[i], atol=1e-4)
-
-
-@pytest.mark.parametrize("family", ["gpt2", "t5", "bart"])
-def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: zoo.Folder) -> None:
-    """With the end required, a word's probability is multiplied by that of what may follow it."""
-    folder = small_model(family)
-    plain, ended = zoo.opened(folder), zoo.opened(folder, end_of_word=True)
-    prompt, word = (PROMPTS[0] if family == "gpt2" else PROMPTS[1]), "her"
-    ids = list(plain.word_list([word], space=True).sequences[0])
-    read = plain.tokenizer(prompt.before)["input_ids"]
-    given = {"input_ids": torch.tensor([read + ids])}
-    if family != "gpt2":
-        slot = "<extra_id_0>" if family == "t5" else "<mask>"
-        source = plain.tokenizer(f"{prompt.before} {slot}{prompt.after}")["input_ids"]
-        sentinel = [0, plain.tokenizer.convert_tokens_to_ids(slot)]
-        head = sentinel if family == "t5" else [2, *read[:-1]]
-        given = {
-            "input_ids": torch.tensor([source]),
-            "decoder_input_ids": torch.tensor([head + ids]),
-        }
-    with torch.no_grad():
-        logits = plain.model(**given).logits[0, -1]
-    ending = logits.softmax(-1)[tokens_that_end_a_word(plain.tokenizer)].sum().log()
-    change = ended.score([prompt], [word]).log_probs - plain.score([prompt], [word]).log_probs
-    assert change[0, 0] == pytest.approx(float(ending), abs=1e-4)
-    assert change[0, 0] < -0.01
 
 
 def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folder) -> None:

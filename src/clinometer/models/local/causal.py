@@ -357,7 +357,7 @@ class TreeRun:
             rows, columns = (to_device(x, self.device) for x in (chunk.rows, chunk.places))
             logits = self.scorer.project(rows, columns, packed=known == 0, **inputs)
             wanted = to_device(chunk.wanted, self.device).expand(len(rows), -1)
-            return fetch(read_log_probs(logits, wanted, self.scorer.boundary))
+            return fetch(read_log_probs(logits, wanted))
 
         return self.scorer.alone(read)()
 

@@ -25,7 +25,6 @@ from clinometer.models.local.base import (
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.tokens import (
-    END_OF_WORD,
     Marker,
     SlotGroup,
     Trie,
@@ -75,8 +74,7 @@ class Seq2SeqScorer(TransformerScorer):
         )
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
-        ends = (END_OF_WORD,) if self.options.end_of_word else ()
-        trie = Trie.of([s + ends for s in words.sequences])
+        trie = Trie.of(words.sequences)
         counts = words.counts
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
         groups = slot_groups(self.tokenizer, prompts, self.marker, size=size)

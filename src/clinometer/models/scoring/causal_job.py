@@ -17,7 +17,7 @@ from clinometer.errors import ContextError
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import Ask, expand
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.tokens import END_OF_WORD, Tokens, Trie, WordList, continuations
+from clinometer.models.tokens import Tokens, Trie, WordList, continuations
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
@@ -165,8 +165,7 @@ class Job:
         self._order = np.argsort(self._head, kind="stable")
         starts = np.searchsorted(self._head[self._order], np.arange(len(self.heads)))
         self._first_prompt = self._order[starts]
-        ends = (END_OF_WORD,) if reader.options.end_of_word else ()
-        self.tree = Trie.of([s + ends for s in words.sequences])
+        self.tree = Trie.of(words.sequences)
         self.reads_on = bool(prompts[0].after)
         self.looks_below = self.reads_on or len(self.tree.inner) > 1
         # The texts after the slot, each once, and which one a prompt has.
@@ -175,7 +174,7 @@ class Job:
         rests = continuations(reader.tokenizer, list(number)) if self.reads_on else [()]
         self._rests = [Rest.of(rest, words.sequences) for rest in rests if self.reads_on]
         # The last token of a path is predicted, never read.
-        longest_word = max(len(s) for s in words.sequences) + len(ends)
+        longest_word = max(len(s) for s in words.sequences)
         rest_lengths = np.array([len(rest) for rest in rests])[self._rest]
         lengths = self.heads.lengths[self._head] + longest_word + rest_lengths - 1
         worst = int(lengths.argmax())

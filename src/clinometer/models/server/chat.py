@@ -609,11 +609,6 @@ class ServerWriter:
 
 def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
     """Find out what the server serves and which routes work, in about ten requests."""
-    if words.end_of_word:
-        raise SettingsError(
-            f"model {spec.name!r}: --end-of-word needs the probability of every token that can end "
-            "a word, which no server returns; leave it out"
-        )
     price = price_of(spec.target, load.server.price)
     client = Client(Address.parse(spec.target), load.server, price)
     usage = load.begun.get("usage", {})
