@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 from tests.models import direct, zoo, zoo_tokenizers
 
+from clinometer.errors import ModelError
 from clinometer.models.local.base import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.topics import Prompt
@@ -51,24 +51,12 @@ def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folde
     assert both[0] == pytest.approx(alone[0], abs=1e-5)
 
 
-def test_mbart_uses_the_language_code_of_its_texts(tmp_path: Path) -> None:
-    """mBART's decoder begins with a language code, which its own texts end with."""
-    pieces = zoo_tokenizers.unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>")
-    pieces += [("en_XX", 0.0), ("zh_CN", 0.0), ("<mask>", 0.0)]
-    tokenizer = transformers.MBartTokenizer(vocab=pieces, src_lang="en_XX")
-    torch.manual_seed(0)
-    config = transformers.MBartConfig(
-        vocab_size=len(tokenizer), decoder_start_token_id=None, **zoo.MARIAN_LIKE
-    )
-    zoo.widen(transformers.MBartForConditionalGeneration(config)).save_pretrained(tmp_path)
+def test_a_decoder_that_does_not_say_how_it_begins_is_refused(tmp_path: Path) -> None:
+    tokenizer = zoo.FAMILIES["bart"].tokenizer()
+    zoo.build("bart", len(tokenizer), decoder_start_token_id=None).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    scorer = zoo.opened(tmp_path)
-    english = scorer.tokenizer.convert_tokens_to_ids("en_XX")
-    assert scorer.start == english
-    found = scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0]
-    scorer.model.config.decoder_start_token_id = english
-    slot = ("seq2seq", scorer.model, scorer.tokenizer, PROMPTS[0].before, "")
-    assert found == pytest.approx(direct.log_prob(*slot, "him"), abs=1e-4)
+    with pytest.raises(ModelError, match="expected decoder_start_token_id"):
+        zoo.opened(tmp_path)
 
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ _CHUNK = {"cpu": 2_048, "cuda": 16_384}
 
 
 class Seq2SeqScorer(TransformerScorer):
-    """Encoder-decoder models: T5, FLAN-T5, BART, mBART, Pegasus."""
+    """Encoder-decoder models: T5, FLAN-T5, BART, Pegasus."""
 
     kind, auto_class = "seq2seq", "AutoModelForSeq2SeqLM"
 
@@ -63,11 +63,6 @@ class Seq2SeqScorer(TransformerScorer):
         for place in places:
             if (start := getattr(place, "decoder_start_token_id", None)) is not None:
                 return int(start)
-        # mBART's decoder begins with the language, the last token of its texts.
-        if len(self.marker.closing) > 1:
-            return self.marker.closing[-1]
-        if self.tokenizer.bos_token_id is not None:
-            return int(self.tokenizer.bos_token_id)
         raise ModelError(
             f"model {self.info.name!r}: expected decoder_start_token_id in its configuration, "
             "found none"
