@@ -16,7 +16,6 @@ from tests.present import present
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model, revision_of
 from clinometer.models.catalog import weights
-from clinometer.models.catalog.weights import gguf_file, weights_source
 from clinometer.models.local.causal import CausalScorer
 from clinometer.storage import cache
 from clinometer.topics import Prompt
@@ -49,28 +48,6 @@ def test_probabilities_equal_plain_calls(exact: CausalScorer, after: str) -> Non
     assert (scores.skipped == 0).all()
     plain = exact.score([Prompt(before, "", space=True) for before in BEFORE], WORDS)
     np.testing.assert_allclose(scores.log_coverage, plain.log_coverage, atol=1e-3)
-
-
-def test_folders_and_hub_ids_are_their_own_source(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    assert weights_source(ModelSpec.parse(str(tmp_path))) == str(tmp_path)
-    assert weights_source(ModelSpec.parse("openai-community/gpt2")) == "openai-community/gpt2"
-
-
-def test_gguf_files_become_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "model.gguf"
-    file.write_bytes(b"")
-    monkeypatch.setattr(weights, "embedded_gguf", lambda: Path("embedded.gguf"))
-    monkeypatch.setattr(weights, "folder_of_gguf", lambda gguf: Path(f"{gguf.stem}-folder"))
-    assert gguf_file(ModelSpec.parse(str(file))) == file
-    assert weights_source(ModelSpec.parse(str(file))) == "model-folder"
-    assert weights_source(ModelSpec.parse("smollm2")) == "embedded-folder"
-
-
-@pytest.mark.parametrize("name", ["reference:random", "openai:http://h/v1#m"])
-def test_models_not_loaded_locally_have_no_source(name: str) -> None:
-    assert gguf_file(ModelSpec.parse(name)) is None
-    assert weights_source(ModelSpec.parse(name)) is None
 
 
 LARGE = 3 << 20

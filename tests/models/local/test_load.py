@@ -230,13 +230,6 @@ def test_a_model_with_nan_or_constant_logits_is_refused(
     assert "'The nurse said that'" in str(caught.value)
 
 
-def test_word_options_reach_the_scorer(small_model: zoo.Folder) -> None:
-    scorer = open_model(str(small_model("gpt2")), load=CPU, words=WordOptions(single_token=True))
-    report = scorer.word_report(["he", "queen"], space=True)
-    assert report.restricted == ("queen",)
-    assert np.isneginf(scorer.score([PROMPT], ["he", "queen"]).log_probs[0, 1])
-
-
 @pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
 def test_a_folder_without_a_tokenizer_is_refused(copied: zoo.Folder, kept: tuple[str, ...]) -> None:
     folder = copied("bert")
