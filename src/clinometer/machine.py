@@ -1,10 +1,9 @@
-"""What this machine has: packages, models and room, each found on its own."""
+"""What this machine has: packages and models, each found on its own."""
 
 from __future__ import annotations
 
 import importlib.util
 import platform
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from clinometer.extras import DISTRIBUTION, EXTRAS, install_command
-from clinometer.storage.atomic import cache_folder
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,6 @@ def survey() -> dict[str, list[Provision]]:
         ],
         "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
         "models": list(_models()),
-        "room": [Provision("cache", _room(), "resuming for free")],
     }
 
 
@@ -121,9 +118,3 @@ def _hub_models() -> list[str]:
         return []
     folders = sorted(Path(HF_HUB_CACHE).glob("models--*/snapshots"))
     return [folder.parent.name.removeprefix("models--").replace("--", "/") for folder in folders]
-
-
-def _room() -> str:
-    folder = cache_folder()
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
-    return f"{folder} ({shutil.disk_usage(existing).free / 1e9:.0f} GB free on its disk)"
