@@ -9,7 +9,6 @@ Data, never code or addresses, unless the user said so on the command line: `All
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
 import gzip
 import hashlib
@@ -40,7 +39,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 from clinometer.errors import InputError, SettingsError, closest
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 
@@ -113,20 +111,6 @@ def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> T
     """A text file line by line, unpacked if it ends in .gz or .zst, without a byte order mark."""
     stream = _opened(path, most)
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
-
-
-def read_frame(path: Path, **how: Any) -> pd.DataFrame:
-    """A CSV file as pandas reads it; ValueError for more columns than a table has."""
-    import pandas as pd
-
-    with open_text(path) as stream:
-        try:
-            check_columns(next(csv.reader(stream), []))
-        except csv.Error as error:
-            raise ValueError(f"not valid CSV: {error}") from error
-    with open_text(path) as stream:
-        frame: pd.DataFrame = pd.read_csv(stream, **how)
-    return frame
 
 
 def check_columns(names: Sequence[str]) -> None:
