@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +17,7 @@ from tests.components import needs
 from tests.models import direct, zoo, zoo_tokenizers
 from tests.security.test_model_folders import bring_code
 
-from clinometer.errors import ContextError, MissingExtra, ModelError, ModelNotFound, SettingsError
+from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.load import detect_kind
@@ -275,9 +274,3 @@ def test_eight_bit_weights_change_the_numbers_slightly(
     assert isinstance(model, TransformerScorer)
     assert any(p.dtype is torch.int8 for p in model.model.parameters())
     assert "MatMul8bitLt" not in capfd.readouterr().err
-
-
-def test_eight_bit_weights_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
-    with pytest.raises(MissingExtra, match=r"clinometer\[8bit\]"):
-        open_model("pocket:gpt2-s", load=LoadOptions(quantize="8bit"))

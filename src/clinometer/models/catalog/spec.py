@@ -44,13 +44,12 @@ APPLICATION = "application"
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by name: `name` as reports show it, the place, what to look for there, the name as
-    the user `wrote` it (without the scoring mode), and the settings that are part of it."""
+    """A model by name: `name` as reports show it, the place, what to look for there, and the
+    settings that are part of it."""
 
     name: str
     place: ModelSource
     target: str
-    wrote: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
@@ -143,8 +142,7 @@ class ModelSpec:
         answers like another model, and reports list the two side by side."""
         if self.place is ModelSource.REFERENCE:
             return self
-        wrote = self.wrote or self.name
-        return replace(self, name=asked_name(wrote, load), wrote=wrote)
+        return replace(self, name=asked_name(self.name, load))
 
 
 def on_this_machine(name: str) -> bool:
