@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import tokenizers
@@ -98,24 +99,61 @@ def opened_with(token: str, tokenizer: Any) -> Any:
     return tokenizer
 
 
+def with_bytes(name: str, specials: list[str], **more: Any) -> Any:
+    vocab, merges = byte_bpe(specials)
+    return getattr(transformers, name)(vocab=vocab, merges=merges, **more)
+
+
+def with_pieces(name: str, specials: list[str], unknown: str, **more: Any) -> Any:
+    return getattr(transformers, name)(vocab=unigram(specials, unknown), **more)
+
+
+def mask(token: str) -> AddedToken:
+    """It swallows the space before it."""
+    return AddedToken(token, lstrip=True, special=True)
+
+
+gpt2_tokenizer = partial(with_bytes, "GPT2Tokenizer", ["<|endoftext|>"])
+qwen_tokenizer = partial(with_bytes, "Qwen2Tokenizer", ["<|endoftext|>"])
+neox_tokenizer = partial(with_bytes, "GPTNeoXTokenizer", ["<|endoftext|>", "<|padding|>"])
+deberta_tokenizer = partial(
+    with_bytes, "DebertaTokenizer", ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+)
+deberta_v2_tokenizer = partial(with_pieces, "DebertaV2Tokenizer", BERTS, "[UNK]")
+roberta_tokenizer = partial(
+    with_bytes,
+    "RobertaTokenizer",
+    ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+    mask_token=mask("<mask>"),
+)
+albert_tokenizer = partial(
+    with_pieces,
+    "AlbertTokenizer",
+    ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"],
+    "<unk>",
+    mask_token=mask("[MASK]"),
+)
+xlnet_tokenizer = partial(
+    with_pieces,
+    "XLNetTokenizer",
+    ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"],
+    "<unk>",
+)
+
+
+def opt_tokenizer() -> Any:
+    """OPT: GPT-2's, opened with </s>."""
+    names = {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"}
+    specials = ["<s>", "<pad>", "</s>", "<unk>"]
+    return opened_with("</s>", with_bytes("GPT2Tokenizer", specials, **names))
+
+
 def bert_tokenizer(*, lower: bool = True, corpus: list[str] = CORPUS) -> Any:
     trained = tokenizers.BertWordPieceTokenizer(lowercase=lower)
     trained.train_from_iterator(
         corpus, vocab_size=SIZE + 60, min_frequency=1, special_tokens=BERTS, show_progress=False
     )
     return transformers.BertTokenizer(vocab=trained.get_vocab(), do_lower_case=lower)
-
-
-def roberta_tokenizer() -> Any:
-    vocab, merges = byte_bpe(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
-    mask = AddedToken("<mask>", lstrip=True, special=True)
-    return transformers.RobertaTokenizer(vocab=vocab, merges=merges, mask_token=mask)
-
-
-def albert_tokenizer() -> Any:
-    names = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
-    mask = AddedToken("[MASK]", lstrip=True, special=True)
-    return transformers.AlbertTokenizer(vocab=unigram(names, "<unk>"), mask_token=mask)
 
 
 def modernbert_tokenizer() -> Any:
@@ -134,41 +172,8 @@ def modernbert_tokenizer() -> Any:
         cls_token="[CLS]",
         sep_token="[SEP]",
         pad_token="[PAD]",
-        mask_token=AddedToken("[MASK]", lstrip=True, special=True),
+        mask_token=mask("[MASK]"),
     )
-
-
-def deberta_tokenizer() -> Any:
-    vocab, merges = byte_bpe(["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"])
-    return transformers.DebertaTokenizer(vocab=vocab, merges=merges)
-
-
-def deberta_v2_tokenizer() -> Any:
-    return transformers.DebertaV2Tokenizer(vocab=unigram(BERTS, "[UNK]"))
-
-
-def gpt2_tokenizer() -> Any:
-    vocab, merges = byte_bpe(["<|endoftext|>"])
-    return transformers.GPT2Tokenizer(vocab=vocab, merges=merges)
-
-
-def neox_tokenizer() -> Any:
-    vocab, merges = byte_bpe(["<|endoftext|>", "<|padding|>"])
-    return transformers.GPTNeoXTokenizer(vocab=vocab, merges=merges)
-
-
-def opt_tokenizer() -> Any:
-    """OPT: GPT-2's, opened with </s>."""
-    vocab, merges = byte_bpe(["<s>", "<pad>", "</s>", "<unk>"])
-    tokenizer = transformers.GPT2Tokenizer(
-        vocab=vocab,
-        merges=merges,
-        bos_token="</s>",
-        eos_token="</s>",
-        unk_token="</s>",
-        pad_token="<pad>",
-    )
-    return opened_with("</s>", tokenizer)
 
 
 def llama_tokenizer() -> Any:
@@ -195,17 +200,7 @@ def gemma_tokenizer() -> Any:
     return opened_with("<bos>", transformers.GemmaTokenizer(vocab=vocab, merges=merges))
 
 
-def qwen_tokenizer() -> Any:
-    vocab, merges = byte_bpe(["<|endoftext|>"])
-    return transformers.Qwen2Tokenizer(vocab=vocab, merges=merges)
-
-
 def t5_tokenizer() -> Any:
     pieces = unigram(["<pad>", "</s>", "<unk>"], "<unk>")
     pieces += [(f"<extra_id_{i}>", 0.0) for i in range(9, -1, -1)]
     return transformers.T5Tokenizer(vocab=pieces, extra_ids=10)
-
-
-def xlnet_tokenizer() -> Any:
-    names = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"]
-    return transformers.XLNetTokenizer(vocab=unigram(names, "<unk>"))
