@@ -232,6 +232,8 @@ def read_factors(path: str | Path) -> pd.DataFrame:
         frame = builtin_factors()[[WEIGHT, *FACTORS]]
         return frame.assign(**{LISTED: _per_million(path, frame.index)})
     frame = pd.DataFrame(read_rows(path))
+    if frame.columns.isna().any():
+        raise TableError(f"{path}: expected no more cells in a row than columns, found more")
     if "group" not in frame.columns or len(frame.columns) < 2:
         raise TableError(f"{path}: expected a column group and at least one factor")
     if len(twice := frame["group"][frame["group"].duplicated()]):
