@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import transformers
-from tests.models import zoo, zoo_tokenizers
+from tests.models import zoo
 
 from clinometer.models.tokens import (
     Marker,
@@ -19,12 +19,12 @@ from clinometer.models.tokens import (
 from clinometer.topics import Prompt
 
 TOKENIZERS = {
-    "byte-level": zoo_tokenizers.gpt2_tokenizer,
-    "qwen": zoo_tokenizers.qwen_tokenizer,
-    "wordpiece": zoo_tokenizers.bert_tokenizer,
-    "unigram": zoo_tokenizers.t5_tokenizer,
-    "llama": zoo_tokenizers.llama_tokenizer,
-    "gemma": zoo_tokenizers.gemma_tokenizer,
+    "byte-level": zoo.gpt2_tokenizer,
+    "qwen": zoo.qwen_tokenizer,
+    "wordpiece": zoo.bert_tokenizer,
+    "unigram": zoo.t5_tokenizer,
+    "llama": zoo.llama_tokenizer,
+    "gemma": zoo.gemma_tokenizer,
 }
 
 
@@ -86,7 +86,7 @@ def test_text_that_continues_a_word_gets_the_wordpiece_prefix(made: dict[str, An
 
 @pytest.mark.parametrize("lower", [True, False])
 def test_casing_is_the_tokenizers_own(lower: bool) -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer(lower=lower)
+    tokenizer = zoo.bert_tokenizer(lower=lower)
     words = WordList(tokenizer, ["he", "He", "she"], space=True)
     if lower:
         assert words.report.same_tokens == {"He": "he"}
@@ -97,7 +97,7 @@ def test_casing_is_the_tokenizers_own(lower: bool) -> None:
 
 
 def test_chinese_wordpiece() -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
+    tokenizer = zoo.bert_tokenizer(corpus=zoo.CHINESE)
     words = WordList(tokenizer, ["他", "她", "他们", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
     assert words.report.tokens["他们"] == ("他", "们")
@@ -106,9 +106,7 @@ def test_chinese_wordpiece() -> None:
 
 
 def test_chinese_unigram_has_no_mark_for_a_space() -> None:
-    pieces = zoo_tokenizers.unigram(
-        ["<pad>", "</s>", "<unk>"], "<unk>", corpus=zoo_tokenizers.CHINESE
-    )
+    pieces = zoo.unigram(["<pad>", "</s>", "<unk>"], "<unk>", corpus=zoo.CHINESE)
     tokenizer = transformers.T5Tokenizer(vocab=pieces, extra_ids=0)
     words = WordList(tokenizer, ["他", "她", "女人", "龘", "龘人"], space=False)
     for word in ("他", "她", "女人"):
@@ -117,7 +115,7 @@ def test_chinese_unigram_has_no_mark_for_a_space() -> None:
 
 
 def test_bytes_write_what_the_vocabulary_lacks() -> None:
-    vocab, merges = zoo_tokenizers.mark_bpe(["<unk>", "<s>", "</s>"], zoo_tokenizers.CHINESE)
+    vocab, merges = zoo.mark_bpe(["<unk>", "<s>", "</s>"], zoo.CHINESE)
     tokenizer = transformers.LlamaTokenizer(vocab=vocab, merges=merges)
     words = WordList(tokenizer, ["他", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
@@ -154,7 +152,7 @@ def test_text_around_the_slot(family: str) -> None:
 
 
 def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer()
+    tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
         list(slot_groups(tokenizer, [Prompt("The [MASK] said", "", space=True)], marker, size=8))
@@ -162,7 +160,7 @@ def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
 
 def test_prompts_are_batched_by_length() -> None:
     """Groups leave when they are full, and every prompt is in one of them."""
-    tokenizer = zoo_tokenizers.bert_tokenizer()
+    tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     prompts = [Prompt("The nurse " + "said that " * (i % 3), "", space=True) for i in range(9000)]
     groups = list(slot_groups(tokenizer, prompts, marker, size=2000))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo, zoo_tokenizers
+from tests.models import zoo
 
 from clinometer.models import WordOptions
 from clinometer.models.local.causal import (
@@ -157,7 +157,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
-    tokenizer = zoo_tokenizers.gpt2_tokenizer()
+    tokenizer = zoo.gpt2_tokenizer()
     torch.manual_seed(0)
     config = getattr(transformers, f"{name}Config")(vocab_size=len(tokenizer), **OTHERS[name])
     model = zoo.widen(getattr(transformers, f"{name}ForCausalLM")(config))

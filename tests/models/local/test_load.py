@@ -14,7 +14,7 @@ import pytest
 import torch
 import transformers
 from tests.components import needs
-from tests.models import direct, zoo, zoo_tokenizers
+from tests.models import direct, zoo
 from tests.security.test_model_folders import bring_code
 
 from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
@@ -122,7 +122,7 @@ def test_a_tokenizer_without_a_sign_for_the_slot_is_refused(
     family: str, lacks: str, copied: zoo.Folder
 ) -> None:
     folder = copied(family)
-    zoo_tokenizers.neox_tokenizer().save_pretrained(folder)
+    zoo.neox_tokenizer().save_pretrained(folder)
     zoo.build(family, 600).save_pretrained(folder)  # with room for that vocabulary
     with pytest.raises(ModelError, match=lacks):
         open_model(str(folder), load=CPU)

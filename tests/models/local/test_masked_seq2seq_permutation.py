@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.models import direct, zoo, zoo_tokenizers
+from tests.models import direct, zoo
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import light_kernels, read_log_probs
@@ -60,7 +60,7 @@ def test_a_decoder_that_does_not_say_how_it_begins_is_refused(tmp_path: Path) ->
 
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
+    tokenizer = zoo.bert_tokenizer(corpus=zoo.CHINESE)
     zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     scorer = zoo.opened(tmp_path)
