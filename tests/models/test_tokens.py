@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from clinometer.models.tokens import (
 )
 from clinometer.topics import Prompt
 
-TOKENIZERS = {
+TOKENIZERS: dict[str, Callable[[], Any]] = {
     "byte-level": zoo.gpt2_tokenizer,
     "qwen": zoo.qwen_tokenizer,
     "wordpiece": zoo.bert_tokenizer,
