@@ -39,7 +39,7 @@ def test_every_flipped_bit_is_noticed(parts: Parts) -> None:
         damaged = bytearray(sound)
         damaged[position] ^= 1
         file.write_bytes(damaged)
-        assert [parts.load(part) is None for part in parts.files()] == [True, False], position
+        assert [part is None for _, part in parts.read()] == [True, False], position
 
 
 def test_a_part_that_is_damaged_or_rejected_is_removed_and_the_others_stay(parts: Parts) -> None:
@@ -62,7 +62,7 @@ def test_with_advice_a_damaged_part_is_an_error(parts: Parts) -> None:
 
 def test_a_part_that_cannot_be_read_counts_as_damaged(parts: Parts) -> None:
     (parts.folder / "part-000000099-0.parquet").mkdir()
-    assert [parts.load(part) is None for part in parts.files()] == [False, False, True]
+    assert [part is None for _, part in parts.read()] == [False, False, True]
 
 
 def test_clear_removes_leftovers_and_the_folder_but_no_files_of_others(parts: Parts) -> None:

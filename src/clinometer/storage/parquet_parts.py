@@ -50,6 +50,11 @@ class Parts:
     def files(self) -> list[Path]:
         return sorted(self.folder.glob("part-*.parquet"))
 
+    def read(self) -> Iterator[tuple[Path, pa.Table | None]]:
+        """Every part in order, with None for a damaged one."""
+        for file in self.files():
+            yield file, self.load(file)
+
     def load(self, file: Path) -> pa.Table | None:
         """One part; None if it is damaged."""
         try:
@@ -67,8 +72,7 @@ class Parts:
         A damaged part is removed, so that it is computed again; with `advice` it is an error that
         ends with it.
         """
-        for file in self.files():
-            table = self.load(file)
+        for file, table in self.read():
             found = None if table is None else read(table)
             if found is not None:
                 yield found
