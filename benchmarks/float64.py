@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from tests.models import direct, zoo, zoo_tokenizers
+from tests.models import direct, zoo
 
 import clinometer as cm
 from clinometer.contexts import ContextSet
@@ -95,7 +95,7 @@ def compared(family: str, folder: Path, groups: int = len(GROUPS)) -> dict[str, 
 def asked_topic(tokenizer: Any, groups: int) -> Topic:
     """Groups, and words that the tokenizer can write, none of whose tokens begin another's."""
     chosen: dict[str, list[int]] = {}
-    for word in zoo_tokenizers.CANDIDATES:
+    for word in zoo.CANDIDATES:
         ids = direct.word_ids(tokenizer, word)
         clash = any(ids[: len(o)] == o or o[: len(ids)] == ids for o in chosen.values())
         if ids and tokenizer.unk_token_id not in ids and not clash:

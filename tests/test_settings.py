@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -18,33 +18,14 @@ from clinometer.settings import (
     SEED,
     SHARE_ABOVE_0,
     Range,
-    check_settings,
     option,
-    option_of,
     with_settings,
 )
 
 
 @dataclass(frozen=True)
 class Tea:
-    cups: int | None = option(None, help="Cups to make.", allowed=COUNT, panel="Kitchen")
-    kind: str | None = option(None, help="Kind of tea.", choices=("green", "black"))
-    note: str = ""
-
-
-def test_values_that_are_not_allowed_are_named_and_a_plain_field_is_no_option() -> None:
-    for tea in (Tea(), Tea(cups=1, kind="green", note="hot")):
-        check_settings(tea)
-    for tea, message in (
-        (Tea(cups=0), "cups: expected a whole number of at least 1, found 0"),
-        (Tea(kind="red"), "kind: expected one of green, black; found 'red'"),
-    ):
-        with pytest.raises(SettingsError) as error:
-            check_settings(tea)
-        assert str(error.value) == message
-    cups, _, note = (option_of(one) for one in fields(Tea))
-    assert cups is not None
-    assert (cups.help, cups.panel, note) == ("Cups to make.", "Kitchen", None)
+    cups: int | None = option(None, help="Cups to make.", allowed=COUNT)
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,3 @@ def install_command(module: str) -> str:
         return f"pip install --no-deps {DATA[module]}"
     extra = next((extra for extra, (brought, _) in EXTRAS.items() if module in brought), None)
     return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {module}"
-
-
-def models_package(prefix: str) -> str:
-    """The distribution that ships the models of a prefix.
-
-    >>> models_package("pocket")
-    'clinometer-pocket'
-    """
-    return f"{DISTRIBUTION}-{prefix}"

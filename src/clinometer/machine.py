@@ -1,20 +1,18 @@
-"""What this machine has: packages, models and room, each found on its own."""
+"""What this machine has: packages and models, each found on its own."""
 
 from __future__ import annotations
 
 import importlib.util
 import platform
-import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
-from clinometer.storage.atomic import cache_folder
+from clinometer.extras import DISTRIBUTION, EXTRAS, install_command
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,6 @@ class Provision:
     def __bool__(self) -> bool:
         return self.found is not None
 
-    def to_dict(self) -> dict[str, str | None]:
-        return asdict(self)
-
 
 def survey() -> dict[str, list[Provision]]:
     """Everything that is looked for, by section."""
@@ -49,7 +44,6 @@ def survey() -> dict[str, list[Provision]]:
         ],
         "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
         "models": list(_models()),
-        "room": [Provision("cache", _room(), "resuming for free")],
     }
 
 
@@ -110,7 +104,7 @@ def _models() -> Iterator[Provision]:
         "pocket models",
         ", ".join(n.partition(":")[2] for n in pocket) or None,
         "audit pocket:NAME, small models of every kind",
-        f"pip install {models_package('pocket')}",
+        install_command(f"{DISTRIBUTION}-pocket"),
     )
     hub = _hub_models()
     yield Provision("hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network")
@@ -124,9 +118,3 @@ def _hub_models() -> list[str]:
         return []
     folders = sorted(Path(HF_HUB_CACHE).glob("models--*/snapshots"))
     return [folder.parent.name.removeprefix("models--").replace("--", "/") for folder in folders]
-
-
-def _room() -> str:
-    folder = cache_folder()
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
-    return f"{folder} ({shutil.disk_usage(existing).free / 1e9:.0f} GB free on its disk)"

@@ -93,8 +93,6 @@ SAMPLES = Range(least=2, whole=True)
 POSITIVE = Range(above=0)
 #: Temperatures of generated text: at 0 all samples are the same.
 TEMPERATURE = Range(above=0)
-#: A proper fraction.
-PART = Range(above=0, below=1)
 SHARE = Range(least=0, most=1)
 SHARE_BELOW_1 = Range(least=0, below=1)
 SHARE_ABOVE_0 = Range(above=0, most=1)

@@ -127,7 +127,7 @@ OTHER: dict[str, str | None] = {
     **dict.fromkeys(("--load reply_tokens", "--load top_k", "--load concurrency"), "7"),
     **dict.fromkeys(("--load timeout", "--load patience"), "7"),
     **dict.fromkeys(("--load max_requests", "--load max_tokens"), "7"),
-    **dict.fromkeys(("--chat", "--placebo", "--end-of-word", "--single-token")),
+    **dict.fromkeys(("--chat", "--placebo", "--single-token")),
 }
 
 

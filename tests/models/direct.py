@@ -48,7 +48,7 @@ def causal(model: Any, tokenizer: Any, before: str, after: str, word: list[int])
         whole = tokenizer("that" + after, add_special_tokens=False)["input_ids"]
         tail = whole[len(tokenizer("that", add_special_tokens=False)["input_ids"]) :]
     ids = head + word + tail
-    found = model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
+    found = model(input_ids=torch.tensor([ids], device=model.device)).logits[0].log_softmax(-1)
     return sum(float(found[i - 1, ids[i]]) for i in range(len(head), len(ids)))
 
 

@@ -1,6 +1,6 @@
-"""Log-likelihoods of texts: against one masked sequence at a time, minicons, and plain logits.
+"""Log-likelihoods of texts: against one masked sequence at a time, and plain logits.
 
-The same on 200 statements, with its figures: benchmarks/pll_agreement.py.
+The same on 200 statements, and against minicons, with its figures: benchmarks/pll_agreement.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from clinometer.errors import SettingsError
-from clinometer.models import LoadOptions, ModelSpec, open_model
+from clinometer.models import LoadOptions, open_model
 from clinometer.models.likelihood import (
     encode_texts,
     masked_copies,
@@ -23,7 +23,7 @@ from clinometer.models.likelihood import (
     scored_tokens,
 )
 from clinometer.models.local.base import light_kernels
-from clinometer.models.protocol import MarkedText, Masking, TextOptions
+from clinometer.models.protocol import MarkedText, TextOptions
 
 #: On any device: half precision, the default on a GPU, would hide a mistake.
 EXACT = LoadOptions(dtype="float32")
@@ -104,24 +104,6 @@ def test_batches_match_one_sequence_at_a_time(
     for i, text in enumerate(texts):
         value, n = slow(scorer.model, scorer.tokenizer, text.text, options, text.targets)
         assert (found.tokens[i], found.log_prob[i]) == (n, pytest.approx(value, abs=1e-4))
-
-
-@pytest.mark.parametrize("metric", ["within_word_l2r", "original"])
-def test_likelihoods_match_minicons(bert: Any, sentences: list[str], metric: Masking) -> None:
-    """minicons loads the same model from its folder by itself."""
-    from minicons.scorer import MaskedLMScorer
-
-    theirs = MaskedLMScorer(ModelSpec.parse("pocket:bert").target, "cpu")
-    found = score_texts(
-        bert, [MarkedText(t) for t in sentences], TextOptions(masking=metric, targets="scored")
-    )
-    for text, ours in zip(sentences, found.log_prob, strict=True):
-        encoded = theirs.tokenizer([text], return_tensors="pt")  # what its own call would give
-        with light_kernels():
-            (value,) = theirs.sequence_score(
-                encoded, reduction=lambda x: x.sum().item(), PLL_metric=metric
-            )
-        assert ours == pytest.approx(value, abs=1e-3)
 
 
 def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> None:

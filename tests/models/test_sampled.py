@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.present import present
 
 from clinometer.contexts import ContextSet
@@ -61,8 +63,14 @@ def test_sample_shares_approach_the_probabilities() -> None:
     """Against the exact probability that the word stands there and ends."""
     prompts = [Prompt("The nurse said that", "", space=True)]
     words = ("he", "she", "the", "it", "they")
-    exact = open_model("pocket:gpt2-s", words=WordOptions(tolerance=0, end_of_word=True))
-    p = np.exp(exact.score(prompts, words).log_probs[0])
+    exact: Any = open_model("pocket:gpt2-s", words=WordOptions(tolerance=0))
+    texts = map(exact.tokenizer.decode, range(len(exact.tokenizer)))
+    over = torch.tensor([not re.match(r"\w", text) for text in texts])
+    heads = exact.head_tokens([f"{prompts[0].before} {word}" for word in words])
+    with torch.inference_mode():
+        follows = [exact.model(torch.tensor([h], device=exact.device)).logits[0, -1] for h in heads]
+    ends = [float(logits.cpu().softmax(-1)[over].sum()) for logits in follows]
+    p = np.exp(exact.score(prompts, words).log_probs[0]) * ends
     n = 1500
     load = LoadOptions(sampled=SampleOptions(replies=n, reply_tokens=2))
     drawn = open_model("pocket:gpt2-s", load=load).score(prompts, words)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import transformers
-from tests.models import zoo, zoo_tokenizers
+from tests.models import zoo
 
 from clinometer.models.tokens import (
     Marker,
     WordList,
     continuations,
     slot_groups,
-    tokens_that_end_a_word,
     word_tokens,
 )
 from clinometer.topics import Prompt
 
-TOKENIZERS = {
-    "byte-level": zoo_tokenizers.gpt2_tokenizer,
-    "qwen": zoo_tokenizers.qwen_tokenizer,
-    "wordpiece": zoo_tokenizers.bert_tokenizer,
-    "unigram": zoo_tokenizers.t5_tokenizer,
-    "llama": zoo_tokenizers.llama_tokenizer,
-    "gemma": zoo_tokenizers.gemma_tokenizer,
+TOKENIZERS: dict[str, Callable[[], Any]] = {
+    "byte-level": zoo.gpt2_tokenizer,
+    "qwen": zoo.qwen_tokenizer,
+    "wordpiece": zoo.bert_tokenizer,
+    "unigram": zoo.t5_tokenizer,
+    "llama": zoo.llama_tokenizer,
+    "gemma": zoo.gemma_tokenizer,
 }
 
 
@@ -87,7 +87,7 @@ def test_text_that_continues_a_word_gets_the_wordpiece_prefix(made: dict[str, An
 
 @pytest.mark.parametrize("lower", [True, False])
 def test_casing_is_the_tokenizers_own(lower: bool) -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer(lower=lower)
+    tokenizer = zoo.bert_tokenizer(lower=lower)
     words = WordList(tokenizer, ["he", "He", "she"], space=True)
     if lower:
         assert words.report.same_tokens == {"He": "he"}
@@ -98,7 +98,7 @@ def test_casing_is_the_tokenizers_own(lower: bool) -> None:
 
 
 def test_chinese_wordpiece() -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
+    tokenizer = zoo.bert_tokenizer(corpus=zoo.CHINESE)
     words = WordList(tokenizer, ["他", "她", "他们", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
     assert words.report.tokens["他们"] == ("他", "们")
@@ -107,9 +107,7 @@ def test_chinese_wordpiece() -> None:
 
 
 def test_chinese_unigram_has_no_mark_for_a_space() -> None:
-    pieces = zoo_tokenizers.unigram(
-        ["<pad>", "</s>", "<unk>"], "<unk>", corpus=zoo_tokenizers.CHINESE
-    )
+    pieces = zoo.unigram(["<pad>", "</s>", "<unk>"], "<unk>", corpus=zoo.CHINESE)
     tokenizer = transformers.T5Tokenizer(vocab=pieces, extra_ids=0)
     words = WordList(tokenizer, ["他", "她", "女人", "龘", "龘人"], space=False)
     for word in ("他", "她", "女人"):
@@ -118,7 +116,7 @@ def test_chinese_unigram_has_no_mark_for_a_space() -> None:
 
 
 def test_bytes_write_what_the_vocabulary_lacks() -> None:
-    vocab, merges = zoo_tokenizers.mark_bpe(["<unk>", "<s>", "</s>"], zoo_tokenizers.CHINESE)
+    vocab, merges = zoo.mark_bpe(["<unk>", "<s>", "</s>"], zoo.CHINESE)
     tokenizer = transformers.LlamaTokenizer(vocab=vocab, merges=merges)
     words = WordList(tokenizer, ["他", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
@@ -135,23 +133,6 @@ def test_prefixes_and_the_single_token_restriction(made: dict[str, Any]) -> None
     assert single.report.restricted == ("hers", "girls")
     assert single.columns == (0, 2)
     assert single.report.left_out == {"hers", "girls"}
-
-
-def ends(tokenizer: Any) -> set[str]:
-    return set(tokenizer.convert_ids_to_tokens(tokens_that_end_a_word(tokenizer)))
-
-
-def test_tokens_that_end_a_word(made: dict[str, Any]) -> None:
-    byte_level = ends(made["byte-level"])
-    assert {"Ġthe", ".", "Ċ", "<|endoftext|>", "("} <= byte_level
-    assert not {"s", "he", "'", "1", "Ã"} & byte_level
-    wordpiece = ends(made["wordpiece"])
-    assert {"the", ".", "[SEP]"} <= wordpiece
-    assert not any(t.startswith("##") for t in wordpiece)
-    llama = ends(made["llama"])
-    assert {"▁the", ".", "</s>"} <= llama
-    assert not {"s", "<0xE4>"} & llama
-    assert {"<extra_id_1>", "</s>"} <= ends(made["unigram"])
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert", "deberta", "xlnet"])
@@ -172,7 +153,7 @@ def test_text_around_the_slot(family: str) -> None:
 
 
 def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer()
+    tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
         list(slot_groups(tokenizer, [Prompt("The [MASK] said", "", space=True)], marker, size=8))
@@ -180,7 +161,7 @@ def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
 
 def test_prompts_are_batched_by_length() -> None:
     """Groups leave when they are full, and every prompt is in one of them."""
-    tokenizer = zoo_tokenizers.bert_tokenizer()
+    tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     prompts = [Prompt("The nurse " + "said that " * (i % 3), "", space=True) for i in range(9000)]
     groups = list(slot_groups(tokenizer, prompts, marker, size=2000))

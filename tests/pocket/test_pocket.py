@@ -130,17 +130,6 @@ def test_adapters_change_their_base_and_open_in_clinometer(name: str) -> None:
     assert not weights[0].equal(weights[1])
 
 
-def test_gpt2_tokenizers_add_the_bos_token_used_in_training() -> None:
-    from transformers import AutoTokenizer
-
-    for name in ("gpt2-s", "gpt2-m", "gpt2-l"):
-        tokenizer = AutoTokenizer.from_pretrained(pocket.folder(name))
-        ids = tokenizer("The nurse").input_ids
-        assert tokenizer.convert_ids_to_tokens(ids) == ["<|endoftext|>", "The", "Ġnurse"]
-        assert tokenizer("The nurse", add_special_tokens=False).input_ids == ids[1:]
-        assert tokenizer.decode(ids, skip_special_tokens=True) == "The nurse"
-
-
 def test_bert_expects_she_of_a_nurse_and_he_of_an_engineer() -> None:
     import torch
 

@@ -117,12 +117,13 @@ def test_settings_are_keywords_too() -> None:
         **asked,
         criterion="ratio:2",
         device="cpu",
-        end_of_word=True,
+        single_token=True,
         replies=5,
         seed=3,
     )
     given = run.record.settings
-    assert (given.criterion, given.load.device, given.words.end_of_word) == ("ratio:2", "cpu", True)
+    assert (given.criterion, given.load.device) == ("ratio:2", "cpu")
+    assert given.words.single_token
     assert given.load.sampled == SampleOptions(replies=5, seed=3)
     base = AuditSettings(criterion="ratio:2", level=0.9)
     decided = replace(base, level=0.8, words=replace(base.words, tolerance=DEFAULT_TOLERANCE))

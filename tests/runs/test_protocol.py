@@ -172,7 +172,6 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "route": ("top-k", ("--load", "route=boost")),
     "top_k": (50, ("--load", "top_k=100")),
     "tolerance": (0.01, ("--tolerance", "0.001")),
-    "end_of_word": (False, ("--end-of-word",)),
     "single_token": (False, ("--single-token",)),
 }
 #: What only the file says.

@@ -120,8 +120,9 @@ USES: dict[str, Callable[[Path, Path], object]] = {
 def test_model_code_does_not_run_unless_allowed(
     use: str, with_code: Path, proof: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match="brings its own code"):
+    with pytest.raises(ModelError, match="brings its own code") as caught:
         USES[use](with_code, tmp_path / "out")
+    assert ("--allow remote-code" in str(caught.value)) == (use == "audit")
     assert not proof.exists()
 
 

@@ -32,25 +32,6 @@ def test_stored_rows_come_back(cache: Cache, tmp_path: Path) -> None:
         np.testing.assert_array_equal(rows, ROWS[[1, 0, 1]])
 
 
-@pytest.mark.parametrize(
-    "other", [{"revision": "2"}, {"words": ["he"]}, {"words": ["she", "he"]}, {"dtype": "float16"}]
-)
-def test_scopes_do_not_share_rows(cache: Cache, other: dict[str, object]) -> None:
-    cache.put(SCOPE, ["a"], ROWS[:1])
-    assert len(cache.get({**SCOPE, **other}, ["a"], 3)[0]) == 0
-
-
-def test_rows_are_found_in_any_order_across_parts(cache: Cache) -> None:
-    items = [str(i) for i in range(700)]
-    rows = np.arange(3 * len(items), dtype=np.float32).reshape(-1, 3)
-    for start in range(0, len(items), 300):
-        cache.put(SCOPE, items[start : start + 300], rows[start : start + 300])
-    chosen = np.random.default_rng(0).permutation(len(items))[:500]
-    places, cached = cache.get(SCOPE, [items[i] for i in chosen], 3)
-    assert places.tolist() == list(range(500))
-    np.testing.assert_array_equal(cached, rows[chosen])
-
-
 def test_what_another_process_adds_and_removes_is_seen(cache: Cache, tmp_path: Path) -> None:
     other = Cache(tmp_path, limit=10**9)
     assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 0
@@ -101,8 +82,9 @@ def test_bit_flips_never_give_a_wrong_row(tmp_path: Path, caplog: pytest.LogCapt
             if rng.random() < 0.3:
                 flip_bits(file, rng, n=3)
         again = Cache(folder, limit=10**9)
-        places, cached = again.get(SCOPE, items, 30)
-        np.testing.assert_array_equal(cached, rows[places])
+        order = rng.permutation(200)
+        places, cached = again.get(SCOPE, [items[i] for i in order], 30)
+        np.testing.assert_array_equal(cached, rows[order[places]])
         hits += len(places)
         again.put(SCOPE, items, rows)  # and what was lost is stored again
         assert len(again.get(SCOPE, items, 30)[0]) == 200

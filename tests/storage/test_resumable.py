@@ -18,7 +18,6 @@ from clinometer.runs import RunFolder
 from clinometer.storage import resumable
 from clinometer.storage.resumable import (
     Lines,
-    ModelRecord,
     ReplyLog,
     Resumable,
     part_of,
@@ -155,13 +154,6 @@ def test_progress_of_a_part_counts_in_the_whole() -> None:
     second(2, 10)
     assert seen == [(12, 30)]
     assert part_of(None, 0, 1) is None
-
-
-def test_a_model_in_another_precision_is_another_model() -> None:
-    begun = ModelRecord(id="m", kind="causal", revision="1", dtype="float32")
-    begun.check_same(begun)
-    with pytest.raises(RunError, match=r"float32.*bfloat16"):
-        begun.check_same(begun.model_copy(update={"dtype": "bfloat16"}))
 
 
 # --- .jsonl files ---------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ def test_a_list_of_word_frequencies_stands_beside_our_own_count(tmp_path: Path) 
         ("name,x\na,1\n", "a column group"),
         ("group\na\n", "at least one factor"),
         ("group,x\na,1\na,2\n", "'a' twice"),
+        ("group,x\na,1,2\n", "no more cells in a row than columns"),
         ("group,x\na,tall\n", "column x: expected numbers"),
         ("group,x\nnobody,1\n", "no figure for any group"),
     ],

@@ -208,7 +208,7 @@ def doctor_command(
     surveyed = survey()
     cached = _cached(clear=clear_cache)
     if json_output:
-        sections = {name: [f.to_dict() for f in findings] for name, findings in surveyed.items()}
+        sections = {name: [vars(f) for f in findings] for name, findings in surveyed.items()}
         print_json({"version": __version__, **sections, "cache": cached})
         return
     for section, findings in surveyed.items():

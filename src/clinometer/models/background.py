@@ -84,34 +84,26 @@ def write_behind(work: Callable[[Part], object]) -> Iterator[Callable[[Part], No
 T = TypeVar("T")
 
 
-async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results in order; if one fails, the others are cancelled and its error is raised."""
-    tasks = [asyncio.ensure_future(w) for w in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def settled(work: Sequence[Coroutine[Any, Any, T]], stop: Callable[[], None]) -> list[T]:
-    """All results in order; if one fails, `stop` is called, and its error is raised once all others
-    have ended: what is on its way has been paid for."""
+async def together(
+    work: Sequence[Coroutine[Any, Any, T]], stop: Callable[[], None] | None = None
+) -> list[T]:
+    """All results in order; if one fails, the others are cancelled and its error is raised. With
+    `stop` that is called instead, and all others are waited for: what is on its way has been paid
+    for."""
     tasks = [asyncio.ensure_future(w) for w in work]
     if not tasks:
         return []
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        if any(task.done() and task.exception() for task in tasks):
+        if stop is not None and any(task.done() and task.exception() for task in tasks):
             stop()
             await asyncio.wait(tasks)
-    except BaseException:
+    finally:
         for task in tasks:
             task.cancel()
-        raise
+        await asyncio.gather(*tasks, return_exceptions=True)
+    failed = [error for task in tasks if not task.cancelled() and (error := task.exception())]
     # the first that failed says why; the others were stopped
-    failed = [error for task in tasks if (error := task.exception())]
     for error in sorted(failed, key=lambda e: "stopped; rerun" in str(e)):
         raise error
     return [task.result() for task in tasks]

@@ -41,12 +41,11 @@ class SentenceEncoder:
             self.tokenizer: Any = pretrained(transformers.AutoTokenizer, folder)
             loaded = pretrained(transformers.AutoModel, folder)
         self.model: Any = loaded.to(self.device).eval()
-        self.cut = 0
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
         """Vectors [T, D] of length 1; a text that occurs twice is computed once.
 
-        A text longer than the model reads is cut, as sentence-transformers does; `cut` counts them.
+        A text longer than the model reads is cut, as sentence-transformers does.
         """
         import torch
 
@@ -55,7 +54,6 @@ class SentenceEncoder:
 
         distinct = list(dict.fromkeys(texts))
         ids = encode_all(self.tokenizer, distinct, special=True)
-        self.cut = sum(len(i) > self.limit for i in ids)
         closing = self.tokenizer.sep_token_id
         ids = [i if len(i) <= self.limit else [*i[: self.limit - 1], closing] for i in ids]
         lengths = np.array([len(i) for i in ids], dtype=np.int64)

@@ -255,10 +255,6 @@ class WordOptions:
         allowed=TOLERANCE,
         unset="0.001, or what the run was begun with",
     )
-    end_of_word: bool = _words(
-        False,
-        help="Count a word only where it ends (not the he in hero); for causal and seq2seq models.",
-    )
     single_token: bool = _words(False, help="Leave out words of several tokens, as the papers do.")
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clinometer.errors import ContextError
-from clinometer.models.background import settled
+from clinometer.models.background import together
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.readouts.readers import (
@@ -212,7 +212,7 @@ class AskingSampler(SampledScorer):
                 first = [self.client.run(self._draw(texts[0]))]
                 self.learnt = True
         rest = [self._draw(text) for text in texts[len(first) :]]
-        return [*first, *self.client.run(settled(rest, self.client.halt))]
+        return [*first, *self.client.run(together(rest, self.client.halt))]
 
     async def _draw(self, text: str) -> list[str]:
         wanted = range(self.options.replies)
@@ -223,7 +223,7 @@ class AskingSampler(SampledScorer):
             batches = [missing[i : i + size] for i in range(0, len(missing), size)]
             if not self.learnt:
                 batches = batches[:1]
-            await settled([self._batch(text, some, replies) for some in batches], self.client.halt)
+            await together([self._batch(text, some, replies) for some in batches], self.client.halt)
             self.learnt = self.learnt or bool(replies)
         return [replies[i] for i in wanted]
 

@@ -18,7 +18,6 @@ word then follows as it does without a template, so the two modes can be compare
 from __future__ import annotations
 
 import threading
-import unicodedata
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -44,9 +43,6 @@ Tokens = tuple[int, ...]
 
 ROOT = 0
 NO_CHILD = -1
-
-#: Marker instead of a token: the word ends here (the next token starts something else).
-END_OF_WORD = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,42 +277,6 @@ def head_tokens(
     return heads
 
 
-def tokens_that_end_a_word(tokenizer: Any) -> list[int]:
-    """Ids of the tokens before which a word is over: spaces, punctuation, control tokens.
-
-    A token that begins with a letter, a digit, an apostrophe, or a byte that may be part of a
-    letter continues the word; under WordPiece, only a token marked as a continuation does.
-    """
-    special = set(tokenizer.all_special_ids)
-    ids = range(len(tokenizer))
-    names = tokenizer.convert_ids_to_tokens(list(ids))
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    ends = _ends_word
-    if backend is not None and type(backend.model).__name__ == "WordPiece":
-        ends = _ends_wordpiece
-    if "Ġ" in names:
-        ends = _ends_bytes
-    return [i for i, name in zip(ids, names, strict=True) if i in special or (name and ends(name))]
-
-
-def _ends_wordpiece(token: str) -> bool:
-    return not token.startswith(("##", "'"))
-
-
-def _ends_bytes(token: str) -> bool:
-    """Byte-level BPE writes a space as Ġ and tab, newline, return as ĉ, Ċ, č; other characters
-    beyond ASCII are bytes, which may belong to a letter."""
-    first = token[0]
-    return first in "ĠĉĊč" or (ord(first) < 128 and not first.isalnum() and first not in "'<")
-
-
-def _ends_word(token: str) -> bool:
-    first = token[0]
-    if first == "<":  # a byte, <0xE4>, may belong to a letter
-        return not token.startswith("<0x")
-    return first == "▁" or (unicodedata.category(first)[0] in "PSZC" and first not in "'’")
-
-
 def _encode(tokenizer: Any, text: str) -> list[int]:
     return list(tokenizer.encode(text, add_special_tokens=False))
 
@@ -418,11 +378,8 @@ class SlotGroup:
     def __len__(self) -> int:
         return len(self.members)
 
-    def cut(self, n: int) -> tuple[SlotGroup, SlotGroup]:
-        """The first n rows, and the others."""
-        first, others = (slice(n), slice(n, None))
-        arrays = (self.tokens, self.positions, self.members)
-        return SlotGroup(*(a[first] for a in arrays)), SlotGroup(*(a[others] for a in arrays))
+    def take(self, rows: slice) -> SlotGroup:
+        return SlotGroup(self.tokens[rows], self.positions[rows], self.members[rows])
 
     def joined(self, other: SlotGroup) -> SlotGroup:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -472,11 +429,10 @@ def slot_groups(
             group = SlotGroup(tokens, marks.argmax(axis=1), rows + start)
             if length in waiting:
                 group = waiting.pop(length).joined(group)
-            while len(group) >= size:
-                full, group = group.cut(size)
-                yield full
-            if len(group):
-                waiting[length] = group
+            whole = len(group) - len(group) % size
+            yield from (group.take(slice(k, k + size)) for k in range(0, whole, size))
+            if whole < len(group):
+                waiting[length] = group.take(slice(whole, None))
         if start == 0 and set(waiting) == set(lengths.tolist()):
             # None is full yet: yield the most frequent length at once, so that work can start.
             yield waiting.pop(int(np.bincount(lengths).argmax()))

@@ -12,8 +12,7 @@ benchmark's own included: what was made from the edited rows is then made again,
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from clinometer.reliability.scoring import ReliabilitySettings, score_reliabilit
 from clinometer.reliability.statement import Statement, Versions
 from clinometer.reliability.variants import MadeVariants, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
-from clinometer.storage.resumable import Identity, Resumable, recorded_settings
+from clinometer.storage.resumable import Identity, Recorded
 from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import read_json
 
@@ -75,7 +74,7 @@ class BenchmarkAudit:
         return {name: step.counts for name, step in steps.items() if step is not None}
 
 
-class BenchmarkFolder(Resumable):
+class BenchmarkFolder(Recorded):
     """The folder of an audit; audit.json remembers what it was begun with."""
 
     def __init__(self, path: str | Path) -> None:
@@ -83,16 +82,8 @@ class BenchmarkFolder(Resumable):
         self.lock_file, self.record_file = self.path / ".lock", self.path / "audit.json"
         self.statements_file = self.path / "statements.csv"
 
-    def earlier(self) -> Identity | None:
-        return recorded_settings(self.record_file)
-
     def begin(self, identity: Identity) -> None:
-        self._write_record(identity, {})
-
-    def _write_record(self, identity: Identity, statements: Mapping[str, str]) -> None:
-        content = {"schema_version": 1, "settings": dict(identity), "statements": dict(statements)}
-        with replacing(self.record_file, error=RunError) as beside:
-            beside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        self.write_record(identity, statements={})
 
     def clear(self) -> None:
         for file in (self.record_file, self.statements_file):
@@ -125,7 +116,7 @@ class BenchmarkFolder(Resumable):
             )
         with replacing(file, error=RunError) as beside:
             beside.write_bytes(content)
-        self._write_record(self.earlier() or {}, {"sha256": digest})
+        self.write_record(self.earlier() or {}, statements={"sha256": digest})
         return read_table_of_statements(file)
 
 

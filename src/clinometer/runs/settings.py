@@ -120,7 +120,7 @@ class AuditSettings:
         batch size, criterion, threshold) may change when a run is resumed."""
         return {
             "words.tolerance": self.words.effective_tolerance,
-            "words.end_of_word": self.words.end_of_word,
+            "words.end_of_word": False,  # an option once: runs begun before are still resumed
             "words.single_token": self.words.single_token,
             **self.load.scoring(),
         }

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clinometer.errors import RunError
@@ -105,7 +105,11 @@ def sound(
         table[name].type == schema[name]
         and not any(
             values.null_count
-            or (pa.types.is_floating(values.type) and name not in nan and _any_nan(values))
+            or (
+                pa.types.is_floating(values.type)
+                and name not in nan
+                and pc.any(pc.is_nan(values)).as_py()
+            )
             for column in table[name].chunks
             for values in ((column, column.flatten()) if _is_list(column) else (column,))
         )
@@ -115,10 +119,6 @@ def sound(
 
 def _is_list(column: pa.Array) -> bool:
     return bool(pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type))
-
-
-def _any_nan(numbers: pa.Array) -> bool:
-    return bool(np.isnan(numbers.to_numpy(zero_copy_only=False)).any())
 
 
 def encode(table: pa.Table) -> bytes:

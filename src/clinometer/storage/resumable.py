@@ -87,14 +87,25 @@ class Resumable(ABC):
             )
 
 
-def recorded_settings(file: Path) -> Identity | None:
-    """What a JSON record says the work in its folder was begun with; None without one."""
-    try:
-        return dict(read_json(file)["settings"])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{file}: cannot be read; --fresh starts over") from error
+class Recorded(Resumable):
+    """Work whose record, a JSON file, says from the start what it was begun with."""
+
+    record_file: Path
+
+    def earlier(self) -> Identity | None:
+        try:
+            return dict(read_json(self.record_file)["settings"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{self.record_file}: cannot be read; --fresh starts over") from error
+
+    def write_record(self, settings: Identity, **more: Any) -> None:
+        """What it was begun with, and what is known since."""
+        record = {"schema_version": SCHEMA_VERSION, "settings": dict(settings), **more}
+        text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        with replacing(self.record_file, error=RunError) as beside:
+            beside.write_text(text, encoding="utf-8")
 
 
 def differences(before: Identity, now: Identity) -> list[str]:
@@ -244,7 +255,7 @@ def _noted(value: Any) -> Any:
 Row = dict[str, Any]
 
 
-class Lines(Resumable):
+class Lines(Recorded):
     """Rows of an earlier attempt, and where new ones go. Without a path all stays in memory.
 
     NAME.jsonl   one row per statement, written when it is done
@@ -288,10 +299,7 @@ class Lines(Resumable):
 
     def finish(self, summary: dict[str, Any]) -> None:
         if self.stored:
-            self._write_record({"status": "finished", "summary": summary})
-
-    def earlier(self) -> Identity | None:
-        return recorded_settings(self.record_file)
+            self.write_record(self.settings, status="finished", summary=summary)
 
     def begin(self, identity: Identity) -> None:
         if self.path.exists():
@@ -299,7 +307,7 @@ class Lines(Resumable):
                 f"{self.path}: exists, and is not from this command (no {self.record_file.name} "
                 "beside it); choose another --out, or --fresh to overwrite it"
             )
-        self._write_record({"status": "running"})
+        self.write_record(self.settings, status="running")
 
     def clear(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -317,12 +325,6 @@ class Lines(Resumable):
             except OSError as error:
                 raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
         self.rows.update((str(row["id"]), row) for row in rows)
-
-    def _write_record(self, more: dict[str, Any]) -> None:
-        record = {"schema_version": 1, "settings": self.settings, **more}
-        text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        with replacing(self.record_file, error=RunError) as beside:
-            beside.write_text(text, encoding="utf-8")
 
     def _read(self) -> None:
         """Keep whole lines only: a line half-written by a killed process is removed and redone."""

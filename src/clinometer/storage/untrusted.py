@@ -9,7 +9,6 @@ Data, never code or addresses, unless the user said so on the command line: `All
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
 import gzip
 import hashlib
@@ -40,7 +39,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 from clinometer.errors import InputError, SettingsError, closest
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 
@@ -113,20 +111,6 @@ def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> T
     """A text file line by line, unpacked if it ends in .gz or .zst, without a byte order mark."""
     stream = _opened(path, most)
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
-
-
-def read_frame(path: Path, **how: Any) -> pd.DataFrame:
-    """A CSV file as pandas reads it; ValueError for more columns than a table has."""
-    import pandas as pd
-
-    with open_text(path) as stream:
-        try:
-            check_columns(next(csv.reader(stream), []))
-        except csv.Error as error:
-            raise ValueError(f"not valid CSV: {error}") from error
-    with open_text(path) as stream:
-        frame: pd.DataFrame = pd.read_csv(stream, **how)
-    return frame
 
 
 def check_columns(names: Sequence[str]) -> None:
@@ -231,8 +215,8 @@ def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
         )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    _check_depth(value)
-    for item in _leaves(value) if _SURROGATE.search(text) else ():
+    leaves = _leaves(value)
+    for item in leaves if _SURROGATE.search(text) else ():
         try:
             str(item).encode()
         except UnicodeEncodeError:
@@ -250,7 +234,6 @@ def parse_toml(text: str) -> dict[str, Any]:
         value = tomllib.loads(text, parse_float=_finite)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    _check_depth(value)
     for item in _leaves(value):
         if isinstance(item, int) and abs(item) >= 10**_LONGEST_INTEGER:
             raise ValueError(f"expected numbers of at most {_LONGEST_INTEGER} digits")
@@ -276,32 +259,26 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _inside(value: Any) -> list[Any]:
-    """The lists and objects directly in one."""
-    items = value.values() if isinstance(value, dict) else value
-    return [item for item in items if isinstance(item, dict | list)]
-
-
-def _check_depth(value: Any) -> None:
-    level = _inside([value])
+def _leaves(value: Any) -> list[Any]:
+    """The texts, numbers and names at any depth of lists and objects; ValueError where they lie
+    deeper than DEPTH."""
+    leaves: list[Any] = []
+    level = [value]
     for _ in range(DEPTH):
-        level = [item for outer in level for item in _inside(outer)]
-        if not level:
-            return
-    raise ValueError(_TOO_DEEP)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """The texts, numbers and names at any depth of lists and objects."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            waiting += [*item, *item.values()]
-        elif isinstance(item, list):
-            waiting += item
-        else:
-            yield item
+        inside: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                inside += [*item, *item.values()]
+            elif isinstance(item, list):
+                inside += item
+            else:
+                leaves.append(item)
+        if not inside:
+            return leaves
+        level = inside
+    if any(isinstance(item, dict | list) for item in level):
+        raise ValueError(_TOO_DEEP)
+    return leaves + level
 
 
 def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:

@@ -19,8 +19,8 @@ from clinometer.report.cell_statistics import CellStatistics, lean_errors
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
 from clinometer.statistics.regression import regress, regress_each
-from clinometer.storage.rows import reading
-from clinometer.storage.untrusted import open_text, read_frame
+from clinometer.storage.rows import read_rows, reading
+from clinometer.storage.untrusted import open_text
 from clinometer.studies.framework import Findings
 from clinometer.topics import load_list
 
@@ -220,6 +220,10 @@ def builtin_factors() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").astype(float)
 
 
+#: Cells of a table without a figure.
+_MISSING = ("", "NA", "NaN", "nan")
+
+
 def read_factors(path: str | Path) -> pd.DataFrame:
     """Read your own table: a column `group`, then one column per factor. A .txt file is a list of
     words with their counts, which becomes one more column beside the built-in ones."""
@@ -227,16 +231,18 @@ def read_factors(path: str | Path) -> pd.DataFrame:
     if path.suffix == ".txt":
         frame = builtin_factors()[[WEIGHT, *FACTORS]]
         return frame.assign(**{LISTED: _per_million(path, frame.index)})
-    with reading(path, TableError):
-        frame = read_frame(path, dtype={"group": str})
+    frame = pd.DataFrame(read_rows(path))
+    if frame.columns.isna().any():
+        raise TableError(f"{path}: expected no more cells in a row than columns, found more")
     if "group" not in frame.columns or len(frame.columns) < 2:
         raise TableError(f"{path}: expected a column group and at least one factor")
     if len(twice := frame["group"][frame["group"].duplicated()]):
         raise TableError(f"{path}: expected each group once, found {twice.iloc[0]!r} twice")
     frame = frame.set_index("group")
     for column in frame.columns:
-        numbers = pd.to_numeric(frame[column], errors="coerce")
-        if (numbers.isna() & frame[column].notna()).any():
+        given = frame[column].mask(frame[column].isin(_MISSING))
+        numbers = pd.to_numeric(given, errors="coerce")
+        if (numbers.isna() & given.notna()).any():
             raise TableError(f"{path}: column {column}: expected numbers")
         frame[column] = numbers
     return frame.astype(float)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo, zoo_tokenizers
+from tests.models import zoo
 
 from clinometer.models import WordOptions
 from clinometer.models.local.causal import (
@@ -120,9 +120,7 @@ def test_packs_match_plain_rows(family: str) -> None:
         np.testing.assert_allclose(scores.log_probs, expected.log_probs[order], atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "options", [WordOptions(), WordOptions(tolerance=0.01, end_of_word=True)], ids=str
-)
+@pytest.mark.parametrize("options", [WordOptions(), WordOptions(tolerance=0.01)], ids=str)
 def test_word_options_apply_in_packs(options: WordOptions) -> None:
     assert agreed(*family_model("gpt2"), options=options).packing.mode == "tree"
 
@@ -159,7 +157,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
-    tokenizer = zoo_tokenizers.gpt2_tokenizer()
+    tokenizer = zoo.gpt2_tokenizer()
     torch.manual_seed(0)
     config = getattr(transformers, f"{name}Config")(vocab_size=len(tokenizer), **OTHERS[name])
     model = zoo.widen(getattr(transformers, f"{name}ForCausalLM")(config))

@@ -151,45 +151,41 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.fixture
-def trained(small_model: Folder, tmp_path: Path) -> Callable[[str], tuple[Path, Any]]:
+IDS = torch.arange(5, 15)[None]
+
+
+def trained(name: str, small_model: Folder, tmp_path: Path) -> tuple[Path, Any]:
     """An adapter that peft made and saved, and what the model gave before that."""
     import peft
 
-    def made(name: str) -> tuple[Path, Any]:
-        kind, changes = TRAINED[name]
-        family = "gpt2" if "c_attn" in changes.get("target_modules", ()) else "llama"
-        base = tmp_path / "its_base"
-        base.symlink_to(small_model(family))
-        torch.manual_seed(0)
-        warnings.simplefilter("ignore")  # pytest puts the filters back
-        model = transformers.AutoModelForCausalLM.from_pretrained(base)
-        given = {"target_modules": ["q_proj", "down_proj"], "task_type": "CAUSAL_LM", **changes}
-        if family == "gpt2":
-            given["fan_in_fan_out"] = True
-        adapted = peft.get_peft_model(model, getattr(peft, kind)(**given)).eval()
-        with torch.no_grad():
-            for weight in adapted.parameters():
-                if weight.requires_grad:
-                    weight.add_(0.1 * torch.randn_like(weight))
-            expected = adapted(IDS).logits
-        adapted.save_pretrained(tmp_path / "adapter")
-        file = tmp_path / "adapter" / "adapter_config.json"
-        config = json.loads(file.read_text())
-        file.write_text(json.dumps({**config, "base_model_name_or_path": "../its_base"}))
-        return tmp_path / "adapter", expected
-
-    return made
-
-
-IDS = torch.arange(5, 15)[None]
+    kind, changes = TRAINED[name]
+    family = "gpt2" if "c_attn" in changes.get("target_modules", ()) else "llama"
+    base = tmp_path / "its_base"
+    base.symlink_to(small_model(family))
+    torch.manual_seed(0)
+    warnings.simplefilter("ignore")  # pytest puts the filters back
+    model = transformers.AutoModelForCausalLM.from_pretrained(base)
+    given = {"target_modules": ["q_proj", "down_proj"], "task_type": "CAUSAL_LM", **changes}
+    if family == "gpt2":
+        given["fan_in_fan_out"] = True
+    adapted = peft.get_peft_model(model, getattr(peft, kind)(**given)).eval()
+    with torch.no_grad():
+        for weight in adapted.parameters():
+            if weight.requires_grad:
+                weight.add_(0.1 * torch.randn_like(weight))
+        expected = adapted(IDS).logits
+    adapted.save_pretrained(tmp_path / "adapter")
+    file = tmp_path / "adapter" / "adapter_config.json"
+    config = json.loads(file.read_text())
+    file.write_text(json.dumps({**config, "base_model_name_or_path": "../its_base"}))
+    return tmp_path / "adapter", expected
 
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_an_adapter_is_restored_as_it_was_trained(
-    name: str, trained: Callable[[str], tuple[Path, Any]]
+    name: str, small_model: Folder, tmp_path: Path
 ) -> None:
-    folder, expected = trained(name)
+    folder, expected = trained(name, small_model, tmp_path)
     scorer: Any = open_model(str(folder), load=CPU)
     with torch.no_grad():
         found = scorer.model(IDS).logits
@@ -197,8 +193,8 @@ def test_an_adapter_is_restored_as_it_was_trained(
 
 
 def test_what_is_computed_from_the_base_model_needs_float32(
-    trained: Callable[[str], tuple[Path, Any]],
+    small_model: Folder, tmp_path: Path
 ) -> None:
-    folder, _ = trained("pissa")
+    folder, _ = trained("pissa", small_model, tmp_path)
     with pytest.raises(ModelError, match="exact with --load dtype=float32 alone"):
         open_model(str(folder), load=LoadOptions(device="cpu", dtype="bfloat16"))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import direct, zoo, zoo_tokenizers
+from tests.models import direct, zoo
 
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
@@ -49,7 +49,7 @@ def choose_words(tokenizer: Any) -> list[str]:
     chosen: dict[str, list[int]] = {}
     for size, count in ((1, 2), (2, 1), (4, 2)):
         found = 0
-        for word in zoo_tokenizers.CANDIDATES:
+        for word in zoo.CANDIDATES:
             ids = direct.word_ids(tokenizer, word)
             others = chosen.values()
             unknown = tokenizer.unk_token_id in ids

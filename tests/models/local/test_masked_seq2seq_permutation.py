@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
-from tests.models import direct, zoo, zoo_tokenizers
+from tests.models import direct, zoo
 
+from clinometer.errors import ModelError
 from clinometer.models.local.base import light_kernels, read_log_probs
 from clinometer.models.local.masked import MaskedScorer
-from clinometer.models.tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
 
 PROMPTS = [
@@ -40,32 +39,6 @@ def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
         np.testing.assert_allclose(alone.log_probs[0], together.log_probs[i], atol=1e-4)
 
 
-@pytest.mark.parametrize("family", ["gpt2", "t5", "bart"])
-def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: zoo.Folder) -> None:
-    """With the end required, a word's probability is multiplied by that of what may follow it."""
-    folder = small_model(family)
-    plain, ended = zoo.opened(folder), zoo.opened(folder, end_of_word=True)
-    prompt, word = (PROMPTS[0] if family == "gpt2" else PROMPTS[1]), "her"
-    ids = list(plain.word_list([word], space=True).sequences[0])
-    read = plain.tokenizer(prompt.before)["input_ids"]
-    given = {"input_ids": torch.tensor([read + ids])}
-    if family != "gpt2":
-        slot = "<extra_id_0>" if family == "t5" else "<mask>"
-        source = plain.tokenizer(f"{prompt.before} {slot}{prompt.after}")["input_ids"]
-        sentinel = [0, plain.tokenizer.convert_tokens_to_ids(slot)]
-        head = sentinel if family == "t5" else [2, *read[:-1]]
-        given = {
-            "input_ids": torch.tensor([source]),
-            "decoder_input_ids": torch.tensor([head + ids]),
-        }
-    with torch.no_grad():
-        logits = plain.model(**given).logits[0, -1]
-    ending = logits.softmax(-1)[tokens_that_end_a_word(plain.tokenizer)].sum().log()
-    change = ended.score([prompt], [word]).log_probs - plain.score([prompt], [word]).log_probs
-    assert change[0, 0] == pytest.approx(float(ending), abs=1e-4)
-    assert change[0, 0] < -0.01
-
-
 def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folder) -> None:
     """A word in one tree with a longer one; under a masked model each length has its own tree."""
     bart = zoo.opened(small_model("bart"))
@@ -78,28 +51,16 @@ def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folde
     assert both[0] == pytest.approx(alone[0], abs=1e-5)
 
 
-def test_mbart_uses_the_language_code_of_its_texts(tmp_path: Path) -> None:
-    """mBART's decoder begins with a language code, which its own texts end with."""
-    pieces = zoo_tokenizers.unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>")
-    pieces += [("en_XX", 0.0), ("zh_CN", 0.0), ("<mask>", 0.0)]
-    tokenizer = transformers.MBartTokenizer(vocab=pieces, src_lang="en_XX")
-    torch.manual_seed(0)
-    config = transformers.MBartConfig(
-        vocab_size=len(tokenizer), decoder_start_token_id=None, **zoo.MARIAN_LIKE
-    )
-    zoo.widen(transformers.MBartForConditionalGeneration(config)).save_pretrained(tmp_path)
+def test_a_decoder_that_does_not_say_how_it_begins_is_refused(tmp_path: Path) -> None:
+    tokenizer = zoo.FAMILIES["bart"].tokenizer()
+    zoo.build("bart", len(tokenizer), decoder_start_token_id=None).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    scorer = zoo.opened(tmp_path)
-    english = scorer.tokenizer.convert_tokens_to_ids("en_XX")
-    assert scorer.start == english
-    found = scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0]
-    scorer.model.config.decoder_start_token_id = english
-    slot = ("seq2seq", scorer.model, scorer.tokenizer, PROMPTS[0].before, "")
-    assert found == pytest.approx(direct.log_prob(*slot, "him"), abs=1e-4)
+    with pytest.raises(ModelError, match="expected decoder_start_token_id"):
+        zoo.opened(tmp_path)
 
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:
-    tokenizer = zoo_tokenizers.bert_tokenizer(corpus=zoo_tokenizers.CHINESE)
+    tokenizer = zoo.bert_tokenizer(corpus=zoo.CHINESE)
     zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     scorer = zoo.opened(tmp_path)

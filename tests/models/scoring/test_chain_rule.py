@@ -63,18 +63,6 @@ def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(sec
     assert moved == pytest.approx(0.001 * second)
 
 
-def test_chunks_are_assembled_in_order() -> None:
-    values = np.arange(12.0).reshape(6, 2)
-    whole = WordScores(values, values[:, 0], values[:, 1], values + 1)
-    order = np.array([4, 1, 5, 0, 3, 2])
-    parts = ((some, whole.take(some)) for some in (order[:2], order[2:]))
-    found = WordScores.scattered(parts, 6)
-    np.testing.assert_array_equal(found.log_probs, whole.log_probs)
-    np.testing.assert_array_equal(found.skipped, whole.skipped)
-    assert found.log_upper is not None
-    np.testing.assert_array_equal(found.log_upper, values + 1)
-
-
 #: one token, several under one prefix, words that begin another, three tokens
 WORDS: list[Tokens] = [(1,), (2,), (3,), (1, 4), (3, 4)]
 WORDS += [(5, 6), (5, 7), (5, 7, 8), (9, 1, 2), (9, 3)]
@@ -181,15 +169,6 @@ def test_a_longer_word_of_the_same_category_is_asked_only_if_it_has_much_mass() 
         scores, seen = scored(trie, [world], counts, 1e-3)
         assert (((1,), 0) in seen) == asks
         assert scores.skipped[0] == 0.0
-
-
-def test_exact_scores_do_not_depend_on_the_categories() -> None:
-    trie, rng = Trie.of(WORDS), np.random.default_rng(2)
-    worlds = [some_world(trie, rng) for _ in range(5)]
-    plain, seen = scored(trie, worlds, None, 0.0)
-    known, asked = scored(trie, worlds, TWO, 0.0)
-    np.testing.assert_array_equal(plain.log_probs, known.log_probs)
-    assert seen == asked
 
 
 def test_several_trees_share_one_tolerance() -> None:

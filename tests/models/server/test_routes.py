@@ -11,7 +11,7 @@ import pytest
 from tests.models.server.standin import VOCABULARY, Standin, log_probs
 from tests.processes import PATIENCE_S
 
-from clinometer.errors import ContextError, ModelError, SettingsError
+from clinometer.errors import ContextError, ModelError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model, options
 from clinometer.models.server import routes
 from clinometer.models.server.routes import ServerScorer
@@ -95,7 +95,6 @@ def test_without_log_probabilities_the_error_suggests_sampling(
     [
         ("toy", {"load": BOOST}, ModelError, "route 'boost'"),
         ("other", {}, ModelError, "the server has toy"),
-        ("toy", {"words": WordOptions(end_of_word=True)}, SettingsError, "end-of-word"),
     ],
 )
 def test_what_a_server_cannot_do_is_refused(

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from clinometer.errors import ModelNotFound
-from clinometer.extras import models_package
+from clinometer.extras import DISTRIBUTION, install_command
 from clinometer.models.options import LOAD_KEYS, LoadOptions
 from clinometer.models.providers import hosted
 from clinometer.settings import values_from_texts, with_settings
@@ -44,13 +44,12 @@ APPLICATION = "application"
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by name: `name` as reports show it, the place, what to look for there, the name as
-    the user `wrote` it (without the scoring mode), and the settings that are part of it."""
+    """A model by name: `name` as reports show it, the place, what to look for there, and the
+    settings that are part of it."""
 
     name: str
     place: ModelSource
     target: str
-    wrote: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
@@ -143,8 +142,7 @@ class ModelSpec:
         answers like another model, and reports list the two side by side."""
         if self.place is ModelSource.REFERENCE:
             return self
-        wrote = self.wrote or self.name
-        return replace(self, name=asked_name(wrote, load), wrote=wrote)
+        return replace(self, name=asked_name(self.name, load))
 
 
 def on_this_machine(name: str) -> bool:
@@ -180,7 +178,7 @@ def _packaged_folder(prefix: str, model: str, name: str) -> Path:
     if not entries:
         raise ModelNotFound(
             f"model {name!r}: the package that carries it is not installed: "
-            f"pip install {models_package(prefix)}"
+            + install_command(f"{DISTRIBUTION}-{prefix}")
         )
     folder = entries[0].load()
     try:

@@ -18,7 +18,6 @@ class ZooEntry:
     """A model of a paper: its name there, its kind, and where it is found.
 
     id            a Hugging Face id or a folder
-    parameters    in millions, as the paper states them where it does
     gated         access has to be requested
     remote_code   ships its own code, which runs only with --allow remote-code
     absent        why it is not opened: it is not on this machine, and no download was asked for
@@ -27,7 +26,6 @@ class ZooEntry:
     name: str
     kind: str
     id: str
-    parameters: float
     gated: bool = False
     remote_code: bool = False
     absent: str = ""

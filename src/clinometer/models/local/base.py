@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -34,7 +34,7 @@ from clinometer.models.background import prefetch
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.tokens import END_OF_WORD, Trie, tokens_that_end_a_word
+from clinometer.models.tokens import Trie
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
@@ -261,12 +261,11 @@ def light_kernels(*, planned: bool = False) -> Iterator[None]:
         attention.enable_cudnn_sdp(before[1])
 
 
-def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = None) -> Tensor:
+def read_log_probs(logits: Tensor, wanted: Tensor) -> Tensor:
     """Log-probabilities [N, W] of the wanted tokens, in float32 for any dtype of the model.
 
-    END_OF_WORD among the wanted tokens reads the joint probability of the `boundary` tokens. Where
-    a row's logits are one and the same number over the whole vocabulary the answer is SILENT, which
-    `check_values` refuses.
+    Where a row's logits are one and the same number over the whole vocabulary the answer is SILENT,
+    which `check_values` refuses.
     """
     least, most = torch.aminmax(logits, dim=-1, keepdim=True)
     values, total = logits.float(), torch.zeros((), device=logits.device)
@@ -274,13 +273,7 @@ def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = Non
         values = torch.log_softmax(values, dim=-1)
     else:  # there that kernel adds one by one, and is off by 1e-4 over 262,144 tokens
         total = torch.logsumexp(values, dim=-1, keepdim=True)
-    found = torch.gather(values, 1, wanted.clamp(min=0)) - total
-    if boundary is not None:
-        some = torch.logsumexp(values[:, boundary], dim=-1, keepdim=True) - total
-        found = torch.where(wanted == END_OF_WORD, some, found)
-    # Checking this on a GPU would make the CPU wait for the result.
-    elif wanted.device.type == "cpu" and bool((wanted == END_OF_WORD).any()):
-        raise ValueError("END_OF_WORD needs a reader with boundary tokens")
+    found = torch.gather(values, 1, wanted) - total
     return found.masked_fill(least == most, SILENT)
 
 
@@ -381,14 +374,7 @@ class TransformerScorer(WordScorer):
         rows = torch.arange(len(batch.tokens), device=self.device)
         logits = self.project(rows, to_device(batch.positions, self.device), **inputs)
         wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
-        return read_log_probs(logits, wanted, self.boundary)
-
-    @cached_property
-    def boundary(self) -> Tensor | None:
-        """Ids of the tokens that end a word before them; only looked up when they are needed."""
-        if not self.options.end_of_word:
-            return None
-        return torch.tensor(tokens_that_end_a_word(self.tokenizer), device=self.device)
+        return read_log_probs(logits, wanted)
 
     def check_values(self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray) -> None:
         """Refuse values that no language model would return, and name the prompt."""

@@ -357,7 +357,7 @@ class TreeRun:
             rows, columns = (to_device(x, self.device) for x in (chunk.rows, chunk.places))
             logits = self.scorer.project(rows, columns, packed=known == 0, **inputs)
             wanted = to_device(chunk.wanted, self.device).expand(len(rows), -1)
-            return fetch(read_log_probs(logits, wanted, self.scorer.boundary))
+            return fetch(read_log_probs(logits, wanted))
 
         return self.scorer.alone(read)()
 
@@ -563,7 +563,7 @@ class CausalScorer(TransformerScorer):
             packs = Packs.of(job.heads, bounds, multiple=self.row_multiple)
             plain = Rows(self.follow, job.heads, start)
             tree = TreeRun(self, packs, plain, limit=nodes, rows=n_packs, keep=job.looks_below)
-            return job.score(tree, start, bounds[-1]), bounds[-1]
+            return job.score(tree.ask, start, bounds[-1]), bounds[-1]
 
         def parts() -> Iterator[tuple[IntArray, WordScores]]:
             start = 0

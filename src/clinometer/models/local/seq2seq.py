@@ -25,7 +25,6 @@ from clinometer.models.local.base import (
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.tokens import (
-    END_OF_WORD,
     Marker,
     SlotGroup,
     Trie,
@@ -43,7 +42,7 @@ _CHUNK = {"cpu": 2_048, "cuda": 16_384}
 
 
 class Seq2SeqScorer(TransformerScorer):
-    """Encoder-decoder models: T5, FLAN-T5, BART, mBART, Pegasus."""
+    """Encoder-decoder models: T5, FLAN-T5, BART, Pegasus."""
 
     kind, auto_class = "seq2seq", "AutoModelForSeq2SeqLM"
 
@@ -64,19 +63,13 @@ class Seq2SeqScorer(TransformerScorer):
         for place in places:
             if (start := getattr(place, "decoder_start_token_id", None)) is not None:
                 return int(start)
-        # mBART's decoder begins with the language, the last token of its texts.
-        if len(self.marker.closing) > 1:
-            return self.marker.closing[-1]
-        if self.tokenizer.bos_token_id is not None:
-            return int(self.tokenizer.bos_token_id)
         raise ModelError(
             f"model {self.info.name!r}: expected decoder_start_token_id in its configuration, "
             "found none"
         )
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
-        ends = (END_OF_WORD,) if self.options.end_of_word else ()
-        trie = Trie.of([s + ends for s in words.sequences])
+        trie = Trie.of(words.sequences)
         counts = words.counts
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
         groups = slot_groups(self.tokenizer, prompts, self.marker, size=size)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from clinometer.errors import ContextError
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import Ask, expand
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.tokens import END_OF_WORD, Tokens, Trie, WordList, continuations
+from clinometer.models.tokens import Tokens, Trie, WordList, continuations
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
@@ -110,13 +109,8 @@ class AskedContinuations:
         return np.full(self.nodes.shape, -np.inf)
 
 
-class Answers(Protocol):
-    """Backend that returns next-token log-probabilities after a set of heads."""
-
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
-        """One answer [N, H] per part; only children of queried nodes have a value."""
-
-
+#: One answer [N, H] per part, of which the children of queried nodes have a value.
+Answers = Callable[[Sequence[AskedContinuations]], list[FloatArray]]
 #: Log-probabilities of the wanted tokens after each path of tokens.
 Follow = Callable[[Sequence[Tokens], Sequence[Tokens]], list[FloatArray]]
 
@@ -171,8 +165,7 @@ class Job:
         self._order = np.argsort(self._head, kind="stable")
         starts = np.searchsorted(self._head[self._order], np.arange(len(self.heads)))
         self._first_prompt = self._order[starts]
-        ends = (END_OF_WORD,) if reader.options.end_of_word else ()
-        self.tree = Trie.of([s + ends for s in words.sequences])
+        self.tree = Trie.of(words.sequences)
         self.reads_on = bool(prompts[0].after)
         self.looks_below = self.reads_on or len(self.tree.inner) > 1
         # The texts after the slot, each once, and which one a prompt has.
@@ -181,7 +174,7 @@ class Job:
         rests = continuations(reader.tokenizer, list(number)) if self.reads_on else [()]
         self._rests = [Rest.of(rest, words.sequences) for rest in rests if self.reads_on]
         # The last token of a path is predicted, never read.
-        longest_word = max(len(s) for s in words.sequences) + len(ends)
+        longest_word = max(len(s) for s in words.sequences)
         rest_lengths = np.array([len(rest) for rest in rests])[self._rest]
         lengths = self.heads.lengths[self._head] + longest_word + rest_lengths - 1
         worst = int(lengths.argmax())
@@ -221,7 +214,7 @@ class Job:
         everyone = np.arange(stop - start)
 
         def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
-            (found,) = answers.ask([AskedContinuations(self.tree, everyone, asked[0])])
+            (found,) = answers([AskedContinuations(self.tree, everyone, asked[0])])
             read = np.where(self.tree.below(asked[0]), found, 0.0)
             self.reader.check_values(read.T, self.prompts, self._first_prompt[start:stop])
             return [found]
@@ -237,7 +230,7 @@ class Job:
                 rest = self._rests[number]
                 nodes = np.repeat(rest.asked[:, None], len(here), axis=1)
                 parts.append(AskedContinuations(rest.tree, head[here], nodes))
-            for (number, here), found in zip(group, answers.ask(parts), strict=True):
+            for (number, here), found in zip(group, answers(parts), strict=True):
                 values = np.moveaxis(found[self._rests[number].steps], 2, 0)
                 table = values.reshape(len(here), -1)
                 self.reader.check_values(table, self.prompts, members[here])
@@ -265,8 +258,8 @@ class Job:
 
     def score_in_rows(self, follow: Follow, upper: Follow | None = None) -> WordScores:
         """Score all prompts, one row per head and continuation."""
-        bounds = None if upper is None else Rows(upper, self.heads)
-        part = self.score(Rows(follow, self.heads), 0, len(self.heads), upper=bounds)
+        bounds = None if upper is None else Rows(upper, self.heads).ask
+        part = self.score(Rows(follow, self.heads).ask, 0, len(self.heads), upper=bounds)
         return WordScores.scattered([part], len(self.prompts))
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clinometer.errors import ModelError, ModelNotFound, SettingsError
-from clinometer.models.background import settled, together
+from clinometer.models.background import together
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.client import (
     NO_ACCESS,
@@ -424,7 +424,7 @@ class ChatTokenScorer(Scorer):
     ) -> WordScores:
         check_continued(self.info.name, prompts)
         work = [self._listed(prompt.before) for prompt in prompts]
-        lists = self.endpoint.client.run(settled(work, self.endpoint.client.halt))
+        lists = self.endpoint.client.run(together(work, self.endpoint.client.halt))
         self.info = replace(self.info, request=self.endpoint.record())
         bounds = np.array([word_bounds(one, words) for one in lists])
         lower, upper = np.moveaxis(bounds, 1, 0)
@@ -603,11 +603,6 @@ class ServerWriter:
 
 def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
     """Find out what the server serves and which routes work, in about ten requests."""
-    if words.end_of_word:
-        raise SettingsError(
-            f"model {spec.name!r}: --end-of-word needs the probability of every token that can end "
-            "a word, which no server returns; leave it out"
-        )
     price = price_of(spec.target, load.server.price)
     client = Client(Address.parse(spec.target), load.server, price)
     usage = load.begun.get("usage", {})
