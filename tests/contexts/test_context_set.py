@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet, SetMetadata, load_contexts
 from clinometer.contexts.context_set import DrawRecord, TopRecord
-from clinometer.errors import ContextError
+from clinometer.errors import ContextError, SettingsError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
 THREE = ContextSet("three", [SAID, FELT, SAW], [2, 1, 1], {"verb": ["say", "feel", "see"]})
@@ -116,11 +116,11 @@ def test_top_is_sorted_with_ties_by_alphabet() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
 def test_invalid_sample_sizes_are_refused(n: int) -> None:
-    with pytest.raises(ContextError, match="draw: n: expected a whole number of at least 1"):
+    with pytest.raises(SettingsError, match="draw: n: expected a whole number of at least 1"):
         THREE.draw(n, seed=0)
-    with pytest.raises(ContextError, match="top: n: expected a whole number of at least 1"):
+    with pytest.raises(SettingsError, match="top: n: expected a whole number of at least 1"):
         THREE.top(n)
-    with pytest.raises(ContextError, match="seed: "):
+    with pytest.raises(SettingsError, match="seed: "):
         THREE.draw(1, seed=-1)
 
 
@@ -136,10 +136,6 @@ def test_a_sample_records_its_origin() -> None:
         corpus_noise=THREE.sampling.corpus_noise,
     )
     assert drawn.sampling.set_noise > 0
-    generator = THREE.draw(2, seed=np.random.default_rng(7))
-    assert (generator.templates, generator.counts) == (drawn.templates, drawn.counts)
-    assert generator.metadata.drawn is not None
-    assert generator.metadata.drawn.seed is None
 
 
 def test_samples_stand_for_the_whole_set_as_closely_as_their_noise_says() -> None:
@@ -174,7 +170,7 @@ def test_articles_are_draws_of_the_corpus() -> None:
     assert ContextSet("w", THREE.templates, [0.5, 1, 2]).sampling.corpus_noise is None
 
 
-@given(rows, st.integers(1, 40), st.integers(0, 2**32), st.randoms(use_true_random=False))
+@given(rows, st.integers(1, 40), st.integers(0, 2**32 - 1), st.randoms(use_true_random=False))
 def test_a_sample_has_n_contexts_in_any_order_and_contains_smaller_ones(
     verb_counts: dict[str, float], n: int, seed: int, random: Random
 ) -> None:

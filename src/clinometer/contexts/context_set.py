@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import math
-import operator
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from clinometer.errors import ContextError
+from clinometer.settings import COUNT, SEED
 from clinometer.storage.atomic import output_file
 from clinometer.storage.resumable import RecordPart
 from clinometer.storage.rows import no_formula, reading, without_quote
@@ -99,13 +99,6 @@ class DrawRecord(RecordPart):
     design: Literal["priority"] = "priority"
     noise: float
     corpus_noise: float | None = None
-
-    @property
-    def sampling(self) -> Sampling:
-        """What the contexts are a sample of."""
-        from clinometer.measure.preferences import Sampling  # loads scipy
-
-        return Sampling(self.noise, self.corpus_noise)
 
 
 class TopRecord(RecordPart):
@@ -273,24 +266,22 @@ class ContextSet:
         lines = "".join(f"{template}\t{write_count(count)}\n" for template, count in rows)
         return hashlib.sha256(lines.encode()).hexdigest()
 
-    def draw(self, n: int, *, seed: int | np.random.Generator) -> ContextSet:
+    def draw(self, n: int, *, seed: int) -> ContextSet:
         """n contexts by weight, without replacement: a priority sample (Duffield et al. 2007).
 
         The priority of a context is count/u with u uniform between 0 and 1. The n highest are
         taken; those with a count above the next priority keep their count, each of the others
         stands for as much as that priority. With n of at least the number of contexts there is
-        nothing to save, and the set itself is returned. With the same integer seed a larger
-        sample contains the smaller one.
+        nothing to save, and the set itself is returned. With the same seed a larger sample
+        contains the smaller one.
         """
-        n = _number(n, where="draw")
+        COUNT.check("draw: n", n)
+        SEED.check("draw: seed", seed)
         if n >= len(self):
             return self
         order = sorted(range(len(self)), key=self.templates.__getitem__)
         counts = np.array(self.counts)
-        try:
-            uniform = 1.0 - np.random.default_rng(seed).random(len(self))  # above 0
-        except (TypeError, ValueError) as exc:
-            raise ContextError(f"seed: expected a valid seed, found {seed!r}: {exc}") from exc
+        uniform = 1.0 - np.random.default_rng(seed).random(len(self))  # above 0
         priority = np.empty(len(self))
         priority[order] = counts[order] / uniform
         ranked = np.argsort(-priority, kind="stable")
@@ -302,7 +293,7 @@ class ContextSet:
         noise = np.square(moved).sum()
         about = DrawRecord(
             n=n,
-            seed=seed if isinstance(seed, int) else None,
+            seed=seed,
             source=self.sha256,
             design="priority",
             noise=float(noise),
@@ -314,10 +305,10 @@ class ContextSet:
     def sampling(self) -> Sampling:
         """What the set is a sample of. Occurrences in one article are one draw of the corpus,
         if a column `articles` says in how many articles each context was seen."""
-        if self.metadata.drawn is not None:
-            return self.metadata.drawn.sampling
         from clinometer.measure.preferences import Sampling  # loads scipy
 
+        if (drawn := self.metadata.drawn) is not None:
+            return Sampling(drawn.noise, drawn.corpus_noise)
         column = self.extra.get("articles", ())
         known = column and all(text.isdecimal() and int(text) > 0 for text in column)
         return Sampling.of_counts(
@@ -326,7 +317,7 @@ class ContextSet:
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
-        n = _number(n, where="top")
+        COUNT.check("top: n", n)
         order = sorted(range(len(self)), key=lambda row: (-self.counts[row], self.templates[row]))
         about = TopRecord(n=n, source=self.sha256)
         rows = order[:n]
@@ -408,16 +399,6 @@ def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise ContextError(f"{where}: extra.{column}: expected a list of texts")
     return tuple(" ".join(value.split()) for value in values)
-
-
-def _number(n: int, *, where: str) -> int:
-    try:
-        number = operator.index(n)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(n, bool):
-        raise ContextError(f"{where}: n: expected a whole number of at least 1, found {n!r}")
-    return number
 
 
 def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
