@@ -108,18 +108,12 @@ class TopRecord(RecordPart):
     source: str = Field(validation_alias="from", serialization_alias="from")
 
 
-class ArticlesRecord(RecordPart):
-    """Articles of a corpus that were read, and those of them in the sample."""
-
-    read: int
-    mined: int
-
-
 class SetMetadata(RecordPart):
     """Where a set comes from; every field is optional.
 
     strategy        how templates were found; with parser, its version and resolver
     about           whose predicates: "own", people of the topic, or "any" person
+    articles        of the corpus, how many were "read", and how many of them "mined"
     damage          what was skipped while reading, by reason
     occurrences     sentences behind the templates
     dropped         candidates that did not become a template, by rule
@@ -137,7 +131,7 @@ class SetMetadata(RecordPart):
     parser: str | None = None
     parser_version: str | None = None
     resolver: str | None = None
-    articles: ArticlesRecord | None = None
+    articles: dict[str, int] | None = None
     damage: dict[str, int] = Field(default_factory=dict)
     sentences_parsed: int | None = None
     occurrences: int | None = None
@@ -159,18 +153,6 @@ class Sidecar(SetMetadata):
     sha256: str | None = None
     n: int | None = None
     n_eff: float | None = None
-
-    @classmethod
-    def read(cls, file: Path) -> Sidecar:
-        """Read an existing file; an error is one line."""
-        with reading(file, ContextError):
-            data = read_bytes(file, most=MOST_RECORD)
-        return cls.from_json(data, file, error=ContextError)
-
-    @property
-    def metadata(self) -> SetMetadata:
-        content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
-        return SetMetadata(**{k: v for k, v in self.to_dict().items() if k not in content})
 
 
 @dataclass(frozen=True, repr=False)
@@ -428,10 +410,15 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
             f"{shown}: expected a column count beside numbers, found {numeric[0]}; rename it to "
             "count, or add a column count of 1 if it is something else"
         )
-    about = Sidecar.read(sidecar) if sidecar.exists() else Sidecar()
-    name = about.name or sidecar.stem
+    about = Sidecar()
+    if sidecar.exists():
+        with reading(sidecar, ContextError):
+            data = read_bytes(sidecar, most=MOST_RECORD)
+        about = Sidecar.from_json(data, sidecar, error=ContextError)
+    content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
+    metadata = SetMetadata(**{k: v for k, v in about.to_dict().items() if k not in content})
     try:
-        contexts = ContextSet(name, templates, counts, extra, about.metadata)
+        contexts = ContextSet(about.name or sidecar.stem, templates, counts, extra, metadata)
     except ContextError as exc:
         # The set checks its templates; only a failure is traced back to its line.
         for line, template in zip(lines, templates, strict=True):

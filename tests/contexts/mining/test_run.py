@@ -17,7 +17,6 @@ from tests.command import Clinometer, refused
 from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
-from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, corpora, mine, run
 from clinometer.contexts.mining.languages import Decision
 from clinometer.contexts.mining.run import Part, WorkFolder, mine_shard, sampled
@@ -45,7 +44,7 @@ def test_counts_and_sidecar_are_written(
     assert sum(contexts.counts) == 120
     assert load_contexts(tmp_path / "c.csv") == contexts
     about = contexts.metadata
-    assert about.articles == ArticlesRecord(read=60, mined=60)
+    assert about.articles == {"read": 60, "mined": 60}
     assert about.sentences_parsed == 120
     assert about.command == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
     rows = [json.loads(line) for line in why.read_text(encoding="utf-8").splitlines()]
@@ -242,7 +241,7 @@ def test_the_sample_is_random_seeded_and_of_the_right_size(
     path = corpus(60)
     sets = [mine([path], tmp_path / "c.csv", replace(gender, sample=20, seed=s)) for s in (0, 0, 1)]
     for contexts in sets:
-        assert contexts.metadata.articles == ArticlesRecord(read=60, mined=20)
+        assert contexts.metadata.articles == {"read": 60, "mined": 20}
         assert sum(contexts.counts) == 40
     assert sets[0].sha256 == sets[1].sha256
     assert sets[0].counts != sets[2].counts

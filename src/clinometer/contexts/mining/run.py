@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata
+from clinometer.contexts.context_set import ContextSet, SetMetadata
 from clinometer.contexts.mining.corpora import Source, articles, find_sources, raw_articles
 from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.contexts.mining.settings import KEYS, MineSettings
@@ -266,7 +266,7 @@ class _MiningRun:
             language=settings.topic.language,
             command=command(self.sources, settings),
             **described,
-            articles=ArticlesRecord(read=read, mined=total.read),
+            articles={"read": read, "mined": total.read},
             damage=dict(sorted(damage.items())),
             sentences_parsed=total.sentences,
             occurrences=sum(count for count, _ in frequent.values()),
