@@ -297,8 +297,8 @@ def test_a_failed_run_leaves_no_files_behind(
 def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="sample: expected a whole number of at least 1"):
         replace(gender, sample=0)
-    with pytest.raises(SettingsError, match="strategy: expected one of"):
-        replace(gender, strategy="magic")
+    with pytest.raises(SettingsError, match="about: expected one of"):
+        replace(gender, about="magic")
     with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
         mine([corpus(2)], tmp_path / "c.csv", replace(gender, parser="xx_none_sm"))
     assert files(tmp_path) == {"corpus.jsonl"}  # the right parser is not refused afterwards

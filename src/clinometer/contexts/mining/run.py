@@ -329,7 +329,7 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
     words += ["--as-in-paper"] if settings.as_in_paper else []
     words.append(f"--sample {settings.sample or 'all'} --seed {settings.seed}")
     default = MineSettings(topic=settings.topic)
-    for option in ("strategy", "about", "parser", "min_confidence", "field", "min_count"):
+    for option in ("about", "parser", "min_confidence", "field", "min_count"):
         value = getattr(settings, option)
         if value != getattr(default, option):
             text = f"{value:g}" if isinstance(value, float) else value

@@ -9,13 +9,12 @@ import pytest
 from tests.processes import python
 
 from clinometer.contexts.mining import MineSettings
-from clinometer.contexts.mining.languages import open_language, read_lexicon
+from clinometer.contexts.mining.languages import read_lexicon
 from clinometer.contexts.mining.languages.chinese.language import (
     Chinese,
     is_simplified,
     to_simplified,
 )
-from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 
 
@@ -82,11 +81,6 @@ def test_the_name_of_the_article_is_a_person(chinese: Chinese) -> None:
 
 def test_words_that_contain_a_pronoun_are_not_candidates(chinese: Chinese) -> None:
     assert chinese.find("马耳他是岛国，其他国家也有吉他，他人不知。") == []
-
-
-def test_only_pronouns_can_be_mined() -> None:
-    with pytest.raises(SettingsError, match="not adjectives"):
-        open_language(MineSettings(topic=load_topic("gender-zh"), strategy="predicate"))
 
 
 def test_the_table_pairs_characters_of_two_scripts() -> None:

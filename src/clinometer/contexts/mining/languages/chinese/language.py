@@ -82,7 +82,7 @@ class Chinese:
 
     def __init__(self, settings: MineSettings) -> None:
         words = set(settings.topic.words)
-        if not set(PRONOUNS) <= words or settings.strategy == "predicate":
+        if not set(PRONOUNS) <= words:
             raise SettingsError(
                 f"topic {settings.topic.name!r}: expected the words 他 and 她 and clauses, "
                 f"not adjectives, for Chinese mining; see the topic {TOPIC}"

@@ -50,7 +50,6 @@ from clinometer.contexts.mining.languages.english.grammar import (
     word_link,
 )
 from clinometer.contexts.mining.settings import MineSettings
-from clinometer.errors import SettingsError
 from clinometer.topics.prompt import english_article
 
 if TYPE_CHECKING:
@@ -147,14 +146,7 @@ class English:
         self.min_confidence = settings.least_confidence
         self.longest = None if self.as_in_paper else MOST_WORDS
         pronouns = set(SUBJECT_PRONOUNS) <= self.cues
-        self.strategy = settings.strategy
-        if self.strategy == "auto":
-            self.strategy = "coreference" if pronouns else "predicate"
-        if self.strategy == "coreference" and not pronouns:
-            raise SettingsError(
-                f"strategy: coreference needs he and she among the words of topic {topic.name!r}; "
-                "use --strategy predicate"
-            )
+        self.strategy = "coreference" if pronouns else "predicate"
         own = self.strategy == "predicate" and settings.about == "own" and not self.as_in_paper
         self.own = own and topic.name in read_lexicon(__package__)["identities"]
         self.topic = topic.name
