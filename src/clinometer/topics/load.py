@@ -300,7 +300,6 @@ class ContextsTable(_OpenTable):
     __pydantic_extra__: dict[str, dict[str, str]]
     wording: list[str]
     ending: str = ""
-    cross: list[str] = ["wording", "order"]
 
 
 class MessageTable(_TopicTable):
@@ -432,7 +431,7 @@ def _questions(
         )
     factors = dict(table.__pydantic_extra__)
     wordings = [w if w.rstrip().endswith(Y) else f"{w} {table.ending}" for w in table.wording]
-    return Questions(tuple(wordings), factors, tuple(table.cross))
+    return Questions(tuple(wordings), factors)
 
 
 def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tuple[str, ...]]:
