@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
+from pydantic import BaseModel, BeforeValidator, Discriminator, Tag, ValidationError
 
 from clinometer.errors import TopicError, closest, first_problem
 from clinometer.readouts.tables import RatingTable, ReadoutTable, ScoreTable, parse_readout
@@ -39,6 +39,8 @@ _PARTS = (
     "shown_as",
 )
 _WRITTEN = ("text", "article")
+#: Keys of a topic file that are the topic's own, as they are.
+_PLAIN = ("name", "title", "language", "source", "notes", "shared")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -111,8 +113,7 @@ def topic_text(topic: Topic) -> str:
     >>> parse_topic(topic_text(gender)).sha256 == gender.sha256
     True
     """
-    keys = ["name", "title", "language", "source", "notes", "shared"]
-    keys += ["reference"] if isinstance(topic.reference, str) else []
+    keys = [*_PLAIN, *(["reference"] if isinstance(topic.reference, str) else [])]
     lines = [f"{key} = {toml_value(getattr(topic, key))}" for key in keys]
     lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
     tables: dict[str, Mapping[str, object]] = {}
@@ -240,8 +241,8 @@ def _fill(pattern: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values[match[1]], pattern)
 
 
-class _TopicTable(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _TopicTable(BaseModel, extra="forbid", strict=True, frozen=True):
+    """A table in a topic file."""
 
 
 class GroupTable(_TopicTable):
@@ -280,20 +281,14 @@ GroupsSource = Annotated[
 ]
 
 
-class _OpenTable(BaseModel):
-    """A table with keys of the author's choice."""
-
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-
-class GroupsProduct(_OpenTable):
+class GroupsProduct(_TopicTable, extra="allow"):
     """`[groups]` with a pattern; every other key is a list of groups."""
 
     __pydantic_extra__: dict[str, GroupsSource]
     pattern: str
 
 
-class ContextsTable(_OpenTable):
+class ContextsTable(_TopicTable, extra="allow"):
     """`[contexts]`: the wordings of a question, and an ending for those that have none; every
     other key is a factor, level -> text."""
 
@@ -369,19 +364,13 @@ def _load(path: Path, *, shown: str) -> Topic:
 
 def _build(file: TopicFile, folder: Path | None) -> Topic:
     readout = None if file.readout is None else parse_readout(file.readout)
-    attributes = _attributes(file, readout)
     topic = Topic(
-        name=file.name,
         groups=_groups(file),
-        attributes=attributes,
-        title=file.title,
-        language=file.language,
-        reference=_reference(file.reference, tuple(attributes)),
-        shared=file.shared,
-        source=file.source,
-        notes=file.notes,
+        attributes=_attributes(file, readout),
+        reference=file.reference,
         readout=readout,
         questions=_questions(file, readout, folder),
+        **{key: getattr(file, key) for key in _PLAIN},
     )
     return topic if file.weights is None else topic.weighted_by(file.weights)
 
@@ -449,28 +438,6 @@ def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tupl
             )
         return dict(load_topic(file.attributes).attributes)
     return {category: tuple(words) for category, words in file.attributes.items()}
-
-
-def _reference(
-    reference: str | dict[str, float] | None, categories: tuple[str, ...]
-) -> tuple[float, ...] | Literal["group-mean"] | None:
-    if reference is None or reference == "uniform":
-        return None
-    if reference == "group-mean":
-        return "group-mean"
-    if isinstance(reference, str):
-        raise TopicError(
-            'reference: expected "uniform", "group-mean" or a table of shares, found '
-            f"{reference!r}{closest(reference, ('uniform', 'group-mean'))}"
-        )
-    missing = [category for category in categories if category not in reference]
-    unknown = [key for key in reference if key not in categories]
-    if missing or unknown:
-        problem = f"missing: {', '.join(missing)}" if missing else f"unknown: {', '.join(unknown)}"
-        raise TopicError(
-            f"reference: expected one number for each category ({', '.join(categories)}); {problem}"
-        )
-    return tuple(reference[category] for category in categories)
 
 
 def _group_text(group: Group) -> str:
