@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinometer.contexts.mining.languages import LATER, Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.coreference import facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
     Link,
     clause_link,
+    facts_of,
     open_parser,
     word_link,
 )

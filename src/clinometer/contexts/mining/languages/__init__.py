@@ -39,11 +39,12 @@ LATER = ("ner", "lemmatizer")
 class Language(Protocol):
     """Protocol for a language that can be mined."""
 
-    def find(self, text: str) -> list[str]:
-        """The sentences of an article that are worth parsing; cheap, without a parser."""
+    def find(self, text: str) -> list[Any]:
+        """The sentences of an article that are worth parsing, as `decide` takes them; cheap,
+        without a parser."""
         ...
 
-    def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
+    def decide(self, candidates: Sequence[Any], /) -> Iterator[list[Decision]]:
         """The decisions on each sentence, in order."""
         ...
 

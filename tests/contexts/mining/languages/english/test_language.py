@@ -14,7 +14,6 @@ from clinometer.contexts.mining.languages.english import language
 from clinometer.contexts.mining.languages.english.language import (
     NO_ONE,
     English,
-    Mention,
     mentioned_in,
 )
 from clinometer.errors import SettingsError
@@ -46,7 +45,7 @@ def race() -> English:
 
 
 def decisions_on(miner: English, sentence: str) -> list[str]:
-    decisions = next(miner.decide([sentence]))
+    decisions = next(miner.decide([(sentence, NO_ONE)]))
     return [d.template or f"({d.rule})" for d in decisions]
 
 
@@ -88,7 +87,7 @@ def test_other_links(only: Callable[..., English], sentence: str, wanted: str) -
 def test_only_sentences_with_a_candidate_are_found(only: Callable[..., English]) -> None:
     english = only("clause")
     text = "He was born in 1900. It rained. The nurse said that she would stay. Was he ill?"
-    assert english.find(text) == ["The nurse said that she would stay."]
+    assert english.find(text) == [("The nurse said that she would stay.", NO_ONE)]
     assert english.find("Nothing of the kind.") == []
 
 
@@ -107,7 +106,7 @@ GENDER = {
 def templates_of(sentence: str, settings: MineSettings) -> list[str]:
     """Of a sentence that is a candidate; none of one that is not."""
     language = English(settings)
-    (decisions,) = language.decide(language.find(sentence) or ["None at all here."])
+    (decisions,) = language.decide(language.find(sentence) or [("None at all here.", NO_ONE)])
     return [one.template for one in decisions if one.template]
 
 
@@ -180,13 +179,6 @@ def templates(language: English, text: str) -> list[str]:
 )
 def test_articles_about_people_of_a_topic(text: str, topics: str) -> None:
     assert mentioned_in(text, PERSONS).topics == set(topics.split())
-
-
-def test_a_mention_survives_writing() -> None:
-    mention = mentioned_in("Ann van Lee is an Indian lawyer. She left.", PERSONS)
-    assert Mention.read(mention.write()) == mention
-    assert mention.names == {"Ann", "Lee"}
-    assert Mention.read("") == NO_ONE
 
 
 ARTICLE = (

@@ -25,7 +25,6 @@ from clinometer.contexts.mining.languages import (
     has_dep,
     read_lexicon,
 )
-from clinometer.contexts.mining.languages.english.coreference import facts_of, person_kind
 from clinometer.contexts.mining.languages.english.grammar import (
     DEFAULT_PARSER,
     GENDERED_PRONOUNS,
@@ -38,12 +37,14 @@ from clinometer.contexts.mining.languages.english.grammar import (
     base_and_past,
     clause_link,
     connector,
+    facts_of,
     gives_gender_away,
     is_known,
     is_person,
     listed,
     open_parser,
     opening_word,
+    person_kind,
     shares_subject,
     subject_of,
     verb_group,
@@ -95,25 +96,13 @@ _ARTICLE = re.compile(r"\b(?:a|an|the) (?!\[X\])")
 class Mention:
     """How the sentences of an article refer to its subject, and the topics that it is one of.
 
-    >>> Mention.read("he\\tSmith Adam\\trace").names == {"Adam", "Smith"}
+    >>> Mention("he", frozenset({"Adam", "Smith"})).opens("In 1990, Smith left.")
     True
     """
 
-    pronoun: str
-    names: frozenset[str]
-    topics: frozenset[str]
-
-    def write(self) -> str:
-        """One line, to go with a candidate sentence."""
-        return "\t".join(
-            (self.pronoun, " ".join(sorted(self.names)), " ".join(sorted(self.topics)))
-        )
-
-    @classmethod
-    def read(cls, line: str) -> Mention:
-        """What `write` wrote; NO_ONE for an empty line."""
-        pronoun, names, topics = line.split("\t") if line else ("", "", "")
-        return cls(pronoun, frozenset(names.split()), frozenset(topics.split()))
+    pronoun: str = ""
+    names: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
 
     def opens(self, sentence: str) -> bool:
         """Whether a sentence begins with the subject, perhaps after a phrase: "In 1990, he"."""
@@ -132,7 +121,9 @@ class Mention:
         return token.text in self.names or bool(self.pronoun and token.lower_ == self.pronoun)
 
 
-NO_ONE = Mention.read("")
+NO_ONE = Mention()
+#: A sentence, and what is known of the subject of its article.
+Candidate = tuple[str, Mention]
 
 
 class English:
@@ -166,18 +157,17 @@ class English:
     def parser(self) -> SpacyParser:
         return open_parser(self.parser_name)
 
-    def find(self, text: str) -> list[str]:
+    def find(self, text: str) -> list[Candidate]:
         """Candidate sentences. Those of own people describe someone, or are about the subject of
-        the article, each followed by how the article refers to its subject."""
+        the article."""
         if not self.own:
-            return self._usable(text)
+            return [(sentence, NO_ONE) for sentence in self._usable(text)]
         subject = mentioned_in(text, self.persons)
         described = [s for s in self._usable(text) if names_people(s)]
         if subject is NO_ONE:
-            return [f"{sentence}\t" for sentence in described]
+            return [(sentence, NO_ONE) for sentence in described]
         every = [clean(text[a:b]) for a, b in sentences(text) if b - a <= LONGEST]
-        sentences_of_subject = [s for s in every if subject.opens(s) or s in described]
-        return [f"{sentence}\t{subject.write()}" for sentence in sentences_of_subject]
+        return [(s, subject) for s in every if subject.opens(s) or s in described]
 
     def _usable(self, text: str) -> list[str]:
         """The cleaned sentences with one of the words in a usable position, unparsed; without a
@@ -205,11 +195,10 @@ class English:
             return word == "who" or bool(_SUBJECT_BEFORE.search(sentence, max(0, at - 60), at))
         return self.as_in_paper or sentence.count(" ", 0, at) >= 2
 
-    def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
-        pairs = [sentence.partition("\t")[::2] for sentence in sentences]
-        parses = self.parser.parse([text for text, _ in pairs])
-        for parsed, (_, about) in zip(parses, pairs, strict=True):
-            yield list(self.decide_parsed(parsed, Mention.read(about)))
+    def decide(self, candidates: Sequence[Candidate]) -> Iterator[list[Decision]]:
+        parses = self.parser.parse([sentence for sentence, _ in candidates])
+        for parsed, (_, subject) in zip(parses, candidates, strict=True):
+            yield list(self.decide_parsed(parsed, subject))
 
     def decide_parsed(self, parsed: Parsed, subject: Mention = NO_ONE) -> Iterator[Decision]:
         """The decisions on a sentence that has been parsed; `subject` is that of its article."""
@@ -1220,10 +1209,10 @@ def mentioned_in(text: str, persons: frozenset[str]) -> Mention:
     """The subject of an article, if it is a person of some topic; `persons` are further nouns for
     one.
 
-    >>> text = "Anne Kennedy (born 1920) was an Indian pianist. She was born into a Hindu family."
+    >>> text = "Anne van Kennedy was an Indian pianist. She was born into a Hindu family."
     >>> mention = mentioned_in(text, frozenset())
-    >>> mention.pronoun, sorted(mention.topics)
-    ('she', ['race', 'religion'])
+    >>> mention.pronoun, sorted(mention.names), sorted(mention.topics)
+    ('she', ['Anne', 'Kennedy'], ['race', 'religion'])
     """
     opening = _OPENING.match(text)
     if opening is None or not _a_person(persons).match(opening["what"]):

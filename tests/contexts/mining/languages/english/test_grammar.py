@@ -1,4 +1,4 @@
-"""The coreference decision on GUM, as benchmarks/coreference.py measures it."""
+"""Whom a pronoun means: on GUM, as benchmarks/coreference.py measures it, and by sentences."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 from tests.present import loaded
 
 from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.coreference import LinkFacts, facts_of
 from clinometer.contexts.mining.languages.english.grammar import (
+    LinkFacts,
     clause_link,
     connector,
+    facts_of,
     open_parser,
     word_link,
 )
