@@ -13,7 +13,6 @@ import pytest
 
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.languages import MODULES, language_modules, read_lexicon
-from clinometer.contexts.mining.languages.english.grammar import gives_gender_away
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic, parse_topic
 
@@ -107,8 +106,3 @@ def test_every_list_exists_and_is_used() -> None:
     source = "".join(module.read_text(encoding="utf-8") for module in modules)
     assert set(re.findall(r'(?:listed|mapped|has_one_of)\("([a-z_]+)"\)', source)) <= names
     assert names <= set(re.findall(r'"([a-z_]+)"', source))
-
-
-def test_english_words_that_only_look_as_if_they_gave_gender_away() -> None:
-    assert not gives_gender_away("specimen")
-    assert gives_gender_away("batsman")

@@ -18,8 +18,7 @@ from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, corpora, mine, run
-from clinometer.contexts.mining.languages import Decision
-from clinometer.contexts.mining.run import Part, WorkFolder, mine_shard, sampled
+from clinometer.contexts.mining.run import WorkFolder, mine_shard, sampled
 from clinometer.errors import ContextError, SettingsError
 from clinometer.settings import Shard
 from clinometer.topics import load_topic
@@ -134,23 +133,6 @@ def test_articles_are_counted_once_however_the_work_is_divided(
         load_contexts(place("1")).sampling.corpus_noise
     )
     assert_same_sets(place("1"), place("3"))
-
-
-def test_pieces_in_any_order_add_up_to_the_whole(tmp_path: Path) -> None:
-    sentences = [(0, "a", 0.9), (0, "a", 0.8), (1, "a", 0.8), (1, "the", 0.95), (2, "b", None)]
-    whole, one, two = Part(), Part(), Part()
-    for at, (article, template, sure) in enumerate(sentences):
-        decisions = [Decision("", template, "", "", sure)]
-        whole.take(decisions, article)
-        (one if at % 2 else two).take(decisions, article)
-    work = WorkFolder(tmp_path / "c.csv")
-    work.begin({})
-    work.write_part(0, two, ())
-    (stored,) = work.parts(1)
-    one.add(stored)
-    for part in (whole, one):
-        assert part.merged(lambda t: "a" if t == "the" else t) == {"a": (4, 2), "b": (1, 1)}
-        assert part.confidences == {"0.90": 1, "0.80": 2, "0.95": 1}
 
 
 def test_a_higher_confidence_leaves_fewer_and_surer_links(

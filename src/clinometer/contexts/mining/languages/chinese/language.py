@@ -251,10 +251,11 @@ def to_simplified(text: str) -> str:
 
 
 def is_simplified(text: str) -> bool:
-    """Whether every character is a simplified one, that is, in GB 2312.
+    """Whether every character is a simplified one, that is, in GB 2312; of 乾燥 one is so only in
+    other words.
 
-    >>> is_simplified("离开学校"), is_simplified("離開学校")
-    (True, False)
+    >>> is_simplified("离开学校"), is_simplified("離開學校"), is_simplified("乾燥")
+    (True, False, False)
     """
     try:
         text.encode("gb2312")
