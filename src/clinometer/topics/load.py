@@ -64,20 +64,18 @@ def load_topic(name_or_path: str | os.PathLike[str] | Mapping[str, Any]) -> Topi
     Topic('gender', 120 groups, 2 categories, 79 words)
     """
     if isinstance(name_or_path, Mapping):
-        try:
-            return _build(read_file({"name": "own", **name_or_path}), None)
-        except TopicError as exc:
-            raise TopicError(f"topic: {exc}") from exc
-    if isinstance(name_or_path, str) and name_or_path in builtin_topics():
-        return _load(BUILTIN / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
-    path = Path(name_or_path)
-    if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
+        return _build({"name": "own", **name_or_path}, where="topic", folder=None)
+    path, shown = Path(name_or_path), os.fspath(name_or_path)
+    if name_or_path in builtin_topics():
+        path, shown = BUILTIN / f"{name_or_path}.toml", f"{name_or_path}.toml"
+    elif path.suffix != ".toml" and path.name == name_or_path:
         raise TopicError(
             f"topic {name_or_path!r}: no built-in topic of this name; there are "
             f"{', '.join(builtin_topics())}, and your own by its path, such as ./my.toml"
             f"{closest(name_or_path, builtin_topics())}"
         )
-    return _load(path, shown=os.fspath(path))
+    text = read_text(path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
+    return parse_topic(text, where=shown, folder=path.parent)
 
 
 def parse_topic(text: str, *, where: str = "topic", folder: Path | None = None) -> Topic:
@@ -97,10 +95,7 @@ def parse_topic(text: str, *, where: str = "topic", folder: Path | None = None) 
         content = parse_toml(text)
     except ValueError as exc:
         raise TopicError(f"{where}: not valid TOML: {exc}") from exc
-    try:
-        return _build(read_file(content), folder)
-    except TopicError as exc:
-        raise TopicError(f"{where}: {exc}") from exc
+    return _build(content, where=where, folder=folder)
 
 
 def topic_text(topic: Topic) -> str:
@@ -357,22 +352,21 @@ def _known_keys(place: Sequence[str | int]) -> Mapping[str, object]:
     return model.model_fields
 
 
-def _load(path: Path, *, shown: str) -> Topic:
-    text = read_text(path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
-    return parse_topic(text, where=shown, folder=path.parent)
-
-
-def _build(file: TopicFile, folder: Path | None) -> Topic:
-    readout = None if file.readout is None else parse_readout(file.readout)
-    topic = Topic(
-        groups=_groups(file),
-        attributes=_attributes(file, readout),
-        reference=file.reference,
-        readout=readout,
-        questions=_questions(file, readout, folder),
-        **{key: getattr(file, key) for key in _PLAIN},
-    )
-    return topic if file.weights is None else topic.weighted_by(file.weights)
+def _build(content: dict[str, Any], *, where: str, folder: Path | None) -> Topic:
+    try:
+        file = read_file(content)
+        readout = None if file.readout is None else parse_readout(file.readout)
+        topic = Topic(
+            groups=_groups(file),
+            attributes=_attributes(file, readout),
+            reference=file.reference,
+            readout=readout,
+            questions=_questions(file, readout, folder),
+            **{key: getattr(file, key) for key in _PLAIN},
+        )
+        return topic if file.weights is None else topic.weighted_by(file.weights)
+    except TopicError as exc:
+        raise TopicError(f"{where}: {exc}") from exc
 
 
 def _groups(file: TopicFile) -> tuple[Group, ...]:
