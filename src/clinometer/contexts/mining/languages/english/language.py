@@ -269,7 +269,11 @@ class English:
                 self._check_person(verb, clause_subject, parsed, subject)
                 fronted = has_dep(verb.lefts, "dobj", "attr", "acomp", "oprd")
                 drop_if(fronted, "object before its verb")
-                words = ["The", "[X],", "who", *skeleton.whole(verb)]
+                clause = has_dep(verb.children, "ccomp", "parataxis")
+                drop_if(clause, "clause in the predicate")
+                predicate = skeleton.predicate((verb,))
+                check_alone(verb, predicate)
+                words = ["The", "[X],", "who", *predicate]
                 cues = self.cues | listed("identity_cues")
                 template = finish(words, cues=cues, rule=TOPIC_CUE, longest=self.longest)
                 template += ", is [Y]"
@@ -417,14 +421,6 @@ class Skeleton:
     entity: Callable[[Token], str]
     persons: Set[str]
     alone: bool = False
-
-    def whole(self, verb: Token) -> list[str]:
-        """The words of a predicate by itself, for "The [X], who …, is [Y]"."""
-        clause = has_dep(verb.children, "ccomp", "parataxis")
-        drop_if(clause, "clause in the predicate")
-        words = self.predicate((verb,))
-        check_alone(verb, words)
-        return words
 
     def predicate(self, path: tuple[Token, ...]) -> list[str]:
         """The words from the governing verb path[0] to just before the last token of the path."""
