@@ -450,10 +450,8 @@ def toml_tables(tables: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
 
 def toml_value(value: object) -> str:
     """A value as TOML writes it; a package's own kind of [readout] may have any."""
-    if isinstance(value, str):  # TOML escapes as JSON does, and the character DEL as well
+    if isinstance(value, str | bool):  # TOML escapes as JSON does, and the character DEL as well
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{toml_value(k)} = {toml_value(v)}' for k, v in value.items())}}}"
     if isinstance(value, list | tuple):
