@@ -83,6 +83,8 @@ def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -
 
 
 def test_a_misspelt_set_names_the_fitting_ones() -> None:
+    with pytest.raises(ContextError, match="did you mean paper-gender"):
+        load_contexts("papergender")
     with pytest.raises(ContextError) as caught:
         load_contexts("wikpedia", topic=load_topic("religion"))
     assert f"use --contexts {SUITED}; did you mean wikipedia or" in str(caught.value)

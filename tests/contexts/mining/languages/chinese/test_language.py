@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,14 @@ from tests.processes import python
 
 from clinometer.contexts.mining import MineSettings
 from clinometer.contexts.mining.languages import read_lexicon
-from clinometer.contexts.mining.languages.chinese.language import Chinese, is_simplified
+from clinometer.contexts.mining.languages.chinese.language import TOPIC, Chinese, is_simplified
+from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 
 
 @pytest.fixture(scope="module")
 def chinese() -> Chinese:
-    return Chinese(MineSettings(topic=load_topic("gender-zh")))
+    return Chinese(MineSettings(topic=load_topic(TOPIC)))
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,12 @@ def test_the_name_of_the_article_is_a_person(chinese: Chinese) -> None:
     text = "圣修伯里是作家。他会飞行。圣修伯里一生都在画画，但他没有学过画画。他很有名。"
     templates = [d.template for each in chinese.decide(chinese.find(text)) for d in each]
     assert "[X]一生都在画画，但[Y]" in templates
+
+
+def test_only_pronouns_can_be_mined() -> None:
+    adjectives = replace(load_topic(TOPIC), attributes={"a": ("b",), "c": ("d",)})
+    with pytest.raises(SettingsError, match=f"not adjectives.*see the topic {TOPIC}"):
+        Chinese(MineSettings(topic=adjectives))
 
 
 def test_the_table_pairs_characters_of_two_scripts() -> None:
