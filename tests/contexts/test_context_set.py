@@ -129,7 +129,8 @@ def test_invalid_sample_sizes_are_refused(choose: Callable[[], object], said: st
 
 
 def test_a_sample_records_its_origin() -> None:
-    drawn = THREE.draw(2, seed=7)
+    two: Any = np.int64(2)
+    drawn = THREE.draw(two, seed=7)
     about = drawn.metadata.drawn
     assert about == DrawRecord(
         n=2,

@@ -259,6 +259,7 @@ class ContextSet:
         """
         COUNT.check("draw: n", n)
         SEED.check("draw: seed", seed)
+        n, seed = int(n), int(seed)  # numpy's too
         if n >= len(self):
             return self
         order = sorted(range(len(self)), key=self.templates.__getitem__)
@@ -300,6 +301,7 @@ class ContextSet:
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
         COUNT.check("top: n", n)
+        n = int(n)
         order = sorted(range(len(self)), key=lambda row: (-self.counts[row], self.templates[row]))
         about = TopRecord(n=n, source=self.sha256)
         rows = order[:n]
