@@ -139,11 +139,10 @@ class WordAutomaton:
     [(6, 'she'), (15, 'he')]
     """
 
-    def __init__(self, words: Iterable[str], *, whole: bool = True) -> None:
+    def __init__(self, words: Iterable[str]) -> None:
         require("finding words in a corpus", "ahocorasick")
         import ahocorasick
 
-        self._whole = whole
         self._automaton = ahocorasick.Automaton()
         for word in words:
             self._automaton.add_word(word.lower(), word.lower())
@@ -154,13 +153,10 @@ class WordAutomaton:
         lower = text.lower()
         if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        size = len(lower)
         for end, word in self._automaton.iter(lower):
             begin = end - len(word) + 1
-            if not self._whole or not (
-                (begin and lower[begin - 1].isalnum())
-                or (end + 1 < size and lower[end + 1].isalnum())
-            ):
+            before, after = lower[begin - 1 : begin], lower[end + 1 : end + 2]
+            if not (before.isalnum() or after.isalnum()):
                 yield begin, word
 
 
