@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.grammar import (
+from clinometer.contexts.mining.languages.english.language import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
     Link,
