@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clinometer.contexts import ContextSet, SetMetadata, load_contexts
-from clinometer.contexts.load import default_contexts, question_contexts
+from clinometer.contexts.load import default_contexts
 from clinometer.errors import ContextError
 from clinometer.runs import audit
 from clinometer.topics import builtin_topics, load_topic
@@ -99,8 +99,6 @@ def test_a_topic_of_questions_brings_its_contexts() -> None:
     assert len(set(contexts.extra["wording"])) == 40
     assert contexts.metadata.topic == "hiring"
 
-    triage = question_contexts(load_topic("triage"))  # all orders of its three options
+    triage = default_contexts(load_topic("triage"))  # all orders of its three options
     assert len(set(triage.extra["order"])) == 6
     assert len(triage) == 240
-    with pytest.raises(ContextError, match="brings no \\[contexts\\]"):
-        question_contexts(load_topic("gender"))

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Discriminator, Tag, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
 
 from clinometer.errors import TopicError, closest, first_problem
 from clinometer.readouts.tables import RatingTable, ReadoutTable, ScoreTable, parse_readout
@@ -236,8 +236,8 @@ def _fill(pattern: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values[match[1]], pattern)
 
 
-class _TopicTable(BaseModel, extra="forbid", strict=True, frozen=True):
-    """A table in a topic file."""
+class _TopicTable(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class GroupTable(_TopicTable):

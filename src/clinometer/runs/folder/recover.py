@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
-from clinometer.contexts.load import question_contexts
+from clinometer.contexts.load import default_contexts
 from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.folder.folder import RunFolder, scores_of
@@ -206,7 +206,7 @@ def find_contexts(record: RunRecord) -> ContextSet | None:
         return None
     try:
         built_in = name in builtin_contexts()
-        contexts = load_contexts(name) if built_in or topic is None else question_contexts(topic)
+        contexts = load_contexts(name) if built_in or topic is None else default_contexts(topic)
         if drawn and drawn.seed is not None:
             contexts = contexts.draw(drawn.n, seed=drawn.seed)
     except ClinometerError:
