@@ -417,8 +417,8 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
         with reading(sidecar, ContextError):
             data = read_bytes(sidecar, most=MOST_RECORD)
         about = Sidecar.from_json(data, sidecar, error=ContextError)
-    content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
-    metadata = SetMetadata(**{k: v for k, v in about.to_dict().items() if k not in content})
+    of_content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
+    metadata = SetMetadata(**{k: v for k, v in about.to_dict().items() if k not in of_content})
     try:
         contexts = ContextSet(about.name or sidecar.stem, templates, counts, extra, metadata)
     except ContextError as exc:
