@@ -100,6 +100,13 @@ class DrawRecord(RecordPart):
     noise: float
     corpus_noise: float | None = None
 
+    @property
+    def sampling(self) -> Sampling:
+        """What the contexts are a sample of."""
+        from clinometer.measure.preferences import Sampling  # loads scipy
+
+        return Sampling(self.noise, self.corpus_noise)
+
 
 class TopRecord(RecordPart):
     """The most frequent contexts: how many, and the sha256 of the set they are from."""
@@ -288,10 +295,10 @@ class ContextSet:
     def sampling(self) -> Sampling:
         """What the set is a sample of. Occurrences in one article are one draw of the corpus,
         if a column `articles` says in how many articles each context was seen."""
+        if self.metadata.drawn is not None:
+            return self.metadata.drawn.sampling
         from clinometer.measure.preferences import Sampling  # loads scipy
 
-        if (drawn := self.metadata.drawn) is not None:
-            return Sampling(drawn.noise, drawn.corpus_noise)
         column = self.extra.get("articles", ())
         known = column and all(text.isdecimal() and int(text) > 0 for text in column)
         return Sampling.of_counts(
