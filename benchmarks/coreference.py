@@ -24,16 +24,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinometer.contexts.mining.languages import LATER, Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.coreference import facts_of
-from clinometer.contexts.mining.languages.english.grammar import (
+from clinometer.contexts.mining.languages.english.language import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
+    English,
     Link,
     clause_link,
+    facts_of,
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.languages.english.language import English
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 

@@ -31,12 +31,13 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.coreference import LinkFacts, facts_of
-from clinometer.contexts.mining.languages.english.grammar import (
+from clinometer.contexts.mining.languages.english.language import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
     Link,
+    LinkFacts,
     clause_link,
+    facts_of,
     open_parser,
     word_link,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from tests.report.made import measured_run
 
 from clinometer.contexts import ContextSet, load_contexts
-from clinometer.contexts.load import question_contexts
+from clinometer.contexts.load import default_contexts
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Topic, load_topic
@@ -23,7 +23,7 @@ def question(kind: str, groups: int, contexts: int) -> tuple[Topic, ContextSet]:
     whole = load_topic(KINDS[kind])
     step = max(len(whole) // groups, 1)
     topic = whole.select(whole.group_names[::step][:groups])
-    every = load_contexts("paper-gender") if kind == "words" else question_contexts(topic)
+    every = load_contexts("paper-gender") if kind == "words" else default_contexts(topic)
     texts = [every.templates[i % len(every)] for i in range(contexts)]
     unique = [f"{i}. {text}" for i, text in enumerate(texts)]
     return topic, ContextSet("planted", unique, [1.0] * contexts)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet, SetMetadata, load_contexts
 from clinometer.contexts.context_set import DrawRecord, TopRecord
-from clinometer.errors import ContextError
+from clinometer.errors import ContextError, SettingsError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
 THREE = ContextSet("three", [SAID, FELT, SAW], [2, 1, 1], {"verb": ["say", "feel", "see"]})
@@ -114,24 +115,24 @@ def test_top_is_sorted_with_ties_by_alphabet() -> None:
     assert THREE.top(99).templates == (SAID, FELT, SAW)
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
-def test_invalid_sample_sizes_are_refused(n: int) -> None:
-    with pytest.raises(ContextError, match="draw: n: expected a whole number of at least 1"):
-        THREE.draw(n, seed=0)
-    with pytest.raises(ContextError, match="top: n: expected a whole number of at least 1"):
-        THREE.top(n)
-    with pytest.raises(ContextError, match="seed: "):
-        THREE.draw(1, seed=-1)
+@pytest.mark.parametrize(
+    ("choose", "said"),
+    [
+        (lambda: THREE.draw(0, seed=0), "draw: n: expected a whole number of at least 1"),
+        (lambda: THREE.draw(1, seed=-1), "draw: seed: "),
+        (lambda: THREE.top(0), "top: n: expected a whole number of at least 1"),
+    ],
+)
+def test_invalid_sample_sizes_are_refused(choose: Callable[[], object], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        choose()
 
 
 def test_a_sample_records_its_origin() -> None:
-    drawn = THREE.draw(2, seed=7)
+    two: Any = np.int64(2)
+    drawn = THREE.draw(two, seed=7)
     about = drawn.metadata.drawn
     assert about == DrawRecord(n=2, seed=7, source=THREE.sha256, design="priority")
-    generator = THREE.draw(2, seed=np.random.default_rng(7))
-    assert (generator.templates, generator.counts) == (drawn.templates, drawn.counts)
-    assert generator.metadata.drawn is not None
-    assert generator.metadata.drawn.seed is None
 
 
 def test_samples_stand_for_the_whole_set() -> None:
@@ -179,32 +180,15 @@ def load(folder: Path, content: str | bytes, name: str = "mine.csv") -> ContextS
     return ContextSet.load(folder / name)
 
 
-@pytest.mark.parametrize("name", ["mine.csv", "mine.csv.gz"])
-def test_sets_survive_a_round_trip(tmp_path: Path, name: str) -> None:
-    contexts = ContextSet(
-        "my set",
-        [SAID, CAME, 'The [X] "knew" [Y]', "[X]说[Y]"],
-        [2142, 0.1, 1e300, 3],
-        {"verb": ["say", "come, go", 'the "know"', ""]},
-        SetMetadata(corpus="novels", topic="gender", dropped={"too long": 3}),
-    )
-    contexts.save(tmp_path / name)
-    again = ContextSet.load(tmp_path / name)
-    assert again == contexts
-    assert again.sha256 == contexts.sha256
-    assert {p.name for p in tmp_path.iterdir()} == {name, "mine.json"}
-    written = (tmp_path / name).read_bytes()
-    contexts.save(tmp_path / name)
-    assert (tmp_path / name).read_bytes() == written  # the time is in no file
-
-
 def test_files_have_the_documented_format(tmp_path: Path) -> None:
-    ContextSet("m", [SAID, CAME], [3, 1], metadata=SetMetadata(corpus="novels")).save(
-        tmp_path / "m.csv"
-    )
-    assert (tmp_path / "m.csv").read_bytes() == (
-        b'template,count\nThe [X] said that [Y],3\n"The [X], who came, is [Y]",1\n'
-    )
+    contexts = ContextSet("m", [SAID, CAME], [3, 1], metadata=SetMetadata(corpus="novels"))
+    names = ("m.csv", "m.csv.gz", "again.csv.gz")
+    for name in names:
+        contexts.save(tmp_path / name)
+        assert ContextSet.load(tmp_path / name) == contexts
+    plain, packed, again = (file.read_bytes() for file in map(tmp_path.joinpath, names))
+    assert plain == b'template,count\nThe [X] said that [Y],3\n"The [X], who came, is [Y]",1\n'
+    assert (gzip.decompress(packed), again) == (plain, packed)  # the time is in no file
     about = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert list(about) == ["schema_version", "name", "sha256", "n", "n_eff", "corpus"]
     assert (about["name"], about["n"], about["n_eff"]) == ("m", 2, 1.6)

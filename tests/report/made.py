@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.contexts import ContextSet, load_contexts
-from clinometer.contexts.load import question_contexts
+from clinometer.contexts.load import default_contexts
 from clinometer.measure import Estimate, Preferences
 from clinometer.models import ModelInfo, WordScores
 from clinometer.report.cell_statistics import RunSummary
@@ -139,7 +139,7 @@ def made_half(folder: Path) -> Path:
 def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     """A run whose share of yes is higher for some groups, by name with _ for a space."""
     topic = load_topic("hiring")
-    contexts = question_contexts(topic)
+    contexts = default_contexts(topic)
     rng = np.random.default_rng(0)
     shape = (len(topic), len(contexts))
     lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])

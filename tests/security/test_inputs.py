@@ -53,10 +53,10 @@ WORDS = '[attributes]\na = ["x"]\nb = ["y"]\n'
 PRODUCTS = {
     "groups": HEAD + WORDS + f'[groups]\npattern = "{PATTERN}"\n'
     + "".join(f"{name} = {json.dumps(TEN)}\n" for name in MANY),
-    "contexts": HEAD + 'groups = ["n"]\n' + WORDS + '[readout]\nkind = "choice"\n[contexts]\n'
-    'wording = ["Is the [X] so? [options] [Y]"]\ncross = ' + json.dumps(["wording", *MANY]) + "\n"
-    + "".join(f"{name} = {json.dumps(dict.fromkeys(TEN, 't'))}\n".replace('": ', '" = ')
-              for name in MANY),
+    "contexts": HEAD + 'groups = ["n"]\n[attributes]\n'
+    + "".join(f'c{i} = ["word {i}"]\n' for i in range(24))
+    + '[readout]\nkind = "choice"\n[contexts]\nwording = '
+    + json.dumps([f"{i}. Is the [X] so? [options] [Y]" for i in range(4200)]),
 }  # fmt: skip
 
 

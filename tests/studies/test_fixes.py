@@ -16,7 +16,7 @@ from tests.command import Clinometer
 from tests.models.local.test_load_adapters import write_adapter
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.load import question_contexts
+from clinometer.contexts.load import default_contexts
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings
 from clinometer.settings import with_settings
@@ -121,7 +121,7 @@ SAID = ContextSet("said", ["The [X] said that [Y]", "The [X] knew that [Y]"], [2
 
 def planned(model: str, kind: str, topic: Topic, **settings: bool) -> Sequence[PlannedRun]:
     """What is asked if the fix says "Be fair."."""
-    contexts = SAID if topic is WORDS else question_contexts(topic)
+    contexts = SAID if topic is WORDS else default_contexts(topic)
     how = with_settings(AuditSettings(), settings)
     fair = [Fix("fair", kind, "Be fair.")]
     return fixes_plan(model, fair, Path("nowhere"), [(topic, contexts)], how).audits
@@ -143,7 +143,7 @@ def planned(model: str, kind: str, topic: Topic, **settings: bool) -> Sequence[P
 def test_a_prompt_stands_where_the_model_is_asked(
     topic: Topic, settings: dict[str, bool], kind: str, template: str, said: str
 ) -> None:
-    contexts = SAID if topic is WORDS else question_contexts(topic)
+    contexts = SAID if topic is WORDS else default_contexts(topic)
     base, fixed, control = planned("pocket:gpt2-s", kind, topic, **settings)
     assert [a.label for a in (base, fixed, control)] == ["base", "fair", "fair: control"]
     assert fixed.contexts.templates[0] == template

@@ -58,8 +58,6 @@ def test_english_article_rule(text: str) -> None:
     [
         ("a [X] met [Y]", "engineer", "en", "an engineer met"),
         ("A [X] met [Y]", "engineer", "en", "An engineer met"),
-        ("an [X] met [Y]", "engineer", "en", "an engineer met"),
-        ("An [X] met [Y]", "engineer", "en", "An engineer met"),
         ("The [X] met a [Y]", "engineer", "en", "The engineer met a"),
         ("We saw a [X], an [Y]", "engineer", "en", "We saw an engineer, an"),
         ("Anna [X] met [Y]", "engineer", "en", "Anna engineer met"),

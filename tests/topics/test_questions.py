@@ -43,7 +43,7 @@ REPLACED = [
     ('"choice"', "3", "readout.kind: expected words"),
     ('no = ["No"]', 'no = ["sure"]', "'sure' stands for 'yes' and for 'no'"),
     ('[readout]\nkind = "choice"', "", "contexts: wordings of questions need a \\[readout\\]"),
-    ("wording = [", "cross = [", "contexts.wording: missing"),
+    ("wording = [", "words = [", "contexts.wording: missing"),
     ("Hire [X]", "Hire", "wording\\[1\\]: expected \\[X\\]"),
     ("in? [options] Answer: [Y]", "in?", "expected \\[Y\\] once"),
     ('Answer: [Y]",', 'Answer: [Y] now",', r"wording\[1\]: expected \[Y\].* at the end"),
@@ -64,8 +64,6 @@ BAD = [
     (topic_text().split("[contexts]")[0] + "[contexts]\nwording = []", "contexts.wording: "),
     (topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'), "contexts.mood: .* two levels"),
     (topic_text(contexts='mood = ["glad", "sad"]'), "contexts.mood: expected a table"),
-    (topic_text(contexts='cross = ["wording", "mood"]'), "cross"),
-    (topic_text(contexts='cross = ["order"]'), "expected wording"),
     (topic_text("scale = 1").replace("choice", "rating"), "readout.scale: expected at least 2"),
     (text_readout('by = "judge"\nrubric = "Is it? [reply]"'), "readout.model: missing"),
     (text_readout('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'), "readout.rubric: "),
@@ -110,14 +108,11 @@ def test_templates_that_cannot_be_asked(template: str, message: str) -> None:
         parse_topic(topic_text()).render(template, "Ann")
 
 
-def test_factors_are_spread_evenly_unless_they_are_crossed() -> None:
+def test_factors_are_spread_evenly() -> None:
     mood = '[contexts.mood]\nglad = "Gladly:"\nsad = "Sadly:"'
-    spread, whole = (
-        list(cast(Questions, topic.questions).rows(topic.categories))
-        for contexts in (mood, f'cross = ["wording", "order", "mood"]\n{mood}')
-        for topic in [parse_topic(topic_text(contexts=contexts))]
-    )
-    assert (len(spread), len(whole)) == (4, 8)  # two wordings, two orders; two moods
+    topic = parse_topic(topic_text(contexts=mood))
+    spread = list(cast(Questions, topic.questions).rows(topic.categories))
+    assert len(spread) == 4  # two wordings, two orders; two moods
     assert Counter(labels["mood"] for _, labels in spread) == {"glad": 2, "sad": 2}
     pairs = Counter((labels["mood"], labels["order"]) for _, labels in spread)
     assert set(pairs.values()) == {1}

@@ -9,7 +9,6 @@ from clinometer import settings as ranges
 from clinometer.cli.options import JSON, SHARD, argument, set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
-from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import WorkFolder, mine_shard
 from clinometer.contexts.mining.settings import KEYS
@@ -86,10 +85,10 @@ def mine_command(
         ["template", "count"],
         [(t, f"{count:.0f}") for t, count in zip(top.templates, top.counts, strict=True)],
     )
-    articles = about.articles or ArticlesRecord(read=0, mined=0)
+    articles = about.articles or {}
     sentence(
-        f"{about.occurrences} occurrences in {articles.mined} articles "
-        f"({articles.read} read, {about.sentences_parsed} sentences parsed), "
+        f"{about.occurrences} occurrences in {articles.get('mined', 0)} articles "
+        f"({articles.get('read', 0)} read, {about.sentences_parsed} sentences parsed), "
         f"{contexts.n_eff:.1f} effective contexts; written to {out}"
     )
     for what, number in about.damage.items():

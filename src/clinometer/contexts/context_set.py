@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import math
-import operator
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from clinometer.errors import ContextError
+from clinometer.settings import COUNT, SEED
 from clinometer.storage.atomic import output_file
 from clinometer.storage.resumable import RecordPart
 from clinometer.storage.rows import no_formula, reading, without_quote
@@ -101,18 +101,12 @@ class TopRecord(RecordPart):
     source: str = Field(validation_alias="from", serialization_alias="from")
 
 
-class ArticlesRecord(RecordPart):
-    """Articles of a corpus that were read, and those of them in the sample."""
-
-    read: int
-    mined: int
-
-
 class SetMetadata(RecordPart):
     """Where a set comes from; every field is optional.
 
     strategy        how templates were found; with parser, its version and resolver
     about           whose predicates: "own", people of the topic, or "any" person
+    articles        of the corpus, how many were "read", and how many of them "mined"
     damage          what was skipped while reading, by reason
     occurrences     sentences behind the templates
     dropped         candidates that did not become a template, by rule
@@ -130,7 +124,7 @@ class SetMetadata(RecordPart):
     parser: str | None = None
     parser_version: str | None = None
     resolver: str | None = None
-    articles: ArticlesRecord | None = None
+    articles: dict[str, int] | None = None
     damage: dict[str, int] = Field(default_factory=dict)
     sentences_parsed: int | None = None
     occurrences: int | None = None
@@ -152,18 +146,6 @@ class Sidecar(SetMetadata):
     sha256: str | None = None
     n: int | None = None
     n_eff: float | None = None
-
-    @classmethod
-    def read(cls, file: Path) -> Sidecar:
-        """Read an existing file; an error is one line."""
-        with reading(file, ContextError):
-            data = read_bytes(file, most=MOST_RECORD)
-        return cls.from_json(data, file, error=ContextError)
-
-    @property
-    def metadata(self) -> SetMetadata:
-        content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
-        return SetMetadata(**{k: v for k, v in self.to_dict().items() if k not in content})
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,24 +241,23 @@ class ContextSet:
         lines = "".join(f"{template}\t{write_count(count)}\n" for template, count in rows)
         return hashlib.sha256(lines.encode()).hexdigest()
 
-    def draw(self, n: int, *, seed: int | np.random.Generator) -> ContextSet:
+    def draw(self, n: int, *, seed: int) -> ContextSet:
         """n contexts by weight, without replacement: a priority sample (Duffield et al. 2007).
 
         The priority of a context is count/u with u uniform between 0 and 1. The n highest are
         taken; those with a count above the next priority keep their count, each of the others
         stands for as much as that priority. With n of at least the number of contexts there is
-        nothing to save, and the set itself is returned. With the same integer seed a larger
-        sample contains the smaller one.
+        nothing to save, and the set itself is returned. With the same seed a larger sample
+        contains the smaller one.
         """
-        n = _number(n, where="draw")
+        COUNT.check("draw: n", n)
+        SEED.check("draw: seed", seed)
+        n, seed = int(n), int(seed)  # numpy's too
         if n >= len(self):
             return self
         order = sorted(range(len(self)), key=self.templates.__getitem__)
         counts = np.array(self.counts)
-        try:
-            uniform = 1.0 - np.random.default_rng(seed).random(len(self))  # above 0
-        except (TypeError, ValueError) as exc:
-            raise ContextError(f"seed: expected a valid seed, found {seed!r}: {exc}") from exc
+        uniform = 1.0 - np.random.default_rng(seed).random(len(self))  # above 0
         priority = np.empty(len(self))
         priority[order] = counts[order] / uniform
         ranked = np.argsort(-priority, kind="stable")
@@ -284,7 +265,7 @@ class ContextSet:
         standing_for = np.maximum(counts[rows], cut)
         about = DrawRecord(
             n=n,
-            seed=seed if isinstance(seed, int) else None,
+            seed=seed,
             source=self.sha256,
             design="priority",
         )
@@ -292,7 +273,8 @@ class ContextSet:
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
-        n = _number(n, where="top")
+        COUNT.check("top: n", n)
+        n = int(n)
         order = sorted(range(len(self)), key=lambda row: (-self.counts[row], self.templates[row]))
         about = TopRecord(n=n, source=self.sha256)
         rows = order[:n]
@@ -376,16 +358,6 @@ def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[
     return tuple(" ".join(value.split()) for value in values)
 
 
-def _number(n: int, *, where: str) -> int:
-    try:
-        number = operator.index(n)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(n, bool):
-        raise ContextError(f"{where}: n: expected a whole number of at least 1, found {n!r}")
-    return number
-
-
 def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
     """Read a .csv, .csv.gz or .txt file and its sidecar; `shown` begins every error message."""
     shown = shown or os.fspath(path)
@@ -413,10 +385,15 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
             f"{shown}: expected a column count beside numbers, found {numeric[0]}; rename it to "
             "count, or add a column count of 1 if it is something else"
         )
-    about = Sidecar.read(sidecar) if sidecar.exists() else Sidecar()
-    name = about.name or sidecar.stem
+    about = Sidecar()
+    if sidecar.exists():
+        with reading(sidecar, ContextError):
+            data = read_bytes(sidecar, most=MOST_RECORD)
+        about = Sidecar.from_json(data, sidecar, error=ContextError)
+    of_content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
+    metadata = SetMetadata(**{k: v for k, v in about.to_dict().items() if k not in of_content})
     try:
-        contexts = ContextSet(name, templates, counts, extra, about.metadata)
+        contexts = ContextSet(about.name or sidecar.stem, templates, counts, extra, metadata)
     except ContextError as exc:
         # The set checks its templates; only a failure is traced back to its line.
         for line, template in zip(lines, templates, strict=True):

@@ -90,26 +90,19 @@ def own_contexts(contexts: Iterable[str] | pd.DataFrame) -> ContextSet:
 
 def default_contexts(topic: Topic) -> ContextSet:
     """The topic's own questions, or the set of the paper for it; else an error that names the
-    sets that suit it."""
-    if topic.questions is not None:
-        return question_contexts(topic)
-    name = f"paper-{topic.name}"
-    if name not in builtin_contexts():
+    sets that suit it.
+
+    The questions, wordings in orders of the options with levels of the factors, have the same
+    weight. Their columns say which wording, order and level a context has: factors of the
+    volatility, and clusters for the intervals.
+    """
+    if topic.questions is None:
+        name = f"paper-{topic.name}"
+        if name in builtin_contexts():
+            return load_contexts(name, topic=topic)
         raise ContextError(
             f"contexts: topic {topic.name!r} has no default set; {suggestion(topic)}"
         )
-    return load_contexts(name, topic=topic)
-
-
-def question_contexts(topic: Topic) -> ContextSet:
-    """The questions of a topic: wordings, orders of the options and levels of the factors, each
-    with the same weight.
-
-    The columns say which wording, order and level a context has: factors of the volatility, and
-    clusters for the intervals.
-    """
-    if topic.questions is None:
-        raise ContextError(f"topic {topic.name!r}: brings no [contexts]; name a context set")
     templates, labels = zip(*topic.questions.rows(topic.categories), strict=True)
     return ContextSet(
         f"{topic.name}-questions",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain, groupby
 
 from clinometer.topics.conversation import END, ROLES, Parts, is_conversation, joined, parts_of
 from clinometer.topics.prompt import Y
@@ -107,19 +108,12 @@ def _blank_line(text: str) -> str | None:
 
 def _reordered(text: str) -> str | None:
     """The longest list of lines (- item, or Name: value) in the opposite order."""
-    lines = text.split("\n")
-    best = start = 0
-    longest = range(0)
-    for i in range(len(lines) + 1):
-        if i < len(lines) and _ITEM.match(lines[i]):
-            continue
-        if i - start > max(best, 1):
-            best, longest = i - start, range(start, i)
-        start = i + 1
-    if not longest:
+    runs = [list(run) for _, run in groupby(text.split("\n"), lambda line: bool(_ITEM.match(line)))]
+    lists = [run for run in runs if len(run) > 1 and _ITEM.match(run[0])]
+    if not lists:
         return None
-    turned = [lines[i] for i in reversed(longest)]
-    return "\n".join([*lines[: longest.start], *turned, *lines[longest.stop :]])
+    max(lists, key=len).reverse()
+    return "\n".join(chain.from_iterable(runs))
 
 
 def _synonym(text: str) -> str | None:

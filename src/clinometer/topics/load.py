@@ -39,6 +39,8 @@ _PARTS = (
     "shown_as",
 )
 _WRITTEN = ("text", "article")
+#: Keys of a topic file that are the topic's own, as they are.
+_PLAIN = ("name", "title", "language", "source", "notes", "shared")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -62,20 +64,18 @@ def load_topic(name_or_path: str | os.PathLike[str] | Mapping[str, Any]) -> Topi
     Topic('gender', 120 groups, 2 categories, 79 words)
     """
     if isinstance(name_or_path, Mapping):
-        try:
-            return _build(read_file({"name": "own", **name_or_path}), None)
-        except TopicError as exc:
-            raise TopicError(f"topic: {exc}") from exc
-    if isinstance(name_or_path, str) and name_or_path in builtin_topics():
-        return _load(BUILTIN / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
-    path = Path(name_or_path)
-    if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
+        return _build({"name": "own", **name_or_path}, where="topic", folder=None)
+    path, shown = Path(name_or_path), os.fspath(name_or_path)
+    if name_or_path in builtin_topics():
+        path, shown = BUILTIN / f"{name_or_path}.toml", f"{name_or_path}.toml"
+    elif path.suffix != ".toml" and path.name == name_or_path:
         raise TopicError(
             f"topic {name_or_path!r}: no built-in topic of this name; there are "
             f"{', '.join(builtin_topics())}, and your own by its path, such as ./my.toml"
             f"{closest(name_or_path, builtin_topics())}"
         )
-    return _load(path, shown=os.fspath(path))
+    text = read_text(path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
+    return parse_topic(text, where=shown, folder=path.parent)
 
 
 def parse_topic(text: str, *, where: str = "topic", folder: Path | None = None) -> Topic:
@@ -95,10 +95,7 @@ def parse_topic(text: str, *, where: str = "topic", folder: Path | None = None) 
         content = parse_toml(text)
     except ValueError as exc:
         raise TopicError(f"{where}: not valid TOML: {exc}") from exc
-    try:
-        return _build(read_file(content), folder)
-    except TopicError as exc:
-        raise TopicError(f"{where}: {exc}") from exc
+    return _build(content, where=where, folder=folder)
 
 
 def topic_text(topic: Topic) -> str:
@@ -111,8 +108,7 @@ def topic_text(topic: Topic) -> str:
     >>> parse_topic(topic_text(gender)).sha256 == gender.sha256
     True
     """
-    keys = ["name", "title", "language", "source", "notes", "shared"]
-    keys += ["reference"] if isinstance(topic.reference, str) else []
+    keys = [*_PLAIN, *(["reference"] if isinstance(topic.reference, str) else [])]
     lines = [f"{key} = {toml_value(getattr(topic, key))}" for key in keys]
     lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
     tables: dict[str, Mapping[str, object]] = {}
@@ -280,27 +276,20 @@ GroupsSource = Annotated[
 ]
 
 
-class _OpenTable(BaseModel):
-    """A table with keys of the author's choice."""
-
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-
-class GroupsProduct(_OpenTable):
+class GroupsProduct(_TopicTable, extra="allow"):
     """`[groups]` with a pattern; every other key is a list of groups."""
 
     __pydantic_extra__: dict[str, GroupsSource]
     pattern: str
 
 
-class ContextsTable(_OpenTable):
+class ContextsTable(_TopicTable, extra="allow"):
     """`[contexts]`: the wordings of a question, and an ending for those that have none; every
     other key is a factor, level -> text."""
 
     __pydantic_extra__: dict[str, dict[str, str]]
     wording: list[str]
     ending: str = ""
-    cross: list[str] = ["wording", "order"]
 
 
 class MessageTable(_TopicTable):
@@ -363,28 +352,21 @@ def _known_keys(place: Sequence[str | int]) -> Mapping[str, object]:
     return model.model_fields
 
 
-def _load(path: Path, *, shown: str) -> Topic:
-    text = read_text(path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
-    return parse_topic(text, where=shown, folder=path.parent)
-
-
-def _build(file: TopicFile, folder: Path | None) -> Topic:
-    readout = None if file.readout is None else parse_readout(file.readout)
-    attributes = _attributes(file, readout)
-    topic = Topic(
-        name=file.name,
-        groups=_groups(file),
-        attributes=attributes,
-        title=file.title,
-        language=file.language,
-        reference=_reference(file.reference, tuple(attributes)),
-        shared=file.shared,
-        source=file.source,
-        notes=file.notes,
-        readout=readout,
-        questions=_questions(file, readout, folder),
-    )
-    return topic if file.weights is None else topic.weighted_by(file.weights)
+def _build(content: dict[str, Any], *, where: str, folder: Path | None) -> Topic:
+    try:
+        file = read_file(content)
+        readout = None if file.readout is None else parse_readout(file.readout)
+        topic = Topic(
+            groups=_groups(file),
+            attributes=_attributes(file, readout),
+            reference=file.reference,
+            readout=readout,
+            questions=_questions(file, readout, folder),
+            **{key: getattr(file, key) for key in _PLAIN},
+        )
+        return topic if file.weights is None else topic.weighted_by(file.weights)
+    except TopicError as exc:
+        raise TopicError(f"{where}: {exc}") from exc
 
 
 def _groups(file: TopicFile) -> tuple[Group, ...]:
@@ -432,7 +414,7 @@ def _questions(
         )
     factors = dict(table.__pydantic_extra__)
     wordings = [w if w.rstrip().endswith(Y) else f"{w} {table.ending}" for w in table.wording]
-    return Questions(tuple(wordings), factors, tuple(table.cross))
+    return Questions(tuple(wordings), factors)
 
 
 def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tuple[str, ...]]:
@@ -452,28 +434,6 @@ def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tupl
     return {category: tuple(words) for category, words in file.attributes.items()}
 
 
-def _reference(
-    reference: str | dict[str, float] | None, categories: tuple[str, ...]
-) -> tuple[float, ...] | Literal["group-mean"] | None:
-    if reference is None or reference == "uniform":
-        return None
-    if reference == "group-mean":
-        return "group-mean"
-    if isinstance(reference, str):
-        raise TopicError(
-            'reference: expected "uniform", "group-mean" or a table of shares, found '
-            f"{reference!r}{closest(reference, ('uniform', 'group-mean'))}"
-        )
-    missing = [category for category in categories if category not in reference]
-    unknown = [key for key in reference if key not in categories]
-    if missing or unknown:
-        problem = f"missing: {', '.join(missing)}" if missing else f"unknown: {', '.join(unknown)}"
-        raise TopicError(
-            f"reference: expected one number for each category ({', '.join(categories)}); {problem}"
-        )
-    return tuple(reference[category] for category in categories)
-
-
 def _group_text(group: Group) -> str:
     article = "" if group.article is None else f", article = {toml_value(group.article)}"
     named = f"name = {toml_value(group.name)}, text = {toml_value(group.text)}"
@@ -490,10 +450,8 @@ def toml_tables(tables: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
 
 def toml_value(value: object) -> str:
     """A value as TOML writes it; a package's own kind of [readout] may have any."""
-    if isinstance(value, str):  # TOML escapes as JSON does, and the character DEL as well
+    if isinstance(value, str | bool):  # TOML escapes as JSON does, and the character DEL as well
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{toml_value(k)} = {toml_value(v)}' for k, v in value.items())}}}"
     if isinstance(value, list | tuple):

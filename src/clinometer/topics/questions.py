@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,13 +28,13 @@ class Questions:
 
     wordings  templates with [X] and [Y], [Y] last; {factor} where the text of a factor stands
     factors   factor -> level -> text; a factor that a wording does not name stands before it
-    cross     factors (and "wording", "order") of which every combination is asked; the levels of
-              the others are spread evenly over these
+
+    Every wording is asked in every order of its options; the levels of the factors are spread
+    evenly over these.
     """
 
     wordings: tuple[str, ...]
     factors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    cross: tuple[str, ...] = (WORDING, ORDER)
 
     def __post_init__(self) -> None:
         if not self.wordings:
@@ -51,14 +50,6 @@ class Questions:
                     f"contexts.{name}: expected at least two levels, found {len(levels)}; a factor "
                     "that does not vary belongs in the wordings"
                 )
-        names = (WORDING, ORDER, *self.factors)
-        for name in self.cross:
-            if name not in names:
-                raise TopicError(
-                    f"contexts.cross: expected factors ({', '.join(names)}), found {name!r}"
-                )
-        if WORDING not in self.cross:
-            raise TopicError("contexts.cross: expected wording among the factors, found none")
 
     def _check(self, wording: str, where: str) -> None:
         for slot in (X, Y):
@@ -77,54 +68,36 @@ class Questions:
         orders = option_orders(len(categories))
         texts = [*self.wordings, *(t for levels in self.factors.values() for t in levels.values())]
         ordered = any(OPTIONS.search(text) for text in texts)
-        sizes = {
-            WORDING: len(self.wordings),
-            **({ORDER: len(orders)} if ordered else {}),
-            **{name: len(levels) for name, levels in self.factors.items()},
-        }
-        crossed = [name for name in sizes if name in self.cross]
-        if (n := math.prod(sizes[name] for name in crossed)) > MOST_PRODUCT:
+        if not ordered:
+            orders = orders[:1]
+        if (n := len(self.wordings) * len(orders)) > MOST_PRODUCT:
             raise TopicError(
-                f"contexts: expected at most {MOST_PRODUCT:,} questions, found {n:,}; cross fewer "
-                "factors"
+                f"contexts: expected at most {MOST_PRODUCT:,} questions, found {n:,}; leave out "
+                "wordings"
             )
-        spread = [name for name in sizes if name not in self.cross]
         seen: set[str] = set()
-        for levels in itertools.product(*(range(sizes[name]) for name in crossed)):
-            at = dict(zip(crossed, levels, strict=True))
-            at |= _spread(at, sizes, spread)
-            template, labels = self._filled(at)
+        for wording, order in itertools.product(range(len(self.wordings)), range(len(orders))):
+            template, labels = self._filled(wording, order)
             if ordered:
-                names = [categories[y] for y in orders[at[ORDER]]]
+                names = [categories[y] for y in orders[order]]
                 labels[ORDER] = ", ".join(names) if OPTIONS.search(template) else "none"
                 template = with_order(template, names)
             if template not in seen:  # without its options a question is the same in every order
                 seen.add(template)
                 yield template, labels
 
-    def _filled(self, at: Mapping[str, int]) -> tuple[str, dict[str, str]]:
-        """A wording with its factors, and what they are."""
-        labels = {WORDING: str(at[WORDING] + 1)}
-        wording, texts = self.wordings[at[WORDING]], {}
+    def _filled(self, number: int, order: int) -> tuple[str, dict[str, str]]:
+        """A wording with its factors, and what they are: the k-th goes round k times more slowly
+        with the wordings and turns by one with the order, so that every pair of levels meets."""
+        labels = {WORDING: str(number + 1)}
+        wording, texts, period = self.wordings[number], {}, 1
         for name, levels in self.factors.items():
-            labels[name], texts[name] = list(levels.items())[at[name]]
+            level = (number // period + order) % len(levels)
+            labels[name], texts[name] = list(levels.items())[level]
+            period *= len(levels)
         before = [text for name, text in texts.items() if f"{{{name}}}" not in wording]
         filled = _FACTOR.sub(lambda match: texts[match[1]], wording)
         return " ".join(" ".join([*before, filled]).split()), labels
-
-
-def _spread(
-    at: Mapping[str, int], sizes: Mapping[str, int], spread: Sequence[str]
-) -> dict[str, int]:
-    """Levels of the factors that are not crossed: the k-th goes round k times more slowly with the
-    wordings and turns by one with the order, so that every pair of levels meets."""
-    levels = {}
-    period = 1
-    for name in spread:
-        turned = at.get(ORDER, 0) if name != ORDER else 0
-        levels[name] = (at[WORDING] // period + turned) % sizes[name]
-        period *= sizes[name]
-    return levels
 
 
 def question_prompt(

@@ -123,8 +123,8 @@ class Topic:
     name        letters, digits, - and _
     groups      the X, in order, no name and no text twice; a string is a group of that name
     attributes  category -> words, in order; at least two categories
-    reference   p*, one number above 0 for each category, summing to one; "group-mean": the mean
-                over the groups in the same context; None: uniform
+    reference   p*, one number above 0 for each category, summing to one, or a mapping of these;
+                "group-mean": the mean over the groups in the same context; None: uniform
     shared      a word listed in several categories is "split" equally between them, or
                 "drop"ped from all; `shared_words` names these words
     left_out    names of groups that `weighted_by` left out because they have no figure
@@ -378,15 +378,28 @@ def _check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tupl
 
 
 def _check_reference(
-    reference: Sequence[float] | str | None, *, categories: Sequence[str]
+    reference: Mapping[str, float] | Sequence[float] | str | None, *, categories: Sequence[str]
 ) -> tuple[float, ...] | Literal["group-mean"] | None:
     """p* as a tuple that sums to one exactly, "group-mean", or None for the uniform one."""
-    if reference is None:
+    if reference is None or reference == "uniform":
         return None
-    if reference == "group-mean":
-        return "group-mean"
     if isinstance(reference, str):
-        raise TopicError(f'reference: expected shares or "group-mean", found {reference!r}')
+        if reference == "group-mean":
+            return "group-mean"
+        raise TopicError(
+            'reference: expected "uniform", "group-mean" or a table of shares, found '
+            f"{reference!r}{closest(reference, ('uniform', 'group-mean'))}"
+        )
+    if isinstance(reference, Mapping):
+        missing = ", ".join(category for category in categories if category not in reference)
+        unknown = ", ".join(key for key in reference if key not in categories)
+        if missing or unknown:
+            problem = f"missing: {missing}" if missing else f"unknown: {unknown}"
+            raise TopicError(
+                f"reference: expected one number for each category ({', '.join(categories)}); "
+                f"{problem}"
+            )
+        reference = [reference[category] for category in categories]
     values = tuple(float(value) for value in reference)
     if len(values) != len(categories):
         raise TopicError(

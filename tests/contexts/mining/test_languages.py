@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,9 +12,8 @@ import pytest
 
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.languages import MODULES, language_modules, read_lexicon
-from clinometer.contexts.mining.languages.english.grammar import gives_gender_away
 from clinometer.errors import SettingsError
-from clinometer.topics import load_topic, parse_topic
+from clinometer.topics import parse_topic
 
 #: A whole language: the pronoun of a toy language after a verb of saying.
 TOY = """
@@ -24,18 +22,14 @@ from clinometer.contexts.mining.languages import Decision
 
 class Toy:
     def __init__(self, settings):
-        self.words = set(settings.topic.words)
+        pass
 
     def find(self, text):
-        return [s.strip() for s in text.split(".") if self.words & set(s.split())]
+        return [s.strip() for s in text.split(".") if "ke" in s.split()]
 
     def decide(self, sentences):
         for sentence in sentences:
-            *before, y = sentence.split()
-            if y in self.words and before[-1:] == ["ke"]:
-                yield [Decision(sentence, f"[X] {before[1]} ke [Y]", "", y)]
-            else:
-                yield [Decision(sentence, None, "nothing joins the clauses", y)]
+            yield [Decision(sentence, f"[X] {sentence.split()[1]} ke [Y]", "", "")]
 
     def merge_key(self, template):
         return template
@@ -75,10 +69,10 @@ def test_an_installed_language_is_mined(
     importlib.invalidate_caches()
     assert language_modules() == {**MODULES, "tlh": "toy_language"}  # and ours stay ours
     corpus = tmp_path / "corpus.txt"
-    corpus.write_text("Ana dira ke si. Bo dira ke li. Bo lasa. Li lasa si.", encoding="utf-8")
+    corpus.write_text("Ana dira ke si. Bo dira ke li. Bo lasa.", encoding="utf-8")
     contexts = mine([corpus], tmp_path / "toy.csv", settings)
     assert (contexts.templates, contexts.counts) == (("[X] dira ke [Y]",), (2.0,))
-    assert contexts.metadata.dropped == {"nothing joins the clauses": 1}
+    assert (contexts.metadata.strategy, contexts.metadata.sentences_parsed) == ("toy", 2)
 
 
 def test_an_unknown_language_names_the_known_ones(tmp_path: Path, settings: MineSettings) -> None:
@@ -88,18 +82,6 @@ def test_an_unknown_language_names_the_known_ones(tmp_path: Path, settings: Mine
         mine([corpus], tmp_path / "toy.csv", settings)
 
 
-@pytest.mark.parametrize("code", sorted(set(MODULES) - {"en"}))
-def test_each_language_has_its_topic(code: str) -> None:
-    module = importlib.import_module(MODULES[code])
-    topic = load_topic(module.TOPIC)
-    assert topic.language == code
-    assert module.open_language(MineSettings(topic=topic)) is not None
-    with pytest.raises(SettingsError, match=f"see the topic {module.TOPIC}"):
-        module.open_language(
-            MineSettings(topic=replace(topic, attributes={"a": ("b",), "c": ("d",)}))
-        )
-
-
 def test_every_list_exists_and_is_used() -> None:
     package = "clinometer.contexts.mining.languages.english"
     names = set(read_lexicon(package))
@@ -107,8 +89,3 @@ def test_every_list_exists_and_is_used() -> None:
     source = "".join(module.read_text(encoding="utf-8") for module in modules)
     assert set(re.findall(r'(?:listed|mapped|has_one_of)\("([a-z_]+)"\)', source)) <= names
     assert names <= set(re.findall(r'"([a-z_]+)"', source))
-
-
-def test_english_words_that_only_look_as_if_they_gave_gender_away() -> None:
-    assert not gives_gender_away("specimen")
-    assert gives_gender_away("batsman")

@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata
+from clinometer.contexts.context_set import ContextSet, SetMetadata
 from clinometer.contexts.mining.corpora import Source, articles, find_sources, raw_articles
 from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.contexts.mining.settings import KEYS, MineSettings
@@ -152,8 +152,7 @@ class _MiningRun:
         done = tell()
         todo = [piece for piece in pieces if piece not in done]
         if processes == 1 or len(todo) < 2:
-            for _ in self.store(todo):
-                tell()
+            self.store(todo, tell)
         else:
             _in_processes(self, [todo[p::processes] for p in range(processes)], tell)
 
@@ -194,12 +193,12 @@ class _MiningRun:
         """How many pieces there are."""
         return -(-sum(map(len, self._sample)) // self._piece)
 
-    def store(self, pieces: Sequence[int]) -> Iterator[int]:
-        """Read, parse, count and store these pieces; gives the number of each when it is stored."""
+    def store(self, pieces: Sequence[int], stored: Callable[[], object] = lambda: None) -> None:
+        """Read, parse, count and store these pieces; `stored` is called after each."""
         language = open_language(self.settings)
         for piece, rows in groupby(self._texts({*pieces}), key=lambda row: row[0] // self._piece):
             self.work.write_part(piece, *self._mined(rows, language))
-            yield piece
+            stored()
 
     def _texts(self, pieces: set[int]) -> Iterator[tuple[int, str]]:
         """The articles of these pieces, each with its index in the sample."""
@@ -221,7 +220,7 @@ class _MiningRun:
         """Parse the candidate sentences of articles, and count the decisions on them."""
         part, explained = Part(), list[Decision]()
 
-        def candidates() -> Iterator[tuple[int, str]]:
+        def candidates() -> Iterator[tuple[int, Any]]:
             for at, text in rows:
                 sentences = language.find(text)
                 part.read += bool(sentences) or self.settings.sample is not None
@@ -266,7 +265,7 @@ class _MiningRun:
             language=settings.topic.language,
             command=command(self.sources, settings),
             **described,
-            articles=ArticlesRecord(read=read, mined=total.read),
+            articles={"read": read, "mined": total.read},
             damage=dict(sorted(damage.items())),
             sentences_parsed=total.sentences,
             occurrences=sum(count for count, _ in frequent.values()),
@@ -300,7 +299,7 @@ def _in_processes(
     """Each share in a process of its own; if one fails, the others are ended."""
     others = {*active_children()}
     with ProcessPoolExecutor(len(shares), mp_context=get_context("spawn")) as pool:
-        working = {pool.submit(_store_all, run, share) for share in shares}
+        working = {pool.submit(run.store, share) for share in shares}
         try:
             while working:
                 ended, working = wait(working, timeout=_LOOK_S, return_when=FIRST_EXCEPTION)
@@ -317,11 +316,6 @@ def _in_processes(
             raise
 
 
-def _store_all(run: _MiningRun, pieces: Sequence[int]) -> None:
-    for _ in run.store(pieces):
-        pass
-
-
 def command(sources: Sequence[Source], settings: MineSettings) -> str:
     """The command that repeats this run, without local folders."""
     words = ["clinometer mine", *(source.name for source in sources)]
@@ -329,7 +323,7 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
     words += ["--as-in-paper"] if settings.as_in_paper else []
     words.append(f"--sample {settings.sample or 'all'} --seed {settings.seed}")
     default = MineSettings(topic=settings.topic)
-    for option in ("strategy", "about", "parser", "min_confidence", "field", "min_count"):
+    for option in ("about", "parser", "min_confidence", "field", "min_count"):
         value = getattr(settings, option)
         if value != getattr(default, option):
             text = f"{value:g}" if isinstance(value, float) else value

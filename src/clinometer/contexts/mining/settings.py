@@ -11,7 +11,6 @@ from clinometer.settings import COUNT, SEED, SHARE, check_settings, option
 from clinometer.topics import Topic, load_topic
 
 ABOUT = ("own", "any")
-STRATEGIES = ("auto", "coreference", "predicate")
 #: Articles in the paper's sample.
 SAMPLE = 10_000
 #: Out of fold, 0.95 of the links in GAP are right at this (0.91 or more with 90 % confidence);
@@ -34,7 +33,7 @@ def parse_sample(text: str) -> int | None:
 
 
 #: Settings that the command takes as --set KEY=VALUE.
-KEYS = ("strategy", "parser", "min_confidence", "field", "min_count", "source")
+KEYS = ("parser", "min_confidence", "field", "min_count", "source")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,16 +51,10 @@ class MineSettings:
         parse=parse_sample,
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
-    strategy: str = _templates(
-        "auto",
-        help="coreference (The [X] said that [Y]), predicate (The [X], who …, is [Y]), or auto: "
-        "coreference if the topic's words include pronouns.",
-        choices=STRATEGIES,
-    )
     about: str = _templates(
         "own",
-        help="For predicate: of whom. own: people of the topic (race, religion, disability), if "
-        "the language knows words for them; any: any person.",
+        help="For predicates (The [X], who …, is [Y]): of whom. own: people of the topic (race, "
+        "religion, disability), if the language knows words for them; any: any person.",
         choices=ABOUT,
     )
     as_in_paper: bool = option(

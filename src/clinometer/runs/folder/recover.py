@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
-from clinometer.contexts.load import question_contexts
+from clinometer.contexts.load import default_contexts
 from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.folder.folder import RunFolder, scores_of
@@ -205,7 +205,7 @@ def find_contexts(record: RunRecord) -> ContextSet | None:
         if name in builtin_contexts():
             contexts = load_contexts(name)
         elif topic is not None and topic.questions is not None:
-            contexts = question_contexts(topic)
+            contexts = default_contexts(topic)
         else:
             return None
         if drawn and drawn.seed is not None:

@@ -39,11 +39,12 @@ LATER = ("ner", "lemmatizer")
 class Language(Protocol):
     """Protocol for a language that can be mined."""
 
-    def find(self, text: str) -> list[str]:
-        """The sentences of an article that are worth parsing; cheap, without a parser."""
+    def find(self, text: str) -> list[Any]:
+        """The sentences of an article that are worth parsing, as `decide` takes them; cheap,
+        without a parser."""
         ...
 
-    def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
+    def decide(self, candidates: Sequence[Any], /) -> Iterator[list[Decision]]:
         """The decisions on each sentence, in order."""
         ...
 
@@ -138,11 +139,10 @@ class WordAutomaton:
     [(6, 'she'), (15, 'he')]
     """
 
-    def __init__(self, words: Iterable[str], *, whole: bool = True) -> None:
+    def __init__(self, words: Iterable[str]) -> None:
         require("finding words in a corpus", "ahocorasick")
         import ahocorasick
 
-        self._whole = whole
         self._automaton = ahocorasick.Automaton()
         for word in words:
             self._automaton.add_word(word.lower(), word.lower())
@@ -153,13 +153,10 @@ class WordAutomaton:
         lower = text.lower()
         if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        size = len(lower)
         for end, word in self._automaton.iter(lower):
             begin = end - len(word) + 1
-            if not self._whole or not (
-                (begin and lower[begin - 1].isalnum())
-                or (end + 1 < size and lower[end + 1].isalnum())
-            ):
+            before, after = lower[begin - 1 : begin], lower[end + 1 : end + 2]
+            if not (before.isalnum() or after.isalnum()):
                 yield begin, word
 
 
