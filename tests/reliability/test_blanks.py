@@ -1,5 +1,4 @@
-"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down;
-and a question for every blank, which a system can ask instead of refusing."""
+"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down."""
 
 from __future__ import annotations
 
@@ -204,28 +203,3 @@ def test_the_embedded_model_proposes_blanks() -> None:
     row = propose_points(STATEMENTS[:1], settings=settings).rows[0]
     assert 1 <= len(row["answers"]) <= 3
     assert row["proposer"] == ("model" if row["answers"][-1] == "accepted" else "rules")
-
-
-@pytest.mark.parametrize(
-    ("points", "asked"),
-    [
-        (
-            "The ___ women at the ___ office are arrogant ___.",
-            ["Which women?", "At which office?", "Arrogant on what occasion?"],
-        ),
-        ("Women ___ lie ___.", ["Which women?", "On what occasion?"]),
-        ("They buy ___ drugs.", ["What kind of drugs?"]),
-        ("He saw a ___ doctor ___ .", ["What kind of doctor?", "On what occasion?"]),
-        ("Women lie ___. Men lie ___.", ["On what occasion?", "Where, and why?"]),
-        ("She is from ___ Iraq.", ["Which Iraq is meant?"]),
-        ("Nobody asks.", []),
-    ],
-)
-@pytest.mark.parametrize("spaced", [False, True])
-def test_questions_follow_the_position_of_a_blank(
-    points: str, asked: list[str], spaced: bool
-) -> None:
-    """The points that a statement brings may be spaced otherwise."""
-    text = Blanks.parse(points).plain
-    statement = Statement("x", text.replace(" ", "  ", 1) if spaced else text, points=points)
-    assert propose_points([statement]).rows[0]["questions"] == asked

@@ -264,12 +264,10 @@ def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
         made = [(row["id"], v) for row in audit.versions.rows[:3] for v in row["variants"][:3]]
         print_rows(title, ["id", "version"], made, words=("id", "version"))
     elif audit.points is not None:
-        headings = ["id", "by", "points", "ask"]
+        headings = ["id", "by", "points"]
         rows = [
-            (row["id"], row["proposer"], row["context_points"],
-             " ".join(dict.fromkeys(row["questions"])))
-            for row in audit.points.rows[:10]
-        ]  # fmt: skip
+            (row["id"], row["proposer"], row["context_points"]) for row in audit.points.rows[:10]
+        ]
         print_rows(title, headings, rows, words=headings)
     for name, value in (found["summary"] | {"categories": found.get("categories")}).items():
         if isinstance(value, dict):

@@ -34,7 +34,7 @@ from clinometer.models import LoadOptions, Scorer, open_model
 from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
-from clinometer.reliability.blanks import NOUNS, neighbouring_words, parse
+from clinometer.reliability.blanks import NOUNS, parse
 from clinometer.reliability.statement import Blanks, Refused, Statement
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.statistics.arrays import FloatArray
@@ -501,6 +501,13 @@ def kind_of(doc: Doc, place: int) -> str:
     if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
         return ADVERB
     return ADJUNCT
+
+
+def neighbouring_words(doc: Doc, place: int) -> tuple[Token | None, Token | None]:
+    """The words before and after an offset, such as that of a blank."""
+    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
+    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+    return before, after
 
 
 def candidates(kind: str, doc: Doc, place: int) -> list[str]:
