@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from clinometer import settings as ranges
-from clinometer.cli.limits import below, fail
 from clinometer.cli.options import JSON, argument, derived, port_option, set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, print_table, say, sentence
 from clinometer.cli.progress import progress
@@ -96,9 +95,6 @@ def audit_command(
     n: int = derived(VariantSettings, "n"),
     values: list[str] | None = set_option(BenchmarkSettings, *KEYS),
     fresh: bool = option(False, help="Start over instead of resuming --out."),
-    fail_below: float | None = option(
-        None, help="Exit with status 1 if the mean COBIAS is lower.", allowed=ranges.SHARE
-    ),
     json_output: bool = JSON,
 ) -> None:
     """From a benchmark's files to a report: pairs, target terms, blanks, versions, scores, ranks.
@@ -167,14 +163,11 @@ def audit_command(
             f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}. "
             f"Next: open {out / 'report.html'}; {edit}"
         )
-    cobias = audit.run.summary["cobias"]
-    if cobias is None:
+    if audit.run.summary["cobias"] is None:
         raise SettingsError(
             "COBIAS: expected at least one statement with a score, found none; see the counts, "
             "and compare the ids of statements and versions"
         )
-    if fail_below is not None:
-        fail(below("COBIAS", cobias, fail_below))
 
 
 def read_statements(
