@@ -137,7 +137,7 @@ def _asked(
             turns,
             temperature=later if attempt else first,
             seed=seed_for(settings.seed, statement.text, attempt),
-            length=32 + 2 * len(question.split()) * 2,
+            length=32 + 4 * len(question.split()),  # a word and a blank have about two tokens each
         )[0]
         try:
             if question != statement.text:
