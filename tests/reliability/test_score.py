@@ -22,11 +22,11 @@ from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import Statement
 from clinometer.reliability.score import (
     SamplingDistribution,
-    average_pairwise,
     benchmark_tables,
     cobias,
     context_variance,
     dissimilarity,
+    growing_pairwise,
     length_adjusted,
     mean_estimate,
     model_spread,
@@ -157,7 +157,9 @@ def test_published_models_do_not_rank_alike(shared_data: Path) -> None:
     assert present(found.rho).value == pytest.approx(0.729, abs=0.001)
 
 
-distribution = SamplingDistribution.of
+def distribution(tau: FloatArray, versions: FloatArray) -> SamplingDistribution:
+    """Of one model."""
+    return SamplingDistribution.of(tau[None], versions[None])
 
 
 def test_intervals_by_hand() -> None:
@@ -240,13 +242,12 @@ def model_versions(
 def test_intervals_cover_other_models(n: int, models: int) -> None:
     rng = np.random.default_rng(2)
     own, by_model, truth = model_versions(rng, n, models)
-    tau, versions = own.mean(axis=0), by_model.mean(axis=0)
-    law = distribution(tau, versions, own=own, by_model=by_model)
+    law = SamplingDistribution.of(own, by_model)
     assert law.models > 0
     low, high = law.intervals(level=0.95)
     covered = np.mean((low <= truth) & (high >= truth))
     assert 0.93 <= covered <= 0.99
-    alone = distribution(tau, versions).intervals(level=0.95)
+    alone = distribution(own.mean(axis=0), by_model.mean(axis=0)).intervals(level=0.95)
     assert (high >= alone[1] - 1e-12).all()
     assert model_spread(own[:1], by_model[:1]) == 0.0
 
@@ -291,11 +292,13 @@ def test_embeddings_match_the_model_card(encoder: SentenceEncoder) -> None:
 
 def test_pairwise_by_hand(encoder: SentenceEncoder) -> None:
     vectors = encoder.embed(["The nurse is tired.", "The doctor is late.", "Bread is cheap.", "Hi"])
-    slow = np.mean([1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors, 2)])
-    assert average_pairwise(vectors) == pytest.approx(slow)
-    assert np.isnan(average_pairwise(vectors[:1]))
+    slow = [
+        np.mean([1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors[:n], 2)])
+        for n in (2, 3, 4)
+    ]
+    assert growing_pairwise(vectors) == pytest.approx(slow)
     assert float(dissimilarity(vectors[0], vectors[0])) == pytest.approx(0, abs=1e-12)
-    assert average_pairwise([[1.0, 0.0], [-1.0, 0.0]]) == 1.0  # cut, not 2
+    assert growing_pairwise([[1.0, 0.0], [-1.0, 0.0]]).tolist() == [1.0]  # cut, not 2
 
 
 def embed(texts: Any) -> Any:

@@ -13,11 +13,9 @@ from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.reliability import Statement
-from clinometer.reliability.score import average_pairwise
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.cobias import (
     cronbach_alpha,
-    growing_pairwise,
     temperature_study,
     version_count_study,
 )
@@ -26,12 +24,6 @@ from clinometer.studies.cobias import (
 def unit(rows: int, seed: int) -> FloatArray:
     v = np.random.default_rng(seed).normal(size=(rows, 6))
     return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
-
-
-def test_the_curve_is_the_average_of_the_first_n() -> None:
-    v = unit(9, 0)
-    expected = [average_pairwise(v[:n]) for n in range(2, 10)]
-    np.testing.assert_allclose(growing_pairwise(v), expected, atol=1e-12)
 
 
 def test_repeated_variants_lower_the_curve() -> None:

@@ -24,7 +24,6 @@ from clinometer.reliability.benchmarks import read_table_of_statements, statemen
 from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
 from clinometer.reliability.findings import edit_finding, score_with_interval
 from clinometer.reliability.run import ReliabilityRun
-from clinometer.reliability.score import Embed
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, Versions
 from clinometer.reliability.variants import MadeVariants, VariantSettings, make_variants
@@ -139,12 +138,11 @@ def audit_benchmark(
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
     stage: Stage = lambda *_: None,
-    embed: Embed | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions and scores for the statements of a benchmark, in the folder `out`, or the
     steps before scoring up to and with `until`. The same call resumes; statements that have changed
     since are scored again, and compared with what they were. `variants` are used instead of new
-    versions; `embed` as in `score_reliability`."""
+    versions."""
     if until is not None and until not in STEPS:
         raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
     if not statements:
@@ -192,7 +190,6 @@ def audit_benchmark(
             fresh=fresh,
             renew=True,
             progress=partial(stage, "scores", "texts"),
-            embed=embed,
         )
     changes = [] if earlier is None else _changed_statements(earlier, run.statements)
     return BenchmarkAudit(read, points, versions, run, changes)

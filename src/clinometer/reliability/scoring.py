@@ -38,8 +38,6 @@ from clinometer.reliability.score import (
     SamplingDistribution,
     cobias,
     context_variance,
-    exponential,
-    highest_first,
     length_adjusted,
     mean_estimate,
     nearby,
@@ -474,7 +472,7 @@ def _measure(
         columns["dissimilarity_pairwise"], columns["dissimilarity_to_statement"] = far
     adjusted = length_adjusted(columns["cobias"], columns["words"])
     columns["cobias_length_adjusted"] = adjusted
-    columns["rank_length_adjusted"] = highest_first(adjusted)
+    columns["rank_length_adjusted"] = pd.Series(adjusted).rank(ascending=False)
     options = {name: getattr(settings, name) for name in ("level", "seed")}
     record.summary = {
         name: mean_estimate(columns[name], **options)
@@ -524,7 +522,7 @@ def _statement_columns(
     scores are."""
     tau, versions = own.mean(axis=0), by_model.mean(axis=0)
     cv = context_variance(tau, versions)
-    distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
+    distribution = SamplingDistribution.of(own, by_model)
     low, high = distribution.intervals(level=settings.level)
     rank, first, last = distribution.ranks(level=settings.level, seed=settings.seed)
     columns = {
@@ -534,7 +532,7 @@ def _statement_columns(
         "cv": cv,
         "cobias": cobias(cv),
         "stability": stability(cv),
-        "exponential": exponential(cv),
+        "exponential": -np.expm1(-cv),  # what the authors tried before COBIAS (4.2)
         "cobias_low": cobias(low),
         "cobias_high": cobias(high),
         "rank": rank,

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtri
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
 from clinometer.reliability import ReliabilitySettings, Statement, score_reliability
-from clinometer.reliability.score import Embed, mean_estimate
+from clinometer.reliability.score import Embed, growing_pairwise, mean_estimate
 from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import Makers, VariantSettings, make_variants
 from clinometer.report import Table, charts
@@ -96,19 +96,6 @@ def temperature_study(
             ),
         ],
     )
-
-
-def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Average pairwise dissimilarity of the first n of N unit vectors, n = 2 … N [N - 1].
-
-    >>> growing_pairwise([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
-    [0.0, 0.6667]
-    """
-    v = np.asarray(vectors, dtype=np.float64)
-    table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
-    added = np.tril(table, k=-1).sum(axis=1)  # what each one adds to the previous ones
-    n = np.arange(2, len(v) + 1)
-    return np.asarray(np.cumsum(added)[1:] / (n * (n - 1) / 2))
 
 
 def version_count_study(
