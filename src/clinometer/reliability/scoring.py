@@ -79,44 +79,39 @@ READINGS: dict[str, tuple[TextOptions, str]] = {
     ),
 }
 
-_scoring = partial(option, panel="Scoring")
-_detail = partial(option, panel="Scoring", unset="the reading's", advanced=True)
-_statistics = partial(option, panel="Statistics", advanced=True)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilitySettings:
     """How reliability is scored."""
 
-    reading: str = _scoring(
+    reading: str = option(
         "equation",
         help="Reading of the paper's Eq. 2: equation, figure, paper or released.",
         choices=tuple(READINGS),
     )
-    normalise: str | None = _detail(
+    normalise: str | None = option(
         None,
         help="Divide log-probabilities by words, by tokens, or by nothing (text).",
         choices=NORMALISATIONS,
+        unset="the reading's",
     )
-    versions: int | None = _scoring(
+    versions: int | None = option(
         40, help="Use at most this many versions of each statement.", allowed=COUNT
     )
-    dissimilarity: str | None = _scoring(
+    dissimilarity: str | None = option(
         None,
         help="Also measure how far context moves the meaning (Eq. 1), by a sentence-transformers "
         "model such as all-MiniLM-L6-v2.",
         unset="not measured",
-        advanced=True,
     )
-    max_dissimilarity: float | None = _scoring(
+    max_dissimilarity: float | None = option(
         None,
         help="With dissimilarity: leave out versions that are farther than this from their "
         "statement.",
         allowed=SHARE,
         unset="no limit",
-        advanced=True,
     )
-    level: float = _statistics(
+    level: float = option(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
