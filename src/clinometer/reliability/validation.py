@@ -227,9 +227,14 @@ class StatementScores:
 
 def _added(run: ReliabilityRun) -> pd.Series[float]:
     """Words that a version adds to its statement, on average."""
-    used = run.versions[run.versions["left_out"] == ""]
-    words = used["text"].map(count_words).groupby(used["id"]).mean()
+    words = _used(run).map(count_words).groupby(level="id").mean()
     return words - run.statements.set_index("id")["text"].map(count_words)
+
+
+def _used(run: ReliabilityRun) -> pd.Series[str]:
+    """The texts of the versions that count, by the id of their statement."""
+    versions = run.versions.set_index("id")
+    return versions.loc[versions["left_out"] == "", "text"]
 
 
 def validate(
@@ -405,7 +410,9 @@ def random_control(
     except (TypeError, SettingsError) as error:
         raise SettingsError(f"{run.path}: its settings cannot be used again: {error}") from error
     frame = run.statements
-    versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
+    used = _used(run).groupby(level="id").agg(list)
+    some = [used.get(i, []) for i in frame["id"]]
+    versions = random_words(frame["text"].tolist(), some, seed=seed)
     statements = [
         Statement(row["id"], row["text"], tuple(t for t in (row["target"] or "").split("; ") if t))
         for row in frame.to_dict(orient="records")

@@ -16,7 +16,7 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
 from clinometer.measure import Estimate
 from clinometer.reliability.findings import score_with_interval
-from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityFolder, ReliabilityRun
+from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityFolder, ReliabilityRun, run_folder
 from clinometer.reliability.score import benchmark_tables
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
@@ -216,12 +216,9 @@ def _picture(scored: pd.DataFrame) -> Figure:
 
 
 def is_reliability_run(path: Path) -> bool:
-    """Whether a folder's record is that of a reliability run; or its run's, of an audit."""
-    record = path / "run.json"
-    if not record.exists() and (path / "audit.json").exists():  # of a `reliability audit`
-        record = path / "run" / "run.json"
+    """Whether a folder is that of a reliability run, or of the audit that it belongs to."""
     try:
-        content = read_json(record)
+        content = read_json(run_folder(path) / "run.json")
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("kind") == ReliabilityFolder.kind
