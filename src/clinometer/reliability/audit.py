@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import ClinometerError, RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
-from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
+from clinometer.reliability.blanks import MadeRows, PointSettings, propose_points
 from clinometer.reliability.findings import edit_finding, score_with_interval
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, Versions
-from clinometer.reliability.variants import MadeVariants, VariantSettings, make_variants
+from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
 from clinometer.storage.rows import csv_text
@@ -63,8 +63,8 @@ class BenchmarkAudit:
     """
 
     statements: list[Statement]
-    points: ProposedPoints | None = None
-    versions: MadeVariants | None = None
+    points: MadeRows | None = None
+    versions: MadeRows | None = None
     run: ReliabilityRun | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -174,7 +174,7 @@ def audit_benchmark(
                 fresh=fresh,
                 progress=partial(stage, "versions", "statements"),
             )
-            variants = versions.variants
+            variants = {row["id"]: row["variants"] for row in versions.rows}
         if until == VERSIONS:
             return BenchmarkAudit(read, points, versions)
         try:

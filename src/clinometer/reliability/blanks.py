@@ -52,7 +52,6 @@ class PointSettings:
         False,
         help="Ask --writer as the COBIAS paper did: the system message of Figure 6, the pair "
         "merged as (a | b), temperature 1, and no filler.",
-        advanced=True,
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     examples: tuple[tuple[str, str], ...] = ()
@@ -67,9 +66,8 @@ class PointSettings:
 
 
 @dataclass(frozen=True)
-class ProposedPoints:
-    """Rows as written (the statement's, with proposer and answers), and counts: the model's answers
-    by outcome, and statements by proposer."""
+class MadeRows:
+    """What a step made of statements: rows as written, and counts of them."""
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
@@ -83,11 +81,11 @@ def propose_points(
     fresh: bool = False,
     progress: Progress | None = None,
     writer: Writer | None = None,
-) -> ProposedPoints:
-    """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
-    made, and the same call resumes; every other command reads the file as statements. Rows of
-    statements that have changed since are made again. Statements that bring their own points keep
-    them."""
+) -> MadeRows:
+    """Propose blanks for every statement: rows of the statement, its proposer and the model's
+    answers. With `out` (a .jsonl file) rows are written as they are made, and the same call
+    resumes; every other command reads the file as statements. Rows of statements that have changed
+    since are made again. Statements that bring their own points keep them."""
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
@@ -101,7 +99,7 @@ def propose_points(
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows)
         lines.finish(counts)
-    return ProposedPoints(rows, counts)
+    return MadeRows(rows, counts)
 
 
 def _row(
@@ -144,7 +142,7 @@ def _asked(
                 answer = Merged.parse(accept(answer, question)).side(0)
             points = accept(answer, statement.text, statement.target_spans())
         except Refused as error:
-            answers.append(error.reason)
+            answers.append(str(error))
         else:
             return points, [*answers, "accepted"]
     return None, answers

@@ -68,7 +68,7 @@ def temperature_study(
         )
         run = score_reliability(
             statements,
-            made.variants,
+            {row["id"]: row["variants"] for row in made.rows},
             models=models,
             settings=settings,
             out=None if folder is None else folder / f"scores-{temperature:g}",
