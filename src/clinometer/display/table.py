@@ -99,7 +99,6 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "statements": ("statements", "count"),
     "scored": ("scored", "count"),
     "dissimilarity": ("dissimilarity", "risk"),
-    "late_change": ("change", "signed"),
     "temperature": ("temperature", "number"),
     "alpha": ("alpha", "risk"),
     "left_out": ("left out", "count"),

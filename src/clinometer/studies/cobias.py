@@ -109,8 +109,6 @@ def version_count_study(
     """Measure the versions in their order, the first two, the first three, up to `most`.
 
     Only statements with the most versions are used, so that every n is measured on the same ones.
-    The last table is the mean over the second half of the n less that over the first, per
-    statement: near 0 there is no trend.
     """
     VERSIONS.check("most", most)
     taken = [s for s in statements if len(variants.get(s.id, ())) >= most]
@@ -122,23 +120,16 @@ def version_count_study(
         )
     vectors = embed([v for s in taken for v in variants[s.id][:most]])
     curves = np.stack([growing_pairwise(some) for some in np.split(vectors, len(taken))])
-    half = curves.shape[1] // 2
-    change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
     mean = partial(mean_estimate, seed=seed)
     rows = [
         {"n": n, **with_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
     ]
-    late = with_ends("late_change", mean(change))
-    late |= {"statements": len(taken), "left_out": len(statements) - len(taken)}
     title, curve = "Dissimilarity of the first n versions", pd.DataFrame(rows)
-    caption = f"Mean over {len(taken):,} statements. Band: its interval."
+    caption = f"Mean over {len(taken):,} of {len(statements):,} statements. Band: its interval."
     form, draw = "{n:.0f} versions: {dissimilarity:.3f}", charts.growing_dissimilarity
     return Findings(
         "versions",
-        [
-            Table("versions-number", title, curve),
-            Table("versions-late", "Second half of the curve less the first", pd.DataFrame([late])),
-        ],
+        [Table("versions-number", title, curve)],
         [chart("versions-number", title, caption, curve, form, draw)],
     )
 
