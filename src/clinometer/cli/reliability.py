@@ -3,8 +3,7 @@ the two agree."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,19 @@ from clinometer.cli.options import JSON, argument, derived, port_option, set_opt
 from clinometer.cli.printing import print_json, print_rows, print_table, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, p_value, risk, show
-from clinometer.display.text import plain, plain_records
+from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
 from clinometer.models.providers import is_loopback
 from clinometer.reliability import ReliabilityRun, Statement, load_statements, read_variants
-from clinometer.reliability.audit import BenchmarkAudit, BenchmarkSettings, audit_benchmark
+from clinometer.reliability.audit import (
+    POINTS,
+    STATEMENTS,
+    VERSIONS,
+    BenchmarkAudit,
+    BenchmarkSettings,
+    audit_benchmark,
+)
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import NO_FILLER, VariantSettings
@@ -55,6 +61,12 @@ LimitOption = option(
 
 #: Statements with the lowest COBIAS that are printed.
 _SHOWN = 5
+#: What is printed of the rows of a step.
+_OF_STEPS = {
+    STATEMENTS: ("id", "target_term", "sentence"),
+    POINTS: ("id", "proposer", "context_points"),
+    VERSIONS: ("id", "variants"),
+}
 #: What --set may change.
 KEYS = (
     *("as_in_paper", "filler", "temperature"),
@@ -135,11 +147,11 @@ def audit_command(
             stage=watch.stage,
         )
     if audit.run is None:
-        _print_steps(audit, json_output=json_output)
+        _print_step(audit, json_output=json_output)
         return
     frames = {"scores": audit.run.statements}
-    if audit.changes:
-        frames["changes"] = pd.DataFrame(audit.changes)
+    if len(audit.changes):
+        frames["changes"] = audit.changes
     for name, frame in frames.items():
         write_frame(frame, out / f"{name}.csv")
     write_reliability_report(audit.run, out / "report.html")
@@ -151,12 +163,13 @@ def audit_command(
             | {
                 "findings": [f.to_dict() for f in audit.run.findings],
                 "statements": plain_records(audit.run.statements),
-                "steps": audit.counts,
-                "changes": plain(audit.changes),
+                "steps": {name: step.counts for name, step in audit.steps.items()},
+                "changes": plain_records(audit.changes),
             }
         )
     else:
-        _print_changes(audit.changes)
+        if len(audit.changes):
+            _print_changes(audit.changes)
         _print_run(audit.run)
         edit = "edit the statements and rerun the command to see before and after"
         sentence(
@@ -226,12 +239,10 @@ def _print_run(run: ReliabilityRun) -> None:
         sentence(finding.text)
 
 
-def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
+def _print_changes(changes: pd.DataFrame) -> None:
     """The statements that were edited, before and after."""
-    if not changes:
-        return
     rows = []
-    for row in changes:
+    for row in changes.to_dict("records"):
         rows.append(("before", risk(row["cobias_before"]), row["before"], ""))
         rows.append(("after", risk(row["cobias_after"]), row["after"], row["change"]))
     print_rows(
@@ -242,55 +253,30 @@ def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
-    """The last step that was made."""
-    step = audit.versions or audit.points
-    if step is None:
-        found = _counted_statements(audit.statements)
-    else:
-        found = {"summary": dict(step.counts), "statements": step.rows}
+def _print_step(audit: BenchmarkAudit, *, json_output: bool) -> None:
+    """The first rows of the last step that was made, and its counts."""
+    name, step = list(audit.steps.items())[-1]
     if json_output:
-        print_json(found)
+        print_json({"summary": step.counts, "statements": step.rows})
         return
-    title = counted(len(audit.statements), "statement")
-    if audit.versions is not None:
-        made = [(row["id"], v) for row in audit.versions.rows[:3] for v in row["variants"][:3]]
-        print_rows(title, ["id", "version"], made, words=("id", "version"))
-    elif audit.points is not None:
-        headings = ["id", "by", "points"]
-        rows = [
-            (row["id"], row["proposer"], row["context_points"]) for row in audit.points.rows[:10]
-        ]
-        print_rows(title, headings, rows, words=headings)
-    for name, value in (found["summary"] | {"categories": found.get("categories")}).items():
+    columns = _OF_STEPS[name]
+    rows = [
+        ["\n".join(row[c][:3]) if isinstance(row[c], list) else row[c] for c in columns]
+        for row in step.rows[:10]
+    ]
+    headings = [column.replace("_", " ") for column in columns]
+    print_rows(counted(len(step.rows), "statement"), headings, rows, words=headings)
+    for place, count in _flat(step.counts):
+        sentence(f"{place.replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
+
+
+def _flat(counts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
+    """Counts that are known by name, those of a part after the name of the part."""
+    for name, value in counts.items():
         if isinstance(value, dict):
-            parts = [f"{k.replace('_', ' ')} {_written(v)}" for k, v in value.items() if v]
-            value = "; ".join(parts) or None
-        if value is not None:
-            sentence(f"{name.replace('_', ' ')}: {_written(value)}")
-
-
-def _counted_statements(statements: Sequence[Statement]) -> dict[str, Any]:
-    counts = {
-        "statements": len(statements),
-        "pairs": sum(s.other is not None for s in statements),
-        "without_target": sum(not s.targets for s in statements),
-        "target_not_in_sentence": sum(not s.has_its_targets for s in statements),
-        "with_points": sum(s.points is not None for s in statements),
-    }
-    categories = Counter(s.category or "–" for s in statements)
-    return {"summary": counts, "categories": dict(categories.most_common())}
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, dict):
-        return "(" + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in value.items()) + ")"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-RatingsArgument = argument(
-    "RATINGS", "Judgements: id and one column per annotator, or id, annotator, value."
-)
+            yield from _flat(value, f"{before}{name} ")
+        elif value is not None:
+            yield before + name, value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +299,9 @@ VALIDATE_KEYS = tuple(setting.name for setting in fields(ValidateSettings))
 
 
 def validate_command(
-    ratings: Path = RatingsArgument,
+    ratings: Path = argument(
+        "RATINGS", "Judgements: id and one column per annotator, or id, annotator, value."
+    ),
     scores: list[Path] | None = argument(
         "SCORES...",
         "Folders of reliability audit, the first one on trial; or one table with id and a score. "
