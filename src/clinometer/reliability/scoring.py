@@ -120,14 +120,6 @@ class ReliabilitySettings:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def open_embed(self) -> Embed | None:
-        """What compares meanings; None if dissimilarity is not asked for."""
-        if self.dissimilarity is None:
-            return None
-        from clinometer.models.embeddings import SentenceEncoder  # loads torch
-
-        return SentenceEncoder(self.dissimilarity, device=self.load.device).embed
-
     @property
     def text_options(self) -> TextOptions:
         """The options for scoring texts."""
@@ -188,7 +180,10 @@ def score_reliability(
     versions: Versions = {key: tuple(v.strip() for v in some) for key, some in variants.items()}
     too_far = 0
     given = [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements]
-    embed = embed or settings.open_embed()
+    if embed is None and settings.dissimilarity is not None:
+        from clinometer.models.embeddings import SentenceEncoder  # loads torch
+
+        embed = SentenceEncoder(settings.dissimilarity, device=settings.load.device).embed
     if settings.max_dissimilarity is not None:
         if embed is None:
             raise SettingsError("max_dissimilarity: expected what measures it (dissimilarity)")
