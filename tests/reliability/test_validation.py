@@ -61,6 +61,7 @@ def test_the_500_published_ratings(shared_data: Path, clinometer: Clinometer) ->
     refused(clinometer(*command), "add --high")
     columns = "expected a column 'score', found id, cobias, sentence"
     refused(clinometer(*command, "--column", "score"), columns)
+    refused(clinometer(*command, "--column", "sentence"), "sentence: expected a number, found '")
 
 
 @pytest.mark.parametrize(

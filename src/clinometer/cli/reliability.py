@@ -16,9 +16,9 @@ from clinometer.cli.options import JSON, argument, derived, port_option, set_opt
 from clinometer.cli.printing import print_json, print_rows, print_table, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, p_value, risk, show
+from clinometer.display.table import Table
 from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
-from clinometer.measure import Estimate
 from clinometer.models.providers import is_loopback
 from clinometer.reliability import ReliabilityRun, Statement, load_statements, read_variants
 from clinometer.reliability.audit import (
@@ -33,8 +33,9 @@ from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import NO_FILLER, VariantSettings
 from clinometer.settings import option
+from clinometer.statistics.estimate import Estimate, with_ends
 from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import csv_text, need_columns, need_unique_ids, read_rows
+from clinometer.storage.rows import Row, csv_text, need_columns, need_unique_ids, read_rows
 
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement, Ratings
@@ -224,15 +225,7 @@ def _print_run(run: ReliabilityRun) -> None:
     lowest = frame[frame["cobias"].notna()].sort_values("cobias").head(_SHOWN)
     if len(lowest):
         columns = ["id", "cobias", "rank", "rank_length_adjusted", "text"]
-        print_rows(
-            "Lowest COBIAS",
-            ["id", "COBIAS", "rank", "at equal length", "statement"],
-            [
-                (name, f"{cobias:.3f}", f"{rank:.0f}", f"{adjusted:.0f}", text)
-                for name, cobias, rank, adjusted, text in lowest[columns].itertuples(index=False)
-            ],
-            words=("id", "statement"),
-        )
+        print_table(Table("lowest", "Lowest COBIAS", lowest[columns]))
     if len(lowest) and ("dissimilarity_pairwise" in frame or frame["source"].nunique() > 1):
         print_table(reliability_tables(run)[0])
     for finding in others:
@@ -353,7 +346,7 @@ def validate_command(
     will do. Empty cells, "skip" and "na" are not judgements.
     """
     from clinometer.reliability.agreement import accepted as accepted_items
-    from clinometer.reliability.agreement import agreement, parse_share, read_ratings
+    from clinometer.reliability.agreement import agreement, parse_share, read_ratings, texts_of
     from clinometer.reliability.validation import StatementScores, validate
 
     judged = read_ratings(ratings, columns=annotators)
@@ -367,8 +360,10 @@ def validate_command(
         elif len(scores) > 1:
             raise SettingsError("SCORES: expected one table, or folders of runs")
         else:
-            by_id, texts = _read_scores(scores[0], column, dataset)
-            held = StatementScores.of_table(by_id, {**texts, **judged.texts}, name=column)
+            table = _rows_by_id(scores[0], column)
+            texts = texts_of(table if dataset is None else _rows_by_id(dataset))
+            by_id = {item: row[column] for item, row in table.items()}
+            held = StatementScores.of_table(by_id, texts | texts_of(judged.rows), name=column)
         compared = validate(judged, held, high=high, **how)
         if json_output:
             print_json({"summary": compared.to_dict()})
@@ -405,7 +400,6 @@ def validate_command(
 
 def _draw_disagreements(result: Agreement, out: Path) -> None:
     """Figure 4 of the paper."""
-    from clinometer.display.table import Table
     from clinometer.report import charts
     from clinometer.report.export import write_as
     from clinometer.report.figure import chart
@@ -435,9 +429,7 @@ def _write_accepted(
 ) -> None:
     rows = ratings.rows
     if dataset is not None:
-        table = list(read_rows(dataset))
-        need_columns(dataset, table, ("id",))
-        rows = {str(row["id"]).strip(): row for row in table}
+        rows = _rows_by_id(dataset)
         missing = [item for item in ids if item not in rows]
         if missing:
             raise TableError(f"{dataset}: expected a row with the id {missing[0]!r}, found none")
@@ -507,15 +499,17 @@ def _print_validation(result: Validation) -> None:
     """The result in a sentence, then the table, then what the paper measured."""
     first, *others = result.findings
     sentence(first.text)
-    print_rows(
-        f"Rank correlation with the judgements on {result.statements} statements; higher: more "
-        "reliable",
-        ["", "rho", "interval", "given length", "interval", "first ahead by"],
-        [
-            (row.name, *_cells(row.rho), *_cells(row.given_length), _ahead(row.ahead))
-            for row in result.rows
-        ],
+    frame = pd.DataFrame(
+        {
+            "score": row.name,
+            **with_ends("rho", row.rho),
+            **with_ends("given_length", row.given_length),
+            **with_ends("ahead", row.ahead),
+        }
+        for row in result.rows
     )
+    title = f"Rank correlation with the judgements on {result.statements} statements; higher: more "
+    print_table(Table("validation", f"{title}reliable", frame))
     for finding in others:
         sentence(finding.text)
     if result.right_order is not None:
@@ -544,40 +538,13 @@ def _print_validation(result: Validation) -> None:
         sentence(f"{result.unmatched} ids have only a score or only a judgement and are left out")
 
 
-def _cells(rho: Estimate | None) -> tuple[str, str]:
-    """A correlation and the ends of its interval, with their signs."""
-    if rho is None:
-        return "–", ""
-    low, high = (show(end, "signed points") for end in (rho.low, rho.high))
-    return show(rho.value, "signed"), "" if rho.low is None else f"{low} to {high}"
-
-
-def _ahead(difference: Estimate | None) -> str:
-    value, ends = ("", "") if difference is None else _cells(difference)
-    return f"{value} ({ends})" if ends else value
-
-
-def _read_scores(
-    path: Path, column: str, dataset: Path | None
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Scores by id, and sentences by id: those of the table itself, or of the dataset."""
+def _rows_by_id(path: Path, *columns: str) -> dict[str, Row]:
+    """The rows of a table that has an id and these columns."""
     rows = list(read_rows(path))
-    need_columns(path, rows, ("id", column))
+    need_columns(path, rows, ("id", *columns))
     ids = [str(row["id"]).strip() for row in rows]
     need_unique_ids(path, ids)
-    values: dict[str, float] = {}
-    for number, (item, row) in enumerate(zip(ids, rows, strict=True), start=2):
-        try:
-            values[item] = float(row[column])
-        except (TypeError, ValueError) as error:
-            raise TableError(
-                f"{path}: row {number}: expected a number in {column!r}, found {row[column]!r}"
-            ) from error
-    sentences = rows if dataset is None else list(read_rows(dataset))
-    if dataset is not None:
-        need_columns(dataset, sentences, ("id",))
-    texts = {str(r["id"]).strip(): r.get("sentence") or r.get("text") for r in sentences}
-    return values, {item: str(text) for item, text in texts.items() if text}
+    return dict(zip(ids, rows, strict=True))
 
 
 def _ratio(value: float) -> str:

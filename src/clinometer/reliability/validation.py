@@ -29,6 +29,7 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.statistics.estimate import Estimate, central_interval
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
+from clinometer.storage.rows import is_number
 
 LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
 ADDED = "more words added by the versions"
@@ -164,14 +165,15 @@ class StatementScores:
 
     @classmethod
     def of_table(
-        cls, scores: Mapping[str, float], texts: Mapping[str, str], *, name: str
+        cls, scores: Mapping[str, object], texts: Mapping[str, str], *, name: str
     ) -> StatementScores:
         """One score by id, and the length of those with a text."""
-        score = pd.Series(dict(scores), dtype=float)
-        if not np.isfinite(score).all():
+        wrong = [item for item, value in scores.items() if not is_number(str(value))]
+        if wrong:
             raise TableError(
-                f"scores: expected numbers, found {score[~np.isfinite(score)].iloc[0]}"
+                f"{name}: expected a number, found {scores[wrong[0]]!r} for the id {wrong[0]!r}"
             )
+        score = pd.Series(dict(scores), dtype=object).astype(float)
         known = pd.Series({i: texts[i] for i in scores if i in texts}, dtype=object)
         columns = {name: (SCORE, score)}
         words = known.map(count_words).astype(float)
@@ -314,10 +316,8 @@ def _consensus(ratings: Ratings, chosen: list[int]) -> IntArray:
     """[n] one category per item: the median of numbers, the most frequent (or first) of words."""
     if not ratings.numeric:
         return np.asarray(ratings.counts[chosen].argmax(axis=1))
-    codes = np.sort(ratings.codes[chosen], axis=1)  # missing judgements, -1, come first
-    missing = (codes < 0).sum(axis=1)
-    place = missing + (codes.shape[1] - missing - 1) // 2
-    return np.asarray(np.take_along_axis(codes, place[:, None], axis=1)[:, 0])
+    codes = np.where(ratings.codes[chosen] < 0, np.nan, ratings.codes[chosen])
+    return np.nanquantile(codes, 0.5, axis=1, method="lower").astype(np.int64)
 
 
 def right_order(
