@@ -106,6 +106,7 @@ def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
     statement = Statement("a", "Men are tall.", ("men",), points="Men are ___ tall ___.")
     steps = audit_benchmark([statement], tmp_path / "points", until="points").steps
     assert steps["points"].rows[0]["proposer"] == "given"
+    assert not (tmp_path / "points" / "versions.jsonl").exists()
     given = {"a": ("Men are very tall.", "Men are tall here.")}
     found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
     assert not [name for name in STEPS[1:3] if (tmp_path / "audit" / name).exists()]

@@ -19,7 +19,6 @@ from tests.present import present
 
 from clinometer.errors import ModelNotFound, SettingsError, TableError
 from clinometer.models.embeddings import SentenceEncoder
-from clinometer.reliability import Statement
 from clinometer.reliability.score import (
     SamplingDistribution,
     benchmark_tables,
@@ -30,7 +29,6 @@ from clinometer.reliability.score import (
     length_adjusted,
     mean_estimate,
     model_spread,
-    nearby,
     rank_agreement,
     stability,
     version_dissimilarity,
@@ -144,17 +142,6 @@ def test_rank_agreement_against_scipy() -> None:
     assert present(found.rho).value == pytest.approx(stats.spearmanr(a[there], b[there]).statistic)
     (none,) = rank_agreement({"a": np.ones(5), "b": np.arange(5.0)})
     assert none.rho is None
-
-
-def test_published_models_do_not_rank_alike(shared_data: Path) -> None:
-    by_id = [
-        {r["id"]: r["cobias"] for r in published(shared_data, model)}
-        for model in ("bert-base-uncased", "albert-base-v2")
-    ]
-    ids = sorted(set.intersection(*map(set, by_id)))
-    bert, albert = (np.array([some[i] for i in ids]) for some in by_id)
-    (found,) = rank_agreement({"bert": bert, "albert": albert}, replicates=0)
-    assert present(found.rho).value == pytest.approx(0.729, abs=0.001)
 
 
 def distribution(tau: FloatArray, versions: FloatArray) -> SamplingDistribution:
@@ -314,14 +301,6 @@ def test_versions_of_statements() -> None:
     assert np.isnan(pairwise[1:]).all()
     assert np.isnan(to_statement[1])
     assert to_statement[2] == pytest.approx(0)
-
-
-@pytest.mark.parametrize(("limit", "kept"), [(1.0, ("far", "near")), (0.4, ("near",)), (0.3, ())])
-def test_versions_beyond_a_limit_are_left_out_and_counted(
-    limit: float, kept: tuple[str, ...]
-) -> None:
-    some = nearby([Statement("a", "a")], {"a": ("far", "near")}, embed, limit=limit + 1e-9)
-    assert some == ({"a": kept}, 2 - len(kept))
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

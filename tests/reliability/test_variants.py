@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.present import present
+from tests.reliability.test_blanks import Scripted
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import open_model
@@ -36,17 +37,6 @@ STATEMENTS = [
     Statement(id="b", text="Jamal runs.", points="Jamal runs ___."),
     Statement(id="c", text="No room here.", points="No room here."),
 ]
-
-
-class Scripted:
-    """A writer whose answers are the same in every round."""
-
-    def __init__(self, *answers: str) -> None:
-        self.answers = answers
-
-    def write(self, turns: Any, *, n: int = 1, **_: Any) -> list[str]:
-        self.request = turns[-1][1]
-        return [self.answers[i % len(self.answers)] for i in range(n)]
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +69,10 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     )
     settings = VariantSettings(n=4, model="scripted")
     row = made(settings, filler, writer, of=STATEMENTS[:1]).rows[0]
-    assert writer.request.startswith("Fill in the blanks with information. Do not modify")
+    (_, request), *_ = writer.asked[0]
+    assert request[1].startswith("Fill in the blanks with information. Do not modify")
     assert row["origins"] == ["model", "filler", "filler", "filler"]
-    answers = {"accepted": 1, "original": 2, "repeated": 3, "text_changed": 2}
+    answers = {"accepted": 1, "original": 3, "repeated": 2, "text_changed": 2}
     assert row["answers"]["model"] == answers
     alone = VariantSettings(n=4, model="scripted", filler="none")
     assert made(alone, None, writer, of=STATEMENTS[:1]).rows[0]["origins"] == ["model"]
@@ -219,15 +210,12 @@ def offered(points: str) -> set[str]:
     return set(candidates(kind_of(doc, place), doc, place))
 
 
-def test_modifiers_suit_the_article() -> None:
-    assert {p[0] in "aeiou" for p in offered("He met an ___ officer.")} == {True}
-    assert {p[0].lower() in "aeiou" for p in offered("He met a ___ nurse.")} == {False}
-
-
 @pytest.mark.parametrize(
     ("points", "yes", "no"),
     [
-        # the noun
+        # the article and the noun
+        ("He met an ___ officer.", "experienced", "young"),
+        ("He met a ___ nurse.", "young", "experienced"),
         ("The ___ women left.", "middle-aged", None),
         ("The ___ car left.", None, "middle-aged"),
         ("They met at the ___ office.", "nearby", None),
