@@ -163,13 +163,16 @@ def test_two_categories_are_plain_logistic_regression() -> None:
     assert (ours.df, odds.low <= odds.ratio <= odds.high) == (1, True)
 
 
-def test_a_regression_that_cannot_be_fitted_gives_the_reason() -> None:
+def test_what_cannot_be_fitted_gives_the_reason() -> None:
     x = np.arange(40.0)
     y = (x > 19).astype(int)
     assert regression(y, x, categories=("no", "yes")).problem
-    for wrong, score, said in (y, np.ones(40), "values that vary"), (y * 0, x, "two categories"):
-        with pytest.raises(SettingsError, match=said):
-            regression(wrong, score, categories=("no", "yes"))
+    for said, score in (y, x * 0), (y * 0, x):
+        ratings = Ratings.of({str(i): {"a": str(k)} for i, k in enumerate(said)})
+        scores = StatementScores.of_table({str(i): s for i, s in enumerate(score)}, {}, name="x")
+        found = validate(ratings, scores, high="enough", replicates=0)
+        assert found.regression is None
+        assert "one of the two does not vary" in found.findings[0].text
 
 
 def test_the_right_order_is_that_of_mann_and_whitney() -> None:

@@ -291,7 +291,7 @@ def validate(
         right_order=right_order(trial, int(sign) * outcome, **drawn) if len(found) == 2 else None,
         outcome={ratings.categories[int(k)]: int(n) for k, n in zip(found, counts, strict=True)},
         regression=regression(outcome, trial, categories=ratings.categories, level=level)
-        if len(found) > 1
+        if len(found) > 1 and np.ptp(trial) > 0
         else None,
     )
 
@@ -361,10 +361,6 @@ def regression(
     codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
     order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
     names = [categories[int(k)] for k in codes[order]]  # odds against a rare one are noisy
-    if len(names) < 2:
-        raise SettingsError(f"outcome: expected at least two categories, found {', '.join(names)}")
-    if not np.ptp(score) > 0:
-        raise SettingsError("score: expected values that vary, found one value only")
     design = np.column_stack([np.ones(len(y)), (score - score.mean()) / score.std(ddof=1)])
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
