@@ -60,7 +60,8 @@ def published(file: Path) -> FloatArray:
 
 def covered(drawn: FloatArray, square: FloatArray) -> float:
     tau = np.full(len(drawn), 100.0)  # so that cv is the mean square
-    low, high = SamplingDistribution.of(tau, tau[:, None] + drawn).intervals(level=0.95)
+    of_one_model = SamplingDistribution.of(tau[None], (tau[:, None] + drawn)[None])
+    low, high = of_one_model.intervals(level=0.95)
     return float(np.mean((low <= square) & (square <= high)))
 
 

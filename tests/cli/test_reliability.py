@@ -55,36 +55,9 @@ def test_an_audit_of_given_versions(files: Path, clinometer: Clinometer) -> None
     assert len(found["statements"]) == 3
     assert {row["rank_length_adjusted"] for row in found["statements"]} == {1, 2, 3}
     assert [f["kind"] for f in found["findings"][:2]] == ["mean", "length"]
-    done = clinometer(*score, "--fail-below", 0.999)
-    assert done.status == 1
-    assert "is below 0.999" in done.err
-
     done = clinometer(*score, "--set", "dissimilarity=all-MiniLM-L6-v2", "--json")
     assert done.status == 0
     assert all(0 < row["dissimilarity_pairwise"] < 1 for row in json.loads(done.out)["statements"])
-
-
-def test_an_audit_stops_after_a_step_and_resumes(
-    files: Path, tmp_path: Path, clinometer: Clinometer
-) -> None:
-    audit = ["reliability", "audit", files / "statements.csv", "--out", tmp_path / "a"]
-    done = clinometer(*audit, "--until", "statements", "--json")
-    assert done.status == 0
-    assert json.loads(done.out)["summary"]["pairs"] == 3
-    with (tmp_path / "a" / "statements.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert rows[0]["merged"] == "(Women | Men) talk a lot."
-    assert "without target" in clinometer(*audit, "--until", "statements").out
-    assert not (tmp_path / "a" / "points.jsonl").exists()
-    done = clinometer(*audit, "--until", "points", "--json")
-    found = json.loads(done.out)
-    assert [row["proposer"] for row in found["statements"]] == ["given", "given", "rules"]
-    assert "by rules: 1" in clinometer(*audit, "--until", "points").out
-    make = ["--until", "versions", "-n", 2, "--set", "filler=phrases:pocket:gpt2-s"]
-    done = clinometer(*audit, *make)
-    assert done.status == 0
-    assert "versions by filler: 4" in done.out
-    assert not (tmp_path / "a" / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -125,9 +98,17 @@ def test_the_steps_of_the_page_run_as_printed(folder: Path, clinometer: Clinomet
     head = ",sent_more,sent_less,stereo_antistereo,bias_type"
     rows = [head, f"0,{pair}", f"1,{pair.replace('sing', 'lie')}"]
     (folder / "crows_pairs_anonymized.csv").write_text("\n".join(rows) + "\n")
+    said = []
     for line in lines:
         done = clinometer(*line[1:])
         assert (done.status, done.err) == (0, ""), line
+        said.append(done.out)
+    assert "without target: 0" in said[0]
+    assert "by rules: 2" in said[1]
+    assert re.search("versions by filler: [1-9]", said[2])
+    found = json.loads(clinometer(*lines[0][1:], "--json").out)
+    assert found["summary"]["pairs"] == 2
+    assert found["statements"][0]["merged"] == "The (women | men) at the office sing."
 
 
 @pytest.fixture

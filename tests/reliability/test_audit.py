@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.command import Clinometer, refused
@@ -15,7 +16,11 @@ from tests.present import present
 
 from clinometer.errors import RunError
 from clinometer.reliability import ReliabilityRun, Statement, load_statements
-from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
+from clinometer.reliability.audit import (
+    BenchmarkSettings,
+    audit_benchmark,
+    changed_statements,
+)
 from clinometer.reliability.scoring import ReliabilitySettings
 from clinometer.reliability.variants import VariantSettings
 
@@ -99,12 +104,32 @@ def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, aud
 
 def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
     statement = Statement("a", "Men are tall.", ("men",), points="Men are ___ tall ___.")
-    points = audit_benchmark([statement], tmp_path / "points", until="points").points
-    assert present(points).rows[0]["proposer"] == "given"
+    steps = audit_benchmark([statement], tmp_path / "points", until="points").steps
+    assert steps["points"].rows[0]["proposer"] == "given"
+    assert not (tmp_path / "points" / "versions.jsonl").exists()
     given = {"a": ("Men are very tall.", "Men are tall here.")}
     found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
     assert not [name for name in STEPS[1:3] if (tmp_path / "audit" / name).exists()]
     assert present(found.run).versions["text"].tolist() == list(given["a"])
+
+
+def test_a_change_is_clear_where_the_intervals_do_not_meet() -> None:
+    low, high, near = (0.2, 0.1, 0.3), (0.5, 0.4, 0.6), (0.25, 0.2, 0.4)
+    single, none = (0.5, np.nan, np.nan), (np.nan, np.nan, np.nan)
+    cases = {
+        "clearly higher COBIAS": (low, high),
+        "clearly lower COBIAS": (high, low),
+        "no clear change": (low, near),
+        "cannot tell: no interval": (low, single),
+        "cannot tell: not scored": (none, high),
+    }
+    names = ["id", "text", "cobias", "cobias_low", "cobias_high"]
+    before, after = (
+        pd.DataFrame([(change, text, *ends[k]) for change, ends in cases.items()], columns=names)
+        for k, text in enumerate(("Old.", "New."))
+    )
+    assert changed_statements(before, after)["change"].tolist() == list(cases)
+    assert changed_statements(before, before).empty
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -1,11 +1,11 @@
-"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down;
-and a question for every blank, which a system can ask instead of refusing."""
+"""Blanks: by rules or by a model, whose answers are checked, retried, replaced and written down."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_blanks_are_carried_over(answer: str, kept: str) -> None:
 def test_anything_else_is_refused_by_name(answer: str, reason: str) -> None:
     with pytest.raises(Refused) as refused:
         accept(answer, TEXT, find_term(TEXT, "well-known poor"))
-    assert refused.value.reason == reason
+    assert str(refused.value) == reason
 
 
 @given(st.data())
@@ -131,18 +131,18 @@ STATEMENTS = [
 
 
 class Scripted:
-    """A writer that says what it was told to, and remembers how it was asked: the first and last
-    turn, the temperature and the seed."""
+    """A writer that says what it was told to, over and over, and remembers how it was asked: the
+    first and last turn, the temperature and the seed."""
 
     info = ModelInfo("scripted", "causal", "0")
 
     def __init__(self, *answers: str) -> None:
-        self.answers = list(answers)
+        self.answers = cycle(answers)
         self.asked: list[tuple[Turn, Turn, float, int]] = []
 
     def write(self, turns: Sequence[Turn], *, n: int = 1, **how: Any) -> list[str]:
         self.asked.append((turns[0], turns[-1], how["temperature"], how["seed"]))
-        return [self.answers.pop(0) for _ in range(n)]
+        return list(islice(self.answers, n))
 
 
 def test_model_answers_are_checked_retried_and_replaced() -> None:
@@ -196,36 +196,3 @@ def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path)
         propose_points(STATEMENTS, out=other)
     with pytest.raises(RunError, match=r"ends in \.jsonl"):
         propose_points(STATEMENTS, out=tmp_path / "points.csv")
-
-
-@pytest.mark.usefixtures("smollm2")
-def test_the_embedded_model_proposes_blanks() -> None:
-    settings = PointSettings(model="smollm2")
-    row = propose_points(STATEMENTS[:1], settings=settings).rows[0]
-    assert 1 <= len(row["answers"]) <= 3
-    assert row["proposer"] == ("model" if row["answers"][-1] == "accepted" else "rules")
-
-
-@pytest.mark.parametrize(
-    ("points", "asked"),
-    [
-        (
-            "The ___ women at the ___ office are arrogant ___.",
-            ["Which women?", "At which office?", "Arrogant on what occasion?"],
-        ),
-        ("Women ___ lie ___.", ["Which women?", "On what occasion?"]),
-        ("They buy ___ drugs.", ["What kind of drugs?"]),
-        ("He saw a ___ doctor ___ .", ["What kind of doctor?", "On what occasion?"]),
-        ("Women lie ___. Men lie ___.", ["On what occasion?", "Where, and why?"]),
-        ("She is from ___ Iraq.", ["Which Iraq is meant?"]),
-        ("Nobody asks.", []),
-    ],
-)
-@pytest.mark.parametrize("spaced", [False, True])
-def test_questions_follow_the_position_of_a_blank(
-    points: str, asked: list[str], spaced: bool
-) -> None:
-    """The points that a statement brings may be spaced otherwise."""
-    text = Blanks.parse(points).plain
-    statement = Statement("x", text.replace(" ", "  ", 1) if spaced else text, points=points)
-    assert propose_points([statement]).rows[0]["questions"] == asked

@@ -19,18 +19,16 @@ from tests.present import present
 
 from clinometer.errors import ModelNotFound, SettingsError, TableError
 from clinometer.models.embeddings import SentenceEncoder
-from clinometer.reliability import Statement
 from clinometer.reliability.score import (
     SamplingDistribution,
-    average_pairwise,
     benchmark_tables,
     cobias,
     context_variance,
     dissimilarity,
+    growing_pairwise,
     length_adjusted,
     mean_estimate,
     model_spread,
-    nearby,
     rank_agreement,
     stability,
     version_dissimilarity,
@@ -146,18 +144,9 @@ def test_rank_agreement_against_scipy() -> None:
     assert none.rho is None
 
 
-def test_published_models_do_not_rank_alike(shared_data: Path) -> None:
-    by_id = [
-        {r["id"]: r["cobias"] for r in published(shared_data, model)}
-        for model in ("bert-base-uncased", "albert-base-v2")
-    ]
-    ids = sorted(set.intersection(*map(set, by_id)))
-    bert, albert = (np.array([some[i] for i in ids]) for some in by_id)
-    (found,) = rank_agreement({"bert": bert, "albert": albert}, replicates=0)
-    assert present(found.rho).value == pytest.approx(0.729, abs=0.001)
-
-
-distribution = SamplingDistribution.of
+def distribution(tau: FloatArray, versions: FloatArray) -> SamplingDistribution:
+    """Of one model."""
+    return SamplingDistribution.of(tau[None], versions[None])
 
 
 def test_intervals_by_hand() -> None:
@@ -192,6 +181,10 @@ LAWS: dict[str, tuple[float, float, float, Any]] = {
     "shifted": (2.0, 20.0, 0.3, lambda rng, shape: 1 + rng.normal(size=shape)),
     "exponential": (2.0, 100.0, 0.5, lambda rng, shape: rng.exponential(size=shape)),
     "student": (5 / 3, 100.0, 0.5, lambda rng, shape: rng.standard_t(5, size=shape)),
+    "missing": (
+        *(1.0, 20.0, 0.3),
+        lambda rng, shape: np.where(rng.random(shape) < 0.15, np.nan, rng.normal(size=shape)),
+    ),
 }
 
 
@@ -205,20 +198,8 @@ def test_intervals_cover_the_truth(n: int, law: str) -> None:
     law_of = distribution(np.full(3000, tau), tau + scale * changes(rng, (3000, n)))
     low, high = law_of.intervals(level=0.95)
     truth = 100 / tau * scale[:, 0] ** 2 * square
-    assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
-
-
-def test_halves_of_the_versions_tell_the_law_of_the_run() -> None:
-    """The squares of normal changes have c² = 2, those of exponential ones 5; versions that are
-    missing change the estimate little."""
-    rng = np.random.default_rng(7)
-    tau = np.full(3000, 100.0)
-    normal = tau[:, None] + rng.normal(size=(3000, 40))
-    assert float(np.median(distribution(tau, normal).ratio)) == pytest.approx(2.0, abs=0.2)
-    fewer = np.where(rng.random(normal.shape) < 0.3, np.nan, normal)
-    assert float(np.median(distribution(tau, fewer).ratio)) == pytest.approx(2.0, abs=0.2)
-    skewed = tau[:, None] + rng.exponential(size=(3000, 40))
-    assert float(np.mean(distribution(tau, skewed).ratio)) == pytest.approx(5.5, abs=1.0)
+    covered = (low <= truth) & (high >= truth)
+    assert 0.93 <= covered[law_of.usable].mean() <= 0.975
 
 
 def model_versions(
@@ -240,13 +221,12 @@ def model_versions(
 def test_intervals_cover_other_models(n: int, models: int) -> None:
     rng = np.random.default_rng(2)
     own, by_model, truth = model_versions(rng, n, models)
-    tau, versions = own.mean(axis=0), by_model.mean(axis=0)
-    law = distribution(tau, versions, own=own, by_model=by_model)
+    law = SamplingDistribution.of(own, by_model)
     assert law.models > 0
     low, high = law.intervals(level=0.95)
     covered = np.mean((low <= truth) & (high >= truth))
     assert 0.93 <= covered <= 0.99
-    alone = distribution(tau, versions).intervals(level=0.95)
+    alone = distribution(own.mean(axis=0), by_model.mean(axis=0)).intervals(level=0.95)
     assert (high >= alone[1] - 1e-12).all()
     assert model_spread(own[:1], by_model[:1]) == 0.0
 
@@ -291,11 +271,13 @@ def test_embeddings_match_the_model_card(encoder: SentenceEncoder) -> None:
 
 def test_pairwise_by_hand(encoder: SentenceEncoder) -> None:
     vectors = encoder.embed(["The nurse is tired.", "The doctor is late.", "Bread is cheap.", "Hi"])
-    slow = np.mean([1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors, 2)])
-    assert average_pairwise(vectors) == pytest.approx(slow)
-    assert np.isnan(average_pairwise(vectors[:1]))
+    slow = [
+        np.mean([1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors[:n], 2)])
+        for n in (2, 3, 4)
+    ]
+    assert growing_pairwise(vectors) == pytest.approx(slow)
     assert float(dissimilarity(vectors[0], vectors[0])) == pytest.approx(0, abs=1e-12)
-    assert average_pairwise([[1.0, 0.0], [-1.0, 0.0]]) == 1.0  # cut, not 2
+    assert growing_pairwise([[1.0, 0.0], [-1.0, 0.0]]).tolist() == [1.0]  # cut, not 2
 
 
 def embed(texts: Any) -> Any:
@@ -311,14 +293,6 @@ def test_versions_of_statements() -> None:
     assert np.isnan(pairwise[1:]).all()
     assert np.isnan(to_statement[1])
     assert to_statement[2] == pytest.approx(0)
-
-
-@pytest.mark.parametrize(("limit", "kept"), [(1.0, ("far", "near")), (0.4, ("near",)), (0.3, ())])
-def test_versions_beyond_a_limit_are_left_out_and_counted(
-    limit: float, kept: tuple[str, ...]
-) -> None:
-    some = nearby([Statement("a", "a")], {"a": ("far", "near")}, embed, limit=limit + 1e-9)
-    assert some == ({"a": kept}, 2 - len(kept))
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

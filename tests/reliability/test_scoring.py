@@ -92,6 +92,7 @@ def test_tau_and_score_by_hand(run: ReliabilityRun) -> None:
     assert got["cv"] == pytest.approx(float(cv), rel=5e-5)
     assert got["cobias"] == pytest.approx(float(cobias(cv)), rel=5e-5)
     assert got["stability"] == pytest.approx(1 - got["cobias"])
+    assert got["exponential"] == pytest.approx(1 - np.exp(-got["cv"]))
     assert got["cobias_low"] <= got["cobias"] <= got["cobias_high"]
     assert (got["versions"], got["scored"]) == (6, 4)
 
@@ -245,14 +246,16 @@ def test_a_reading_is_the_loop_that_the_authors_describe(reading: str) -> None:
 
 def test_versions_that_say_something_else_are_left_out() -> None:
     def embed(texts: Sequence[str]) -> Any:
-        return np.array([[0.0, 1.0] if "moon" in text else [1.0, 0.0] for text in texts])
+        near, far = [0.6, 0.8], [0.0, 1.0]  # 0.4 and 1 away from any other text
+        places = {"today": near, "moon": far}
+        words = (text.strip(".").split()[-1] for text in texts)
+        return np.array([places.get(word, [1.0, 0.0]) for word in words])
 
     versions = {"Women talk.": ["Women talk today.", "Women talk of the moon."]}
-    run = cm.score_reliability(list(versions), versions, embed=embed, max_dissimilarity=0.5)
-    assert run.counts["versions_too_dissimilar"] == 1
-    assert run.versions["text"].tolist() == ["Women talk today."]
-    row = run.statements.iloc[0]
-    assert row["exponential"] == pytest.approx(1 - np.exp(-row["cv"]))
+    for limit, kept in (1.0, 2), (0.5, 1):
+        run = cm.score_reliability(list(versions), versions, embed=embed, max_dissimilarity=limit)
+        assert run.counts["versions_too_dissimilar"] == 2 - kept
+        assert run.versions["text"].tolist() == versions["Women talk."][:kept]
     with pytest.raises(SettingsError, match="expected what measures it"):
         cm.score_reliability(list(versions), versions, max_dissimilarity=0.5)
 

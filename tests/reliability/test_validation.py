@@ -26,7 +26,6 @@ from clinometer.reliability.validation import (
     TAU,
     StatementScores,
     random_control,
-    random_words,
     regression,
     right_order,
     validate,
@@ -61,6 +60,7 @@ def test_the_500_published_ratings(shared_data: Path, clinometer: Clinometer) ->
     refused(clinometer(*command), "add --high")
     columns = "expected a column 'score', found id, cobias, sentence"
     refused(clinometer(*command, "--column", "score"), columns)
+    refused(clinometer(*command, "--column", "sentence"), "sentence: expected a number, found '")
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,16 @@ def test_two_categories_are_plain_logistic_regression() -> None:
     assert (ours.df, odds.low <= odds.ratio <= odds.high) == (1, True)
 
 
-def test_a_regression_that_cannot_be_fitted_gives_the_reason() -> None:
+def test_what_cannot_be_fitted_gives_the_reason() -> None:
     x = np.arange(40.0)
     y = (x > 19).astype(int)
     assert regression(y, x, categories=("no", "yes")).problem
-    for wrong, score, said in (y, np.ones(40), "values that vary"), (y * 0, x, "two categories"):
-        with pytest.raises(SettingsError, match=said):
-            regression(wrong, score, categories=("no", "yes"))
+    for said, score in (y, x * 0), (y * 0, x):
+        ratings = Ratings.of({str(i): {"a": str(k)} for i, k in enumerate(said)})
+        scores = StatementScores.of_table({str(i): s for i, s in enumerate(score)}, {}, name="x")
+        found = validate(ratings, scores, high="enough", replicates=0)
+        assert found.regression is None
+        assert "one of the two does not vary" in found.findings[0].text
 
 
 def test_the_right_order_is_that_of_mann_and_whitney() -> None:
@@ -304,16 +307,6 @@ def test_random_ratings_have_no_verdict_at_a_low_level() -> None:
         assert not found.passed
         assert found.findings[-1].kind == "low level"
     assert above >= 5, "what a verdict by these intervals alone would have let pass"
-
-
-def test_random_words_stand_where_the_context_stood() -> None:
-    texts = ["The nurse is tired."]
-    (made_,) = random_words(texts, [["The young nurse is tired at work."] * 5], seed=1)
-    assert len(set(made_)) > 1
-    for version in made_:
-        words = version.split()
-        assert (words[0], words[2:5], len(words)) == ("The", ["nurse", "is", "tired"], 7)
-        assert version.endswith(".")
 
 
 STATEMENTS = [

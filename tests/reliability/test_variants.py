@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.present import present
+from tests.reliability.test_blanks import Scripted
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import open_model
 from clinometer.reliability import Statement, read_variants
-from clinometer.reliability.blanks import parse
+from clinometer.reliability.blanks import MadeRows, parse
 from clinometer.reliability.statement import Blanks, Refused
 from clinometer.reliability.variants import (
-    MadeVariants,
     Makers,
     PhraseFiller,
     VariantSettings,
@@ -39,23 +39,12 @@ STATEMENTS = [
 ]
 
 
-class Scripted:
-    """A writer whose answers are the same in every round."""
-
-    def __init__(self, *answers: str) -> None:
-        self.answers = answers
-
-    def write(self, turns: Any, *, n: int = 1, **_: Any) -> list[str]:
-        self.request = turns[-1][1]
-        return [self.answers[i % len(self.answers)] for i in range(n)]
-
-
 @pytest.fixture(scope="module")
 def filler() -> Any:
     return PhraseFiller(open_model("pocket:gpt2-s"))
 
 
-def made(settings: VariantSettings, filler: Any, writer: Any = None, **more: Any) -> MadeVariants:
+def made(settings: VariantSettings, filler: Any, writer: Any = None, **more: Any) -> MadeRows:
     makers = Makers(settings)
     makers.filler, makers.writer = filler, writer
     return make_variants(more.pop("of", STATEMENTS), settings=settings, makers=makers, **more)
@@ -80,9 +69,9 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     )
     settings = VariantSettings(n=4, model="scripted")
     row = made(settings, filler, writer, of=STATEMENTS[:1]).rows[0]
-    assert writer.request.startswith("Fill in the blanks with information. Do not modify")
+    assert writer.asked[0][1][1].startswith("Fill in the blanks with information. Do not modify")
     assert row["origins"] == ["model", "filler", "filler", "filler"]
-    answers = {"accepted": 1, "original": 2, "repeated": 3, "text_changed": 2}
+    answers = {"accepted": 1, "original": 3, "repeated": 2, "text_changed": 2}
     assert row["answers"]["model"] == answers
     alone = VariantSettings(n=4, model="scripted", filler="none")
     assert made(alone, None, writer, of=STATEMENTS[:1]).rows[0]["origins"] == ["model"]
@@ -106,7 +95,7 @@ def test_as_in_the_paper_repeats_and_long_fillings_are_kept() -> None:
     for settings in VariantSettings(**how, as_in_paper=True), VariantSettings(**how):
         row = made(settings, None, writer, of=STATEMENTS[:1]).rows[0]
         assert row["variants"] == ([long] * 3 if settings.as_in_paper else [])
-    assert row["answers"]["model"] == {"fill_too_long": 4, "text_changed": 2}
+    assert row["answers"]["model"] == {"fill_too_long": 3, "text_changed": 3}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +136,7 @@ BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
 def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
     with pytest.raises(Refused) as refused:
         accept_version(BLANKS, version)
-    assert refused.value.reason == reason
+    assert str(refused.value) == reason
 
 
 @given(st.lists(st.sampled_from(["", "5th-floor", "on the second floor"]), min_size=3, max_size=3))
@@ -220,15 +209,12 @@ def offered(points: str) -> set[str]:
     return set(candidates(kind_of(doc, place), doc, place))
 
 
-def test_modifiers_suit_the_article() -> None:
-    assert {p[0] in "aeiou" for p in offered("He met an ___ officer.")} == {True}
-    assert {p[0].lower() in "aeiou" for p in offered("He met a ___ nurse.")} == {False}
-
-
 @pytest.mark.parametrize(
     ("points", "yes", "no"),
     [
-        # the noun
+        # the article and the noun
+        ("He met an ___ officer.", "experienced", "young"),
+        ("He met a ___ nurse.", "young", "experienced"),
         ("The ___ women left.", "middle-aged", None),
         ("The ___ car left.", None, "middle-aged"),
         ("They met at the ___ office.", "nearby", None),

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.command import Clinometer
-from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.reliability import Statement
-from clinometer.reliability.score import average_pairwise
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.cobias import (
     cronbach_alpha,
-    growing_pairwise,
     temperature_study,
     version_count_study,
 )
@@ -28,14 +25,8 @@ def unit(rows: int, seed: int) -> FloatArray:
     return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
 
 
-def test_the_curve_is_the_average_of_the_first_n() -> None:
-    v = unit(9, 0)
-    expected = [average_pairwise(v[:n]) for n in range(2, 10)]
-    np.testing.assert_allclose(growing_pairwise(v), expected, atol=1e-12)
-
-
 def test_repeated_variants_lower_the_curve() -> None:
-    """Ten different versions, then copies of one: the second half lies below the first."""
+    """Ten different versions, then copies of one: the curve falls."""
     statements = [Statement(id=name, text="x") for name in ("a", "b", "c", "d", "few")]
     texts = {s.id: tuple(f"{s.id} {min(n, 9)}" for n in range(30)) for s in statements[:4]}
     distinct = dict.fromkeys(t for some in texts.values() for t in some)
@@ -44,10 +35,11 @@ def test_repeated_variants_lower_the_curve() -> None:
     found = version_count_study(
         statements, given, lambda asked: np.stack([table[t] for t in asked]), most=30
     )
-    curve, late = (table.frame for table in found.tables)
-    assert found.figures[0].svg().startswith("<svg")
-    assert (late["statements"][0], late["left_out"][0]) == (4, 1)
-    assert late["late_change_high"][0] < 0
+    (table,), (figure,) = found.tables, found.figures
+    curve = table.frame
+    assert figure.svg().startswith("<svg")
+    assert figure.caption.startswith("Mean over 4 of 5 statements.")
+    assert curve["dissimilarity"].iloc[8:].is_monotonic_decreasing
     assert curve["n"].tolist() == list(range(2, 31))
     with pytest.raises(SettingsError, match="at most 30"):
         version_count_study(statements, texts, lambda asked: unit(len(asked), 0), most=31)
@@ -94,29 +86,9 @@ def test_cronbach_alpha_by_hand() -> None:
     assert cronbach_alpha([[0, 0], [1, 2], [2, 1]]).value == pytest.approx(2 / 3)
 
 
-def test_cronbach_alpha_matches_the_covariance_formula() -> None:
-    x = np.random.default_rng(0).normal(size=(40, 5)) + np.arange(40)[:, None] / 10
-    c = np.cov(x, rowvar=False)
-    k = 5
-    mean_cov = (c.sum() - np.trace(c)) / (k * (k - 1))
-    expected = k * mean_cov / (np.trace(c) / k + (k - 1) * mean_cov)
-    assert cronbach_alpha(x).value == pytest.approx(expected, abs=1e-12)
-
-
 def test_a_shift_changes_nothing_and_copies_give_one() -> None:
     x = np.random.default_rng(1).normal(size=(20, 1))
     assert cronbach_alpha(np.hstack([x, x + 3, x - 1])).value == pytest.approx(1)
-
-
-def test_the_interval_covers_at_its_level() -> None:
-    """True alpha of k parallel ways with error variance v is k / (k + v)."""
-    chance = np.random.default_rng(2)
-    truth, inside, rounds = 4 / (4 + 1.5), 0, 800
-    for _ in range(rounds):
-        x = chance.normal(size=(60, 1)) + chance.normal(scale=np.sqrt(1.5), size=(60, 4))
-        found = cronbach_alpha(x, level=0.9)
-        inside += present(found.low) <= truth <= present(found.high)
-    assert 0.87 < inside / rounds < 0.93
 
 
 @pytest.mark.parametrize("x", [[[1, 2]], [[1], [2]], [[1, 2], [2, 1]], [[1, np.nan], [2, 3]]])

@@ -37,7 +37,7 @@ TERMINATED = 143
 #: Every exit status, as the documentation lists them; errors.py says which error has which.
 STATUSES = {
     0: "done",
-    1: "a measured condition failed: `--fail-above`, `--fail-below`, `gate`: worse; never an error",
+    1: "a measured condition failed: `--fail-above`, `gate`: worse; never an error",
     2: "wrong input: an option, a file, a name; or a package that is not installed",
     3: "a model or a server failed, or memory ran out; rerun the same command to resume "
     "an audit. Or there is nothing to measure: almost no answer of a model fits a category. Of "

@@ -92,14 +92,6 @@ def exceeded(
     return lines
 
 
-def below(name: str, estimate: Estimate | None, limit: float) -> list[str]:
-    """A line where a number is surely below its limit, or unknown."""
-    if estimate is None:
-        return [f"{name} is unknown, expected at least {limit:g}"]
-    value, what = decisive(estimate, "high")
-    return [f"{name}: {what} {value:.4f} is below {limit:g}"] if value < limit else []
-
-
 def decisive(estimate: Estimate, end: str) -> tuple[float, str]:
     """The number that is held against a limit, and what it is.
 

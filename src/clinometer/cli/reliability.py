@@ -3,8 +3,7 @@ the two agree."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,23 +12,30 @@ import numpy as np
 import pandas as pd
 
 from clinometer import settings as ranges
-from clinometer.cli.limits import below, fail
 from clinometer.cli.options import JSON, argument, derived, port_option, set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, print_table, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, p_value, risk, show
-from clinometer.display.text import plain, plain_records
+from clinometer.display.table import Table
+from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
-from clinometer.measure import Estimate
 from clinometer.models.providers import is_loopback
 from clinometer.reliability import ReliabilityRun, Statement, load_statements, read_variants
-from clinometer.reliability.audit import BenchmarkAudit, BenchmarkSettings, audit_benchmark
+from clinometer.reliability.audit import (
+    POINTS,
+    STATEMENTS,
+    VERSIONS,
+    BenchmarkAudit,
+    BenchmarkSettings,
+    audit_benchmark,
+)
 from clinometer.reliability.blanks import PAPER_TEMPERATURE
 from clinometer.reliability.scoring import LARGE
 from clinometer.reliability.variants import NO_FILLER, VariantSettings
 from clinometer.settings import option
+from clinometer.statistics.estimate import Estimate, with_ends
 from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import csv_text, need_columns, need_unique_ids, read_rows
+from clinometer.storage.rows import Row, csv_text, need_columns, need_unique_ids, read_rows
 
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement, Ratings
@@ -56,6 +62,12 @@ LimitOption = option(
 
 #: Statements with the lowest COBIAS that are printed.
 _SHOWN = 5
+#: What is printed of the rows of a step.
+_OF_STEPS = {
+    STATEMENTS: ("id", "target_term", "sentence"),
+    POINTS: ("id", "proposer", "context_points"),
+    VERSIONS: ("id", "variants"),
+}
 #: What --set may change.
 KEYS = (
     *("as_in_paper", "filler", "temperature"),
@@ -96,9 +108,6 @@ def audit_command(
     n: int = derived(VariantSettings, "n"),
     values: list[str] | None = set_option(BenchmarkSettings, *KEYS),
     fresh: bool = option(False, help="Start over instead of resuming --out."),
-    fail_below: float | None = option(
-        None, help="Exit with status 1 if the mean COBIAS is lower.", allowed=ranges.SHARE
-    ),
     json_output: bool = JSON,
 ) -> None:
     """From a benchmark's files to a report: pairs, target terms, blanks, versions, scores, ranks.
@@ -139,11 +148,11 @@ def audit_command(
             stage=watch.stage,
         )
     if audit.run is None:
-        _print_steps(audit, json_output=json_output)
+        _print_step(audit, json_output=json_output)
         return
     frames = {"scores": audit.run.statements}
-    if audit.changes:
-        frames["changes"] = pd.DataFrame(audit.changes)
+    if len(audit.changes):
+        frames["changes"] = audit.changes
     for name, frame in frames.items():
         write_frame(frame, out / f"{name}.csv")
     write_reliability_report(audit.run, out / "report.html")
@@ -155,26 +164,24 @@ def audit_command(
             | {
                 "findings": [f.to_dict() for f in audit.run.findings],
                 "statements": plain_records(audit.run.statements),
-                "steps": audit.counts,
-                "changes": plain(audit.changes),
+                "steps": {name: step.counts for name, step in audit.steps.items()},
+                "changes": plain_records(audit.changes),
             }
         )
     else:
-        _print_changes(audit.changes)
+        if len(audit.changes):
+            _print_changes(audit.changes)
         _print_run(audit.run)
         edit = "edit the statements and rerun the command to see before and after"
         sentence(
             f"In {out}: every step's file, {', '.join(f'{name}.csv' for name in frames)}. "
             f"Next: open {out / 'report.html'}; {edit}"
         )
-    cobias = audit.run.summary["cobias"]
-    if cobias is None:
+    if audit.run.summary["cobias"] is None:
         raise SettingsError(
             "COBIAS: expected at least one statement with a score, found none; see the counts, "
             "and compare the ids of statements and versions"
         )
-    if fail_below is not None:
-        fail(below("COBIAS", cobias, fail_below))
 
 
 def read_statements(
@@ -218,27 +225,17 @@ def _print_run(run: ReliabilityRun) -> None:
     lowest = frame[frame["cobias"].notna()].sort_values("cobias").head(_SHOWN)
     if len(lowest):
         columns = ["id", "cobias", "rank", "rank_length_adjusted", "text"]
-        print_rows(
-            "Lowest COBIAS",
-            ["id", "COBIAS", "rank", "at equal length", "statement"],
-            [
-                (name, f"{cobias:.3f}", f"{rank:.0f}", f"{adjusted:.0f}", text)
-                for name, cobias, rank, adjusted, text in lowest[columns].itertuples(index=False)
-            ],
-            words=("id", "statement"),
-        )
+        print_table(Table("lowest", "Lowest COBIAS", lowest[columns]))
     if len(lowest) and ("dissimilarity_pairwise" in frame or frame["source"].nunique() > 1):
         print_table(reliability_tables(run)[0])
     for finding in others:
         sentence(finding.text)
 
 
-def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
+def _print_changes(changes: pd.DataFrame) -> None:
     """The statements that were edited, before and after."""
-    if not changes:
-        return
     rows = []
-    for row in changes:
+    for row in changes.to_dict("records"):
         rows.append(("before", risk(row["cobias_before"]), row["before"], ""))
         rows.append(("after", risk(row["cobias_after"]), row["after"], row["change"]))
     print_rows(
@@ -249,57 +246,30 @@ def _print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def _print_steps(audit: BenchmarkAudit, *, json_output: bool) -> None:
-    """The last step that was made."""
-    step = audit.versions or audit.points
-    if step is None:
-        found = _counted_statements(audit.statements)
-    else:
-        found = {"summary": dict(step.counts), "statements": step.rows}
+def _print_step(audit: BenchmarkAudit, *, json_output: bool) -> None:
+    """The first rows of the last step that was made, and its counts."""
+    name, step = list(audit.steps.items())[-1]
     if json_output:
-        print_json(found)
+        print_json({"summary": step.counts, "statements": step.rows})
         return
-    title = counted(len(audit.statements), "statement")
-    if audit.versions is not None:
-        made = [(row["id"], v) for row in audit.versions.rows[:3] for v in row["variants"][:3]]
-        print_rows(title, ["id", "version"], made, words=("id", "version"))
-    elif audit.points is not None:
-        headings = ["id", "by", "points", "ask"]
-        rows = [
-            (row["id"], row["proposer"], row["context_points"],
-             " ".join(dict.fromkeys(row["questions"])))
-            for row in audit.points.rows[:10]
-        ]  # fmt: skip
-        print_rows(title, headings, rows, words=headings)
-    for name, value in (found["summary"] | {"categories": found.get("categories")}).items():
+    columns = _OF_STEPS[name]
+    rows = [
+        ["\n".join(row[c][:3]) if isinstance(row[c], list) else row[c] for c in columns]
+        for row in step.rows[:10]
+    ]
+    headings = [column.replace("_", " ") for column in columns]
+    print_rows(counted(len(step.rows), "statement"), headings, rows, words=headings)
+    for place, count in _flat(step.counts):
+        sentence(f"{place.replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
+
+
+def _flat(counts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
+    """Counts that are known by name, those of a part after the name of the part."""
+    for name, value in counts.items():
         if isinstance(value, dict):
-            parts = [f"{k.replace('_', ' ')} {_written(v)}" for k, v in value.items() if v]
-            value = "; ".join(parts) or None
-        if value is not None:
-            sentence(f"{name.replace('_', ' ')}: {_written(value)}")
-
-
-def _counted_statements(statements: Sequence[Statement]) -> dict[str, Any]:
-    counts = {
-        "statements": len(statements),
-        "pairs": sum(s.other is not None for s in statements),
-        "without_target": sum(not s.targets for s in statements),
-        "target_not_in_sentence": sum(not s.has_its_targets for s in statements),
-        "with_points": sum(s.points is not None for s in statements),
-    }
-    categories = Counter(s.category or "–" for s in statements)
-    return {"summary": counts, "categories": dict(categories.most_common())}
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, dict):
-        return "(" + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in value.items()) + ")"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-RatingsArgument = argument(
-    "RATINGS", "Judgements: id and one column per annotator, or id, annotator, value."
-)
+            yield from _flat(value, f"{before}{name} ")
+        elif value is not None:
+            yield before + name, value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,7 +292,9 @@ VALIDATE_KEYS = tuple(setting.name for setting in fields(ValidateSettings))
 
 
 def validate_command(
-    ratings: Path = RatingsArgument,
+    ratings: Path = argument(
+        "RATINGS", "Judgements: id and one column per annotator, or id, annotator, value."
+    ),
     scores: list[Path] | None = argument(
         "SCORES...",
         "Folders of reliability audit, the first one on trial; or one table with id and a score. "
@@ -374,7 +346,7 @@ def validate_command(
     will do. Empty cells, "skip" and "na" are not judgements.
     """
     from clinometer.reliability.agreement import accepted as accepted_items
-    from clinometer.reliability.agreement import agreement, parse_share, read_ratings
+    from clinometer.reliability.agreement import agreement, parse_share, read_ratings, texts_of
     from clinometer.reliability.validation import StatementScores, validate
 
     judged = read_ratings(ratings, columns=annotators)
@@ -388,8 +360,10 @@ def validate_command(
         elif len(scores) > 1:
             raise SettingsError("SCORES: expected one table, or folders of runs")
         else:
-            by_id, texts = _read_scores(scores[0], column, dataset)
-            held = StatementScores.of_table(by_id, {**texts, **judged.texts}, name=column)
+            table = _rows_by_id(scores[0], column)
+            texts = texts_of(table if dataset is None else _rows_by_id(dataset))
+            by_id = {item: row[column] for item, row in table.items()}
+            held = StatementScores.of_table(by_id, texts | texts_of(judged.rows), name=column)
         compared = validate(judged, held, high=high, **how)
         if json_output:
             print_json({"summary": compared.to_dict()})
@@ -426,7 +400,6 @@ def validate_command(
 
 def _draw_disagreements(result: Agreement, out: Path) -> None:
     """Figure 4 of the paper."""
-    from clinometer.display.table import Table
     from clinometer.report import charts
     from clinometer.report.export import write_as
     from clinometer.report.figure import chart
@@ -456,9 +429,7 @@ def _write_accepted(
 ) -> None:
     rows = ratings.rows
     if dataset is not None:
-        table = list(read_rows(dataset))
-        need_columns(dataset, table, ("id",))
-        rows = {str(row["id"]).strip(): row for row in table}
+        rows = _rows_by_id(dataset)
         missing = [item for item in ids if item not in rows]
         if missing:
             raise TableError(f"{dataset}: expected a row with the id {missing[0]!r}, found none")
@@ -528,15 +499,17 @@ def _print_validation(result: Validation) -> None:
     """The result in a sentence, then the table, then what the paper measured."""
     first, *others = result.findings
     sentence(first.text)
-    print_rows(
-        f"Rank correlation with the judgements on {result.statements} statements; higher: more "
-        "reliable",
-        ["", "rho", "interval", "given length", "interval", "first ahead by"],
-        [
-            (row.name, *_cells(row.rho), *_cells(row.given_length), _ahead(row.ahead))
-            for row in result.rows
-        ],
+    frame = pd.DataFrame(
+        {
+            "score": row.name,
+            **with_ends("rho", row.rho),
+            **with_ends("given_length", row.given_length),
+            **with_ends("ahead", row.ahead),
+        }
+        for row in result.rows
     )
+    title = f"Rank correlation with the judgements on {result.statements} statements; higher: more "
+    print_table(Table("validation", f"{title}reliable", frame))
     for finding in others:
         sentence(finding.text)
     if result.right_order is not None:
@@ -565,40 +538,13 @@ def _print_validation(result: Validation) -> None:
         sentence(f"{result.unmatched} ids have only a score or only a judgement and are left out")
 
 
-def _cells(rho: Estimate | None) -> tuple[str, str]:
-    """A correlation and the ends of its interval, with their signs."""
-    if rho is None:
-        return "–", ""
-    low, high = (show(end, "signed points") for end in (rho.low, rho.high))
-    return show(rho.value, "signed"), "" if rho.low is None else f"{low} to {high}"
-
-
-def _ahead(difference: Estimate | None) -> str:
-    value, ends = ("", "") if difference is None else _cells(difference)
-    return f"{value} ({ends})" if ends else value
-
-
-def _read_scores(
-    path: Path, column: str, dataset: Path | None
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Scores by id, and sentences by id: those of the table itself, or of the dataset."""
+def _rows_by_id(path: Path, *columns: str) -> dict[str, Row]:
+    """The rows of a table that has an id and these columns."""
     rows = list(read_rows(path))
-    need_columns(path, rows, ("id", column))
+    need_columns(path, rows, ("id", *columns))
     ids = [str(row["id"]).strip() for row in rows]
     need_unique_ids(path, ids)
-    values: dict[str, float] = {}
-    for number, (item, row) in enumerate(zip(ids, rows, strict=True), start=2):
-        try:
-            values[item] = float(row[column])
-        except (TypeError, ValueError) as error:
-            raise TableError(
-                f"{path}: row {number}: expected a number in {column!r}, found {row[column]!r}"
-            ) from error
-    sentences = rows if dataset is None else list(read_rows(dataset))
-    if dataset is not None:
-        need_columns(dataset, sentences, ("id",))
-    texts = {str(r["id"]).strip(): r.get("sentence") or r.get("text") for r in sentences}
-    return values, {item: str(text) for item, text in texts.items() if text}
+    return dict(zip(ids, rows, strict=True))
 
 
 def _ratio(value: float) -> str:

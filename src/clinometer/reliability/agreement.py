@@ -38,7 +38,6 @@ class Ratings:
 
     numeric     whether every category is a number; categories are then sorted by value
     by_sentence whether an item is known by the words of its sentence: the table had no ids
-    texts       the sentence of each item by id, if the table has one
     rows        the other columns of each item by id
     """
 
@@ -47,7 +46,6 @@ class Ratings:
     categories: tuple[str, ...]
     codes: IntArray
     numeric: bool
-    texts: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, Row] = field(default_factory=dict)
     by_sentence: bool = False
 
@@ -156,11 +154,13 @@ class Ratings:
             [[place[r[a]] if a in r else MISSING for a in annotators] for r in judgements.values()],
             dtype=np.int64,
         ).reshape(len(table), len(annotators))
-        rows = rows or {}
-        texts = {i: str(t) for i, r in rows.items() if (t := r.get("sentence") or r.get("text"))}
-        return cls(
-            tuple(table), tuple(annotators), tuple(categories), codes, numeric, texts, dict(rows)
-        )
+        names = tuple(table), tuple(annotators), tuple(categories)
+        return cls(*names, codes, numeric, dict(rows or {}))
+
+
+def texts_of(rows: Mapping[str, Row]) -> dict[str, str]:
+    """The sentences of a table by id, if it has them."""
+    return {i: str(t) for i, r in rows.items() if (t := r.get("sentence") or r.get("text"))}
 
 
 def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings:

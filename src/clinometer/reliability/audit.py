@@ -12,28 +12,27 @@ benchmark's own included: what was made from the edited rows is then made again,
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from clinometer.errors import ClinometerError, RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
-from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
-from clinometer.reliability.findings import edit_finding, score_with_interval
+from clinometer.reliability.blanks import MadeRows, PointSettings, propose_points
 from clinometer.reliability.run import ReliabilityRun
-from clinometer.reliability.score import Embed
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, Versions
-from clinometer.reliability.variants import MadeVariants, VariantSettings, make_variants
+from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Recorded
 from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import read_json
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Called with (step, unit, done, total).
 Stage = Callable[[str, str, int, int | None], None]
@@ -54,24 +53,18 @@ class BenchmarkSettings:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkAudit:
-    """What an audit leaves behind; None for a step that it did not come to, or did not need
-    because versions were given.
+    """What an audit leaves behind.
 
-    run       the scores
+    steps     what each of `STEPS` made, without those that it did not come to, or did not need
+              because versions were given
+    run       the scores; None if it did not come to them
     changes   a row per statement whose text has changed since the last audit in this folder: both
               texts with their COBIAS, and whether it clearly rose or fell
     """
 
-    statements: list[Statement]
-    points: ProposedPoints | None = None
-    versions: MadeVariants | None = None
+    steps: dict[str, MadeRows]
     run: ReliabilityRun | None = None
-    changes: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def counts(self) -> dict[str, dict[str, Any]]:
-        steps = {POINTS: self.points, VERSIONS: self.versions}
-        return {name: step.counts for name, step in steps.items() if step is not None}
+    changes: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class BenchmarkFolder(Recorded):
@@ -92,8 +85,6 @@ class BenchmarkFolder(Recorded):
     def statements(self, sources: Sequence[Statement]) -> list[Statement]:
         """Those of statements.csv, which may have been edited. It is written first, and again when
         the sources have changed."""
-        import pandas as pd
-
         for stale in self.path.glob(".*.tmp"):  # of an audit that was killed
             stale.unlink(missing_ok=True)
         file = self.statements_file
@@ -130,12 +121,11 @@ def audit_benchmark(
     settings: BenchmarkSettings | None = None,
     fresh: bool = False,
     stage: Stage = lambda *_: None,
-    embed: Embed | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions and scores for the statements of a benchmark, in the folder `out`, or the
     steps before scoring up to and with `until`. The same call resumes; statements that have changed
     since are scored again, and compared with what they were. `variants` are used instead of new
-    versions; `embed` as in `score_reliability`."""
+    versions."""
     if until is not None and until not in STEPS:
         raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
     if not statements:
@@ -144,32 +134,32 @@ def audit_benchmark(
     identity = {"versions": "made" if variants is None else "given"}
     with folder.opened(identity, fresh=fresh):
         read = folder.statements(statements)
+        steps = {STATEMENTS: MadeRows([statement_row(s) for s in read], _counts(read))}
         if until == STATEMENTS:
-            return BenchmarkAudit(read)
-        points = versions = None
+            return BenchmarkAudit(steps)
         if variants is None or until == POINTS:
-            points = propose_points(
+            steps[POINTS] = propose_points(
                 read,
                 settings=settings.points,
                 out=folder.path / "points.jsonl",
                 fresh=fresh,
                 progress=partial(stage, "blanks", "statements"),
             )
-            by_id = {row["id"]: row["context_points"] for row in points.rows}
+            by_id = {row["id"]: row["context_points"] for row in steps[POINTS].rows}
             read = [replace(s, points=by_id[s.id]) for s in read]
         if until == POINTS:
-            return BenchmarkAudit(read, points)
+            return BenchmarkAudit(steps)
         if variants is None:
-            versions = make_variants(
+            steps[VERSIONS] = make_variants(
                 read,
                 settings=settings.variants,
                 out=folder.path / "versions.jsonl",
                 fresh=fresh,
                 progress=partial(stage, "versions", "statements"),
             )
-            variants = versions.variants
+            variants = {row["id"]: row["variants"] for row in steps[VERSIONS].rows}
         if until == VERSIONS:
-            return BenchmarkAudit(read, points, versions)
+            return BenchmarkAudit(steps)
         try:
             earlier = ReliabilityRun.load(folder.path / "run").statements
         except ClinometerError:  # before the first audit, or after one that was killed
@@ -183,29 +173,44 @@ def audit_benchmark(
             fresh=fresh,
             renew=True,
             progress=partial(stage, "scores", "texts"),
-            embed=embed,
         )
-    changes = [] if earlier is None else _changed_statements(earlier, run.statements)
-    return BenchmarkAudit(read, points, versions, run, changes)
+    if earlier is None:
+        return BenchmarkAudit(steps, run)
+    return BenchmarkAudit(steps, run, changed_statements(earlier, run.statements))
+
+
+def _counts(statements: Sequence[Statement]) -> dict[str, Any]:
+    categories = Counter(s.category or "–" for s in statements)
+    return {
+        "statements": len(statements),
+        "pairs": sum(s.other is not None for s in statements),
+        "without_target": sum(not s.targets for s in statements),
+        "target_not_in_sentence": sum(not s.has_its_targets for s in statements),
+        "with_points": sum(s.points is not None for s in statements),
+        "categories": dict(categories.most_common()),
+    }
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> list[dict[str, Any]]:
-    pairs = before.merge(after, on="id", suffixes=("_before", "_after"))
-    rows = []
-    for row in pairs[pairs["text_before"] != pairs["text_after"]].to_dict("records"):
-        ends = [score_with_interval(row, suffix) for suffix in ("_before", "_after")]
-        rows.append(
-            {
-                "id": row["id"],
-                "before": row["text_before"],
-                "after": row["text_after"],
-                "cobias_before": row["cobias_before"],
-                "cobias_after": row["cobias_after"],
-                "change": edit_finding(*ends).text,
-            }
-        )
-    return rows
+def changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """Statements whose text has changed; clearly higher or lower only if the intervals do not
+    meet."""
+    rows = before.merge(after, on="id", suffixes=("_before", "_after"))
+    rows = rows[rows["text_before"] != rows["text_after"]]
+    value, low, high = (
+        rows.reindex(columns=[f"cobias{end}_before", f"cobias{end}_after"]).to_numpy(float).T
+        for end in ("", "_low", "_high")
+    )
+    said = {
+        "cannot tell: not scored": np.isnan(value).any(axis=0),
+        "cannot tell: no interval": np.isnan(low + high).any(axis=0),
+        "clearly higher COBIAS": low[1] > high[0],
+        "clearly lower COBIAS": high[1] < low[0],
+    }
+    change = np.select(list(said.values()), list(said), "no clear change")
+    rows = rows.rename(columns={"text_before": "before", "text_after": "after"})
+    names = ["id", "before", "after", "cobias_before", "cobias_after"]
+    return rows[names].assign(change=change)

@@ -13,8 +13,8 @@ from typing import Any
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.statement import Blanks, Merged, Statement, merge, target_term
-from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows, reading
-from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json, read_parquet
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
+from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json
 
 
 def load_statements(*sources: str | Path, format: str | None = None) -> list[Statement]:
@@ -44,8 +44,7 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
     path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
-    with reading(path, TableError):
-        chosen = format or recognise(path)
+    chosen = format or recognise(path)
     if chosen is None:
         raise TableError(
             f"{path}: cannot tell which benchmark this is; use --format {'|'.join(FORMATS)}"
@@ -59,16 +58,9 @@ def recognise(path: Path) -> str | None:
         return next((name for name, files in _BY_FILES.items() if any(path.glob(files))), None)
     if path.suffix == ".json":
         return "stereoset"
-    if path.suffix == ".parquet":
-        columns = set(read_parquet(path, most=MOST_TEXT).column_names)
-    elif path.name.endswith(SUFFIXES):
-        with open_text(path) as stream:
-            first = stream.readline().rstrip("\r\n")
-        if ".jsonl" in path.name:
-            return "table"
-        columns = set(first.replace('"', "").split("\t" if ".tsv" in path.name else ","))
-    else:
+    if not path.name.endswith(SUFFIXES):
         return None
+    columns = set(next(read_rows(path), ()))
     return next((name for name, own in _BY_COLUMNS.items() if own <= columns), "table")
 
 

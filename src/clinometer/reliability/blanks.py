@@ -1,5 +1,5 @@
 """Put blanks (context-addition points) into statements, by a model, whose answers are checked and
-retried, or by rules; and the question that each blank raises."""
+retried, or by rules."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ class PointSettings:
         False,
         help="Ask --writer as the COBIAS paper did: the system message of Figure 6, the pair "
         "merged as (a | b), temperature 1, and no filler.",
-        advanced=True,
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     examples: tuple[tuple[str, str], ...] = ()
@@ -67,9 +66,8 @@ class PointSettings:
 
 
 @dataclass(frozen=True)
-class ProposedPoints:
-    """Rows as written (the statement's, with questions, proposer and answers), and counts: the
-    model's answers by outcome, and statements by proposer."""
+class MadeRows:
+    """What a step made of statements: rows as written, and counts of them."""
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
@@ -83,11 +81,11 @@ def propose_points(
     fresh: bool = False,
     progress: Progress | None = None,
     writer: Writer | None = None,
-) -> ProposedPoints:
-    """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
-    made, and the same call resumes; every other command reads the file as statements. Rows of
-    statements that have changed since are made again. Statements that bring their own points keep
-    them."""
+) -> MadeRows:
+    """Propose blanks for every statement: rows of the statement, its proposer and the model's
+    answers. With `out` (a .jsonl file) rows are written as they are made, and the same call
+    resumes; every other command reads the file as statements. Rows of statements that have changed
+    since are made again. Statements that bring their own points keep them."""
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
@@ -101,7 +99,7 @@ def propose_points(
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows)
         lines.finish(counts)
-    return ProposedPoints(rows, counts)
+    return MadeRows(rows, counts)
 
 
 def _row(
@@ -114,13 +112,9 @@ def _row(
     if not points:
         points = with_blanks(statement.text, places(doc, statement.target_spans()))
         proposer = RULES
-    blanks = Blanks.parse(points)
-    if blanks.plain != statement.text:  # the points that it brings may be spaced otherwise
-        doc = next(parse([blanks.plain]))
     return {
         **statement_row(statement),
         "context_points": points,
-        "questions": questions(doc, blanks.positions),
         "proposer": proposer,
         "answers": answers,
     }
@@ -141,14 +135,14 @@ def _asked(
             turns,
             temperature=later if attempt else first,
             seed=seed_for(settings.seed, statement.text, attempt),
-            length=32 + 2 * len(question.split()) * 2,
+            length=32 + 4 * len(question.split()),  # a word and a blank have about two tokens each
         )[0]
         try:
             if question != statement.text:
                 answer = Merged.parse(accept(answer, question)).side(0)
             points = accept(answer, statement.text, statement.target_spans())
         except Refused as error:
-            answers.append(error.reason)
+            answers.append(str(error))
         else:
             return points, [*answers, "accepted"]
     return None, answers
@@ -356,91 +350,8 @@ def _is_bare_subject(noun: Token) -> bool:
     return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
 
 
-# --- Parses: for the rules above, the phrases that fill blanks, and questions ---------------------
-
-
 def parse(texts: Iterable[str]) -> Iterator[Doc]:
     """Parsed texts in order, without named entities and lemmas."""
     nlp = open_parser().nlp
     unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
     return nlp.pipe(texts, batch_size=64, disable=unused)
-
-
-def neighbouring_words(doc: Doc, place: int) -> tuple[Token | None, Token | None]:
-    """The words before and after an offset, such as that of a blank."""
-    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
-    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
-    return before, after
-
-
-# --- Questions: step 4 of Figure 2 of the paper: ask for missing context instead of refusing ------
-
-
-_OCCASION = "On what occasion?"
-
-
-def questions(doc: Doc, places: Iterable[int]) -> list[str]:
-    """A question for a blank at each of these offsets of a parsed sentence.
-
-    Before a noun, which one is meant ("At which office?"); after a clause, on what occasion. A
-    repeated question is made more specific if possible.
-    """
-    asked: list[str] = []
-    for place in places:
-        asked.append(_question(doc, *neighbouring_words(doc, place), asked))
-    return asked
-
-
-def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[str]) -> str:
-    noun = _noun_at(after)
-    if noun is not None:
-        return _which(doc, noun)
-    if before is not None and before.pos_ == "ADJ":
-        said = before.text.capitalize()
-        options = (f"{said} on what occasion?", f"{said} in what way?")
-    elif before is not None and before.pos_ in NOUNS and after is not None and not after.is_punct:
-        bare = "subj" in before.dep_ and not before.n_lefts
-        options = (
-            _which(doc, before) if bare else f"{_which(doc, before)[:-1]}, exactly?",
-            _OCCASION,
-        )
-    else:
-        options = (_OCCASION, "Where, and why?")
-    return next((q for q in options if q not in asked), options[-1])
-
-
-def _noun_at(token: Token | None) -> Token | None:
-    """The noun that a blank before this token would narrow down, if any."""
-    if token is None:
-        return None
-    if token.pos_ in NOUNS:
-        while token.dep_ == "compound" and token.head.i > token.i:
-            token = token.head
-        return token
-    if token.dep_ == "amod" and token.head.pos_ in NOUNS and token.head.i > token.i:
-        return token.head
-    return None
-
-
-def _which(doc: Doc, noun: Token) -> str:
-    phrase = _phrase(doc, noun)
-    if noun.pos_ == "PROPN":
-        return f"Which {phrase} is meant?"
-    said = [t.lower_ for t in noun.lefts if t.dep_ in ("det", "poss", "nummod")]
-    bare_object = not said and "subj" not in noun.dep_
-    indefinite = bare_object or bool({"a", "an", "some", "any"} & set(said))
-    asked = "what kind of" if indefinite else "which"
-    if noun.dep_ == "pobj" and noun.head.pos_ == "ADP" and noun.head.lower_ != "of":
-        return f"{noun.head.text.capitalize()} {asked} {phrase}?"
-    return f"{asked.capitalize()} {phrase}?"
-
-
-def _phrase(doc: Doc, noun: Token) -> str:
-    """The noun with its modifiers, without its determiner or possessor."""
-    first = min(
-        [t.i for t in noun.lefts if t.dep_ in ("compound", "amod", "nummod") and t.i < noun.i],
-        default=noun.i,
-    )
-    text = str(doc[first : noun.i + 1].text)
-    begins = doc[first].is_sent_start and doc[first].pos_ != "PROPN" and doc[first].is_title
-    return text[:1].lower() + text[1:] if begins else text

@@ -1,5 +1,4 @@
-"""What a reliability run, an edit or a comparison with people says: findings, and a sentence for
-each kind.
+"""What a reliability run or a comparison with people says: findings, and a sentence for each kind.
 
 A finding is data; the terminal, pages and JSON read the same objects, and nothing but the templates
 below makes English of them. COBIAS is as printed: higher is more reliable.
@@ -7,7 +6,6 @@ below makes English of them. COBIAS is as printed: higher is more reliable.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -119,33 +117,6 @@ def _counts(record: ReliabilityRecord) -> list[ReliabilityFinding]:
     return [ReliabilityFinding("counts", numbers=numbers)] if numbers else []
 
 
-def edit_finding(before: Estimate | None, after: Estimate | None) -> ReliabilityFinding:
-    """Whether an edit moves COBIAS: clearly only if the intervals do not meet.
-
-    >>> edit_finding(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.5, 0.4, 0.6, 0.95)).text
-    'clearly higher COBIAS'
-    >>> edit_finding(Estimate(0.2, 0.1, 0.3, 0.95), Estimate(0.25, 0.2, 0.4, 0.95)).text
-    'no clear change'
-    """
-    if before is None or after is None:
-        return ReliabilityFinding("edit", "cannot tell", words={"verdict": "not scored"})
-    numbers = {"before": before, "after": after}
-    if before.low is None or before.high is None or after.low is None or after.high is None:
-        return ReliabilityFinding("edit", "cannot tell", (), numbers, {"verdict": "no interval"})
-    rises, falls = after.low > before.high, after.high < before.low
-    return ReliabilityFinding("edit", "clear" if rises or falls else "unclear", (), numbers)
-
-
-def score_with_interval(row: Mapping[Any, Any], suffix: str = "") -> Estimate | None:
-    """COBIAS of a row of statements with its interval; None if it has no score."""
-    value, low, high = (row.get(f"cobias{end}{suffix}") for end in ("", "_low", "_high"))
-    if value is None or not math.isfinite(value):
-        return None
-    if low is None or high is None or not math.isfinite(low + high):
-        return Estimate(float(value))
-    return Estimate(value, min(low, value), max(high, value), 0.95, "versions")
-
-
 def side(found: Estimate) -> int:
     """1 or -1 where the interval lies on one side of 0, else 0."""
     if found.low is None or found.high is None:
@@ -200,15 +171,6 @@ def _no_target(f: ReliabilityFinding) -> str:
     )
 
 
-def _edit(f: ReliabilityFinding) -> str:
-    if f.sure == "cannot tell":
-        return f"cannot tell: {f.words['verdict']}"
-    if f.sure == "unclear":
-        return "no clear change"
-    rises = f.numbers["after"].value > f.numbers["before"].value
-    return f"clearly {'higher' if rises else 'lower'} COBIAS"
-
-
 def _with_people(f: ReliabilityFinding) -> str:
     rho = f.numbers["rho"]
     sign = f.numbers["sign"].value
@@ -250,7 +212,6 @@ TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
     "counts": lambda f: (
         "Counted: " + ", ".join(f"{name} {n.value:.0f}" for name, n in f.numbers.items()) + "."
     ),
-    "edit": _edit,
     "agreement with people": _with_people,
     "no correlation": lambda f: (
         f"{f.words['score']} cannot be compared with the judgements: one of the two does not vary."

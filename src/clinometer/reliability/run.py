@@ -145,6 +145,12 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         return Parts(self.path / "scores" / folder)
 
 
+def run_folder(path: Path) -> Path:
+    """The folder of a run, given as its own or as that of its `reliability audit`."""
+    of_audit = not (path / "run.json").exists() and (path / "audit.json").exists()
+    return path / "run" if of_audit else path
+
+
 def _from_table(table: pa.Table) -> tuple[list[str], TextScores] | None:
     if not sound(table, _SCHEMA, nan=("log_prob",)):
         return None
@@ -170,9 +176,7 @@ class ReliabilityRun:
     @classmethod
     def load(cls, path: str | Path) -> ReliabilityRun:
         """Read a finished run: its folder, or that of the `reliability audit` it belongs to."""
-        folder, inside = Path(path), Path(path) / "run"
-        if not (folder / "run.json").exists() and (inside / "run.json").exists():
-            folder = inside
+        folder = run_folder(Path(path))
         record, tables = ReliabilityFolder(folder).read_finished()
         return cls(record, tables, folder)
 
@@ -215,12 +219,6 @@ class ReliabilityRun:
     def _frame(self, name: str) -> pd.DataFrame:
         frame: pd.DataFrame = self.tables[name].to_pandas()
         return frame
-
-    def versions_used(self) -> list[list[str]]:
-        """The texts of the versions that count, for each statement."""
-        versions = self.versions
-        used = versions[versions["left_out"] == ""].groupby("id")["text"].agg(list)
-        return [used.get(i, []) for i in self.statements["id"]]
 
     @property
     def findings(self) -> tuple[ReliabilityFinding, ...]:

@@ -42,11 +42,20 @@ def context_variance(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
     >>> float(context_variance(2.0, [2.0, 3.0]))
     25.0
     """
+    squares = _squared_changes(tau, versions)
+    finite = np.isfinite(squares)
+    counts = finite.sum(axis=-1)
+    sums = np.where(finite, squares, 0.0).sum(axis=-1)
+    return np.asarray(sums / np.where(counts > 0, counts, np.nan))
+
+
+def _squared_changes(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
+    """[..., n] 100 / tau(x) * (tau(x') - tau(x))² of each version, whose mean is cv."""
     own, others = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
     if (own < 0).any() or (others < 0).any():
         raise SettingsError("tau: expected absolute values, found one below 0")
-    squares = (others - own[..., None]) ** 2
-    return np.asarray(100.0 * _mean(squares) / np.where(own > 0, own, np.nan))
+    scale = np.where(own > 0, own, np.nan)[..., None]
+    return np.asarray(100.0 * (others - own[..., None]) ** 2 / scale)
 
 
 def cobias(cv: ArrayLike) -> FloatArray:
@@ -63,28 +72,10 @@ def cobias(cv: ArrayLike) -> FloatArray:
     return np.asarray(log / (log + 1.0))
 
 
-def exponential(cv: ArrayLike) -> FloatArray:
-    """1 - exp(-cv), which the authors tried before COBIAS (4.2): it rises with cv too, and is 1 to
-    the last digit for every cv above 37.
-
-    >>> float(exponential(0.0)), float(exponential(40.0))
-    (0.0, 1.0)
-    """
-    return np.asarray(-np.expm1(-np.asarray(cv, dtype=np.float64)))
-
-
 def stability(cv: ArrayLike) -> FloatArray:
     """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything: the
     reliability by the definition in 4.1 of the paper, which reads the other way."""
     return np.asarray(1.0 - cobias(cv))
-
-
-def _mean(values: FloatArray) -> FloatArray:
-    """Mean over the last axis, ignoring NaN; NaN where all values are."""
-    finite = np.isfinite(values)
-    counts = finite.sum(axis=-1)
-    sums = np.where(finite, values, 0.0).sum(axis=-1)
-    return np.asarray(sums / np.where(counts > 0, counts, np.nan))
 
 
 def mean_estimate(
@@ -136,17 +127,6 @@ def rank_correlation(a: ArrayLike, b: ArrayLike, **options: Any) -> Estimate | N
     both = np.isfinite(x) & np.isfinite(y)
     found = spearman(x[both], y[both], unit="statements", **({"replicates": 1000} | options))
     return None if found is None else found.rho
-
-
-def highest_first(values: FloatArray) -> FloatArray:
-    """The rank of each value, 1 for the highest; NaN where there is none.
-
-    >>> highest_first(np.array([0.2, np.nan, 0.5, 0.5])).tolist()
-    [3.0, nan, 1.5, 1.5]
-    """
-    from scipy.stats import rankdata  # loads slowly
-
-    return np.asarray(rankdata(-values, nan_policy="omit"), dtype=np.float64)
 
 
 def length_adjusted(scores: ArrayLike, words: ArrayLike) -> FloatArray:
@@ -202,24 +182,15 @@ class SamplingDistribution:
     mean: FloatArray
     ratio: FloatArray
     n: IntArray
-    models: float = 0.0
+    models: float
 
     @classmethod
-    def of(
-        cls,
-        tau: ArrayLike,
-        versions: ArrayLike,
-        *,
-        own: FloatArray | None = None,
-        by_model: FloatArray | None = None,
-    ) -> SamplingDistribution:
-        """From the versions [S, N], and from each model's taus ([M, S] and [M, S, N]) if there are
-        several models."""
-        tau, versions = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
-        squares = 100.0 * (versions - tau[:, None]) ** 2 / np.where(tau > 0, tau, np.nan)[:, None]
+    def of(cls, own: FloatArray, by_model: FloatArray) -> SamplingDistribution:
+        """From each model's taus of the statements [M, S] and of their versions [M, S, N]."""
+        tau, versions = own.mean(axis=0), by_model.mean(axis=0)
+        squares, mean = _squared_changes(tau, versions), context_variance(tau, versions)
         finite = np.isfinite(squares)
         n = finite.sum(axis=1)
-        mean = _mean(squares)
         rest = np.where(finite, squares - mean[:, None], 0.0)
         variance = (rest**2).sum(axis=1) / np.maximum(n - 1, 1)
         usable = (n >= 2) & (mean > 0)
@@ -229,8 +200,7 @@ class SamplingDistribution:
             ratio = ratio * common / max(float(ratio[usable].mean()), 1e-12)
         degrees = np.maximum(n - 1, 0)
         ratio = (_PRIOR_VERSIONS * common + (n - 1) * ratio) / (_PRIOR_VERSIONS + degrees)
-        models = 0.0 if own is None or by_model is None else model_spread(own, by_model)
-        return cls(mean, ratio, n, models)
+        return cls(mean, ratio, n, model_spread(own, by_model))
 
     @property
     def usable(self) -> BoolArray:
@@ -363,14 +333,17 @@ def dissimilarity(a: ArrayLike, b: ArrayLike) -> FloatArray:
     return np.asarray(1.0 - np.clip(cosine, 0.0, 1.0))
 
 
-def average_pairwise(vectors: ArrayLike) -> float:
-    """Mean dissimilarity over all pairs of n vectors; NaN if n < 2."""
+def growing_pairwise(vectors: ArrayLike) -> FloatArray:
+    """Average pairwise dissimilarity of the first n of N unit vectors, n = 2 … N [N - 1].
+
+    >>> growing_pairwise([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
+    [0.0, 0.6667]
+    """
     v = np.asarray(vectors, dtype=np.float64)
-    n = len(v)
-    if n < 2:
-        return float("nan")
     table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
-    return float((table.sum() - np.trace(table)) / (n * (n - 1)))
+    added = np.tril(table, k=-1).sum(axis=1)  # what each one adds to the previous ones
+    n = np.arange(2, len(v) + 1)
+    return np.asarray(np.cumsum(added)[1:] / (n * (n - 1) / 2))
 
 
 def version_dissimilarity(
@@ -380,7 +353,8 @@ def version_dissimilarity(
     with too few versions."""
     pairwise, distance = np.full((2, len(statements)), np.nan)
     for i, (own, others) in enumerate(_embedded(statements, versions, embed)):
-        pairwise[i] = average_pairwise(others)
+        if len(others) > 1:
+            pairwise[i] = growing_pairwise(others)[-1]
         if len(others):
             distance[i] = dissimilarity(own, others).mean()
     return pairwise, distance
@@ -417,7 +391,7 @@ def _embedded(
 # --- Table 2 of the paper for the benchmarks of a run ---------------------------------------------
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_REPLICATES, _LEVEL = 1000, 0.95
+_REPLICATES, _LEVEL = 1000, 0.95  # as of the means
 
 
 def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -455,7 +429,7 @@ def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
 
 
 def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
-    mean = mean_estimate(scored["cobias"].to_numpy(), replicates=_REPLICATES, level=_LEVEL)
+    mean = mean_estimate(scored["cobias"].to_numpy())
     quantiles = np.quantile(scored["cobias"].to_numpy(), QUANTILES).tolist()
     return {
         "statements": total,

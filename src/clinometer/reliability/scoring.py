@@ -38,8 +38,6 @@ from clinometer.reliability.score import (
     SamplingDistribution,
     cobias,
     context_variance,
-    exponential,
-    highest_first,
     length_adjusted,
     mean_estimate,
     nearby,
@@ -81,44 +79,39 @@ READINGS: dict[str, tuple[TextOptions, str]] = {
     ),
 }
 
-_scoring = partial(option, panel="Scoring")
-_detail = partial(option, panel="Scoring", unset="the reading's", advanced=True)
-_statistics = partial(option, panel="Statistics", advanced=True)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilitySettings:
     """How reliability is scored."""
 
-    reading: str = _scoring(
+    reading: str = option(
         "equation",
         help="Reading of the paper's Eq. 2: equation, figure, paper or released.",
         choices=tuple(READINGS),
     )
-    normalise: str | None = _detail(
+    normalise: str | None = option(
         None,
         help="Divide log-probabilities by words, by tokens, or by nothing (text).",
         choices=NORMALISATIONS,
+        unset="the reading's",
     )
-    versions: int | None = _scoring(
+    versions: int | None = option(
         40, help="Use at most this many versions of each statement.", allowed=COUNT
     )
-    dissimilarity: str | None = _scoring(
+    dissimilarity: str | None = option(
         None,
         help="Also measure how far context moves the meaning (Eq. 1), by a sentence-transformers "
         "model such as all-MiniLM-L6-v2.",
         unset="not measured",
-        advanced=True,
     )
-    max_dissimilarity: float | None = _scoring(
+    max_dissimilarity: float | None = option(
         None,
         help="With dissimilarity: leave out versions that are farther than this from their "
         "statement.",
         allowed=SHARE,
         unset="no limit",
-        advanced=True,
     )
-    level: float = _statistics(
+    level: float = option(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
@@ -126,14 +119,6 @@ class ReliabilitySettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    def open_embed(self) -> Embed | None:
-        """What compares meanings; None if dissimilarity is not asked for."""
-        if self.dissimilarity is None:
-            return None
-        from clinometer.models.embeddings import SentenceEncoder  # loads torch
-
-        return SentenceEncoder(self.dissimilarity, device=self.load.device).embed
 
     @property
     def text_options(self) -> TextOptions:
@@ -195,7 +180,10 @@ def score_reliability(
     versions: Versions = {key: tuple(v.strip() for v in some) for key, some in variants.items()}
     too_far = 0
     given = [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements]
-    embed = embed or settings.open_embed()
+    if embed is None and settings.dissimilarity is not None:
+        from clinometer.models.embeddings import SentenceEncoder  # loads torch
+
+        embed = SentenceEncoder(settings.dissimilarity, device=settings.load.device).embed
     if settings.max_dissimilarity is not None:
         if embed is None:
             raise SettingsError("max_dissimilarity: expected what measures it (dissimilarity)")
@@ -474,7 +462,7 @@ def _measure(
         columns["dissimilarity_pairwise"], columns["dissimilarity_to_statement"] = far
     adjusted = length_adjusted(columns["cobias"], columns["words"])
     columns["cobias_length_adjusted"] = adjusted
-    columns["rank_length_adjusted"] = highest_first(adjusted)
+    columns["rank_length_adjusted"] = pd.Series(adjusted).rank(ascending=False)
     options = {name: getattr(settings, name) for name in ("level", "seed")}
     record.summary = {
         name: mean_estimate(columns[name], **options)
@@ -524,7 +512,7 @@ def _statement_columns(
     scores are."""
     tau, versions = own.mean(axis=0), by_model.mean(axis=0)
     cv = context_variance(tau, versions)
-    distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
+    distribution = SamplingDistribution.of(own, by_model)
     low, high = distribution.intervals(level=settings.level)
     rank, first, last = distribution.ranks(level=settings.level, seed=settings.seed)
     columns = {
@@ -534,7 +522,7 @@ def _statement_columns(
         "cv": cv,
         "cobias": cobias(cv),
         "stability": stability(cv),
-        "exponential": exponential(cv),
+        "exponential": -np.expm1(-cv),  # what the authors tried before COBIAS (4.2)
         "cobias_low": cobias(low),
         "cobias_high": cobias(high),
         "rank": rank,

@@ -94,11 +94,7 @@ def _whole(part: str) -> str:
 
 
 class Refused(ValueError):
-    """An answer of a model that is not what it was asked for; `reason` says why, in one word."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """An answer of a model that is not what it was asked for; as a text, why in one word."""
 
 
 Span = tuple[int, int]

@@ -29,6 +29,7 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.statistics.estimate import Estimate, central_interval
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
+from clinometer.storage.rows import is_number
 
 LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
 ADDED = "more words added by the versions"
@@ -164,14 +165,15 @@ class StatementScores:
 
     @classmethod
     def of_table(
-        cls, scores: Mapping[str, float], texts: Mapping[str, str], *, name: str
+        cls, scores: Mapping[str, object], texts: Mapping[str, str], *, name: str
     ) -> StatementScores:
         """One score by id, and the length of those with a text."""
-        score = pd.Series(dict(scores), dtype=float)
-        if not np.isfinite(score).all():
+        wrong = [item for item, value in scores.items() if not is_number(str(value))]
+        if wrong:
             raise TableError(
-                f"scores: expected numbers, found {score[~np.isfinite(score)].iloc[0]}"
+                f"{name}: expected a number, found {scores[wrong[0]]!r} for the id {wrong[0]!r}"
             )
+        score = pd.Series(dict(scores), dtype=object).astype(float)
         known = pd.Series({i: texts[i] for i in scores if i in texts}, dtype=object)
         columns = {name: (SCORE, score)}
         words = known.map(count_words).astype(float)
@@ -227,9 +229,14 @@ class StatementScores:
 
 def _added(run: ReliabilityRun) -> pd.Series[float]:
     """Words that a version adds to its statement, on average."""
-    used = run.versions[run.versions["left_out"] == ""]
-    words = used["text"].map(count_words).groupby(used["id"]).mean()
+    words = _used(run).map(count_words).groupby(level="id").mean()
     return words - run.statements.set_index("id")["text"].map(count_words)
+
+
+def _used(run: ReliabilityRun) -> pd.Series[str]:
+    """The texts of the versions that count, by the id of their statement."""
+    versions = run.versions.set_index("id")
+    return versions.loc[versions["left_out"] == "", "text"]
 
 
 def validate(
@@ -284,7 +291,7 @@ def validate(
         right_order=right_order(trial, int(sign) * outcome, **drawn) if len(found) == 2 else None,
         outcome={ratings.categories[int(k)]: int(n) for k, n in zip(found, counts, strict=True)},
         regression=regression(outcome, trial, categories=ratings.categories, level=level)
-        if len(found) > 1
+        if len(found) > 1 and np.ptp(trial) > 0
         else None,
     )
 
@@ -309,10 +316,8 @@ def _consensus(ratings: Ratings, chosen: list[int]) -> IntArray:
     """[n] one category per item: the median of numbers, the most frequent (or first) of words."""
     if not ratings.numeric:
         return np.asarray(ratings.counts[chosen].argmax(axis=1))
-    codes = np.sort(ratings.codes[chosen], axis=1)  # missing judgements, -1, come first
-    missing = (codes < 0).sum(axis=1)
-    place = missing + (codes.shape[1] - missing - 1) // 2
-    return np.asarray(np.take_along_axis(codes, place[:, None], axis=1)[:, 0])
+    codes = np.where(ratings.codes[chosen] < 0, np.nan, ratings.codes[chosen])
+    return np.nanquantile(codes, 0.5, axis=1, method="lower").astype(np.int64)
 
 
 def right_order(
@@ -356,10 +361,6 @@ def regression(
     codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
     order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
     names = [categories[int(k)] for k in codes[order]]  # odds against a rare one are noisy
-    if len(names) < 2:
-        raise SettingsError(f"outcome: expected at least two categories, found {', '.join(names)}")
-    if not np.ptp(score) > 0:
-        raise SettingsError("score: expected values that vary, found one value only")
     design = np.column_stack([np.ones(len(y)), (score - score.mean()) / score.std(ddof=1)])
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
@@ -405,7 +406,9 @@ def random_control(
     except (TypeError, SettingsError) as error:
         raise SettingsError(f"{run.path}: its settings cannot be used again: {error}") from error
     frame = run.statements
-    versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
+    used = _used(run).groupby(level="id").agg(list)
+    some = [used.get(i, []) for i in frame["id"]]
+    versions = random_words(frame["text"].tolist(), some, seed=seed)
     statements = [
         Statement(row["id"], row["text"], tuple(t for t in (row["target"] or "").split("; ") if t))
         for row in frame.to_dict(orient="records")

@@ -34,7 +34,7 @@ from clinometer.models import LoadOptions, Scorer, open_model
 from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
-from clinometer.reliability.blanks import NOUNS, neighbouring_words, parse
+from clinometer.reliability.blanks import NOUNS, MadeRows, parse
 from clinometer.reliability.statement import Blanks, Refused, Statement
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.statistics.arrays import FloatArray
@@ -69,7 +69,7 @@ class VariantSettings:
     )
     as_in_paper: bool = False
     temperature: float = option(
-        1.1, help="Sampling temperature of the versions.", allowed=TEMPERATURE, advanced=True
+        1.1, help="Sampling temperature of the versions.", allowed=TEMPERATURE
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
@@ -86,18 +86,6 @@ class VariantSettings:
     def to_dict(self) -> dict[str, Any]:
         """The settings that affect the versions."""
         return asdict(self) | {"load": self.load.dtype}
-
-
-@dataclass(frozen=True)
-class MadeVariants:
-    """Rows as written (id, variants, origins, answers), versions by id, and counts."""
-
-    rows: list[dict[str, Any]]
-    counts: dict[str, Any]
-
-    @property
-    def variants(self) -> dict[str, tuple[str, ...]]:
-        return {row["id"]: tuple(row["variants"]) for row in self.rows}
 
 
 class Makers:
@@ -125,10 +113,10 @@ def make_variants(
     fresh: bool = False,
     progress: Progress | None = None,
     makers: Makers | None = None,
-) -> MadeVariants:
-    """Make versions of every statement that has blanks. With `out` (a .jsonl file that `score`
-    reads) rows are written as they are made, and the same call resumes; those whose blanks have
-    changed since are made again."""
+) -> MadeRows:
+    """Make versions of every statement that has blanks: rows of its id, versions, origins and
+    answers. With `out` (a .jsonl file that `read_variants` reads) rows are written as they are
+    made, and the same call resumes; those whose blanks have changed since are made again."""
     settings = settings or VariantSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
@@ -145,7 +133,7 @@ def make_variants(
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows, settings)
         lines.finish(counts)
-    return MadeVariants(rows, counts)
+    return MadeRows(rows, counts)
 
 
 class _Row:
@@ -213,7 +201,7 @@ class _Row:
             if made in self.versions and not self.settings.as_in_paper:
                 raise Refused(REPEATED)
         except Refused as error:
-            self.answers[origin][error.reason] += 1
+            self.answers[origin][str(error)] += 1
             return
         self.answers[origin]["accepted"] += 1
         self.versions.append(made)
@@ -501,6 +489,13 @@ def kind_of(doc: Doc, place: int) -> str:
     if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
         return ADVERB
     return ADJUNCT
+
+
+def neighbouring_words(doc: Doc, place: int) -> tuple[Token | None, Token | None]:
+    """The words before and after an offset, such as that of a blank."""
+    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
+    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+    return before, after
 
 
 def candidates(kind: str, doc: Doc, place: int) -> list[str]:

@@ -14,9 +14,7 @@ from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
-from clinometer.measure import Estimate
-from clinometer.reliability.findings import score_with_interval
-from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityFolder, ReliabilityRun
+from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityFolder, ReliabilityRun, run_folder
 from clinometer.reliability.score import benchmark_tables
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
@@ -24,6 +22,7 @@ from clinometer.report.export import write_as
 from clinometer.report.figure import Figure, chart
 from clinometer.report.page import Chip, Strip
 from clinometer.report.tables import settings_table
+from clinometer.statistics.estimate import Estimate, around
 from clinometer.storage.untrusted import read_json
 
 #: What a page shows of a statement where the run has it: one scored by an earlier version may not.
@@ -127,7 +126,7 @@ def _statement(run: ReliabilityRun, row: pd.Series) -> dict[str, Any]:
         "category": _written(row["category"]),
         "text": str(row["text"]),
         "tau": float(row["tau"]),
-        "cobias": score_with_interval(row.to_dict()) or Estimate(float(row["cobias"])),
+        "cobias": around(*row[["cobias", "cobias_low", "cobias_high"]], 0.95, "versions"),
         "fix": _fix(_written(row["flag"])),
         "versions": [
             {"text": str(v["text"]), "change": v["change"], "said": said_of_change(v["change"])}
@@ -216,12 +215,9 @@ def _picture(scored: pd.DataFrame) -> Figure:
 
 
 def is_reliability_run(path: Path) -> bool:
-    """Whether a folder's record is that of a reliability run; or its run's, of an audit."""
-    record = path / "run.json"
-    if not record.exists() and (path / "audit.json").exists():  # of a `reliability audit`
-        record = path / "run" / "run.json"
+    """Whether a folder is that of a reliability run, or of the audit that it belongs to."""
     try:
-        content = read_json(record)
+        content = read_json(run_folder(path) / "run.json")
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("kind") == ReliabilityFolder.kind

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtri
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
 from clinometer.reliability import ReliabilitySettings, Statement, score_reliability
-from clinometer.reliability.score import Embed, mean_estimate
+from clinometer.reliability.score import Embed, growing_pairwise, mean_estimate
 from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import Makers, VariantSettings, make_variants
 from clinometer.report import Table, charts
@@ -68,7 +68,7 @@ def temperature_study(
         )
         run = score_reliability(
             statements,
-            made.variants,
+            {row["id"]: row["variants"] for row in made.rows},
             models=models,
             settings=settings,
             out=None if folder is None else folder / f"scores-{temperature:g}",
@@ -98,19 +98,6 @@ def temperature_study(
     )
 
 
-def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Average pairwise dissimilarity of the first n of N unit vectors, n = 2 … N [N - 1].
-
-    >>> growing_pairwise([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
-    [0.0, 0.6667]
-    """
-    v = np.asarray(vectors, dtype=np.float64)
-    table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
-    added = np.tril(table, k=-1).sum(axis=1)  # what each one adds to the previous ones
-    n = np.arange(2, len(v) + 1)
-    return np.asarray(np.cumsum(added)[1:] / (n * (n - 1) / 2))
-
-
 def version_count_study(
     statements: Sequence[Statement],
     variants: Versions,
@@ -122,8 +109,6 @@ def version_count_study(
     """Measure the versions in their order, the first two, the first three, up to `most`.
 
     Only statements with the most versions are used, so that every n is measured on the same ones.
-    The last table is the mean over the second half of the n less that over the first, per
-    statement: near 0 there is no trend.
     """
     VERSIONS.check("most", most)
     taken = [s for s in statements if len(variants.get(s.id, ())) >= most]
@@ -135,23 +120,16 @@ def version_count_study(
         )
     vectors = embed([v for s in taken for v in variants[s.id][:most]])
     curves = np.stack([growing_pairwise(some) for some in np.split(vectors, len(taken))])
-    half = curves.shape[1] // 2
-    change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
     mean = partial(mean_estimate, seed=seed)
     rows = [
         {"n": n, **with_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
     ]
-    late = with_ends("late_change", mean(change))
-    late |= {"statements": len(taken), "left_out": len(statements) - len(taken)}
     title, curve = "Dissimilarity of the first n versions", pd.DataFrame(rows)
-    caption = f"Mean over {len(taken):,} statements. Band: its interval."
+    caption = f"Mean over {len(taken):,} of {len(statements):,} statements. Band: its interval."
     form, draw = "{n:.0f} versions: {dissimilarity:.3f}", charts.growing_dissimilarity
     return Findings(
         "versions",
-        [
-            Table("versions-number", title, curve),
-            Table("versions-late", "Second half of the curve less the first", pd.DataFrame([late])),
-        ],
+        [Table("versions-number", title, curve)],
         [chart("versions-number", title, caption, curve, form, draw)],
     )
 
