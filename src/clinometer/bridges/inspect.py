@@ -6,10 +6,10 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -20,12 +20,11 @@ from clinometer.bridges.imported import (
     KIND,
     SampleCells,
     audited_elsewhere,
-    file_digest,
+    import_record,
     measured_import,
 )
 from clinometer.bridges.mapping import SampleMapping, load_mapping
 from clinometer.contexts import ContextSet
-from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.measure import RiskReport
@@ -225,22 +224,16 @@ def import_inspect(
     """
     require("reading a log of Inspect", "inspect_ai")
     settings = with_settings(settings or AuditSettings(), options)
-    path, folder = Path(log), None if out is None else Path(out)
-    digest = file_digest(path)
+    path = Path(log)
+    source = import_record(path, TOOL)
     header = _header(path)
-    source = partial(
-        ImportRecord,
-        tool=TOOL,
-        version=str(header.eval.packages.get("inspect_ai", "")),
-        task=header.eval.task,
-        file=visible(path.name),
-        sha256=digest,
-    )
+    version = str(header.eval.packages.get("inspect_ai", ""))
+    source = source.model_copy(update={"version": version, "task": header.eval.task})
     own = (header.eval.metadata or {}).get(KEY)
     if own is not None and mapping is None:
         audit = InspectAudit.from_metadata(own, where=str(path))
         name = model or f"inspect:{header.eval.model} ({audit.options.replies} replies)"
-        return _own_run(path, audit, name, source, settings, folder, fresh=fresh)
+        return _own_run(path, audit, name, source, settings, out, fresh=fresh)
     task = header.eval.task.rpartition("/")[2]
     if mapping is None and task not in BENCHMARKS:
         raise SettingsError(
@@ -252,27 +245,25 @@ def import_inspect(
         mapping = load_mapping(mapping or f"inspect_{task}")
     # An item of a benchmark is a context by itself: one reply to it counts.
     cells = SampleCells(mapping, fewest=1 if mapping.noun == ITEM else FEWEST_REPLIES)
-    n = 0
     for sample in _samples(path):
-        n += 1
         where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
         if sample.error is not None:
-            cells.left_out["samples that failed"] += 1
+            cells.leave_out("samples that failed")
         elif place := cells.place(fields := _fields(sample, where), where=where):
             cells.add_reply(place, cells.mapping.reply_category(fields, where=where))
     info = ModelInfo(
         name=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
     )
-    return measured_import(cells, info, source(samples=n), settings, out=folder, fresh=fresh)
+    return measured_import(cells, info, source, settings, out=out, fresh=fresh)
 
 
 def _own_run(
     path: Path,
     audit: InspectAudit,
     model: str,
-    source: Callable[..., ImportRecord],
+    source: ImportRecord,
     settings: AuditSettings,
-    out: Path | None,
+    out: str | Path | None,
     *,
     fresh: bool,
 ) -> Run:
@@ -302,11 +293,10 @@ def _own_run(
         )
         scores = read_replies(reader, topic.attributes, prompts, words, draws)
         report = WordReport(tokens={word: (word,) for word in words})
-    record = source(samples=n)
     info = ModelInfo(
         name=model,
         kind="sampled",
-        revision=f"as served, {TOOL} {record.version}",
+        revision=f"as served, {TOOL} {source.version}",
         dtype="served",
         device="server",
         notes=(f"{options.replies} replies a prompt at temperature {options.temperature:g}",),
@@ -316,7 +306,7 @@ def _own_run(
         scores,
         report,
         info,
-        record,
+        source.model_copy(update={"samples": n}),
         replace(settings, clusters=resampling_clusters(settings, topic, audit.contexts)),
         out=out,
         fresh=fresh,

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
+from clinometer.bridges.imported import KIND, SampleCells, import_record, measured_import
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
 from clinometer.contexts.context_set import context_ids
 from clinometer.display.text import brief, visible
@@ -23,7 +23,6 @@ from clinometer.errors import TableError
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.folder.record import ImportRecord
 from clinometer.runs.placebo import UNEDITED
 from clinometer.settings import with_settings
 from clinometer.storage.rows import read_rows, reading
@@ -257,18 +256,17 @@ class ReplyTable:
 
     def cells(
         self, model: str, axis: str, mapping: SampleMapping, categories: Sequence[str]
-    ) -> tuple[SampleCells, SampleCells, int]:
-        """The replies of a model about an axis, its irrelevant edits beside the text that they
-        edit (edits are the groups, texts, a group in a context, the contexts), and how many
-        replies the first are."""
+    ) -> tuple[SampleCells, SampleCells]:
+        """The replies of a model about an axis, and its irrelevant edits beside the text that they
+        edit (edits are the groups, texts, a group in a context, the contexts)."""
         cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
-        replies = 0
+        cells.left_out.update(self.left_out)
         for place, counts in self.counts.items():
             if place.model != model:
                 continue
             own = place.axis == axis and not place.edit
             if axis in mapping.baseline_in if place.baseline else own:
-                replies += counts.total()
+                cells.samples += counts.total()
                 for reply, n in counts.items():
                     cells.add_reply(place.place, reply, n)
             edited = place.baseline or (own and not mapping.baseline)
@@ -277,7 +275,7 @@ class ReplyTable:
                 at = SamplePlace(place.edit or UNEDITED, text, place.place.context)
                 for reply, n in counts.items():
                     edits.add_reply(at, reply, n)
-        return cells, edits, replies
+        return cells, edits
 
 
 def import_replies(
@@ -304,7 +302,7 @@ def import_replies(
     settings = with_settings(settings or AuditSettings(), options)
     path, where = Path(path), str(path)
     mapping = load_mapping(mapping) if isinstance(mapping, str) else mapping
-    digest = file_digest(path)
+    source = import_record(path, "replies")
     table = ReplyTable.read(reply_rows(path), mapping, where=where)
     categories = table.categories(where)
     told: dict[str, Any] = {"noun": mapping.noun or "case"}
@@ -340,7 +338,7 @@ def import_replies(
             folder /= names[axis]
         if folder and len(models) > 1 and len(chosen) > 1:
             folder /= names[name]
-        cells, edits, replies = table.cells(name, axis, mapping, categories)
+        cells, edits = table.cells(name, axis, mapping, categories)
         if len(cells.groups) > 1 and not cells.shared:
             raise TableError(
                 f"{where}: expected replies about several groups in one context, found every "
@@ -348,10 +346,6 @@ def import_replies(
                 "`context` (--set context={case}); of decisions about people as they came, say "
                 "'clinometer import decisions TABLE --by COLUMNS --selected VALUE'"
             )
-        cells.left_out.update(table.left_out)
-        record = ImportRecord(
-            tool="replies", task=axis, file=visible(path.name), sha256=digest, samples=replies
-        )
         runs.append(
             measured_import(
                 cells,
@@ -360,7 +354,7 @@ def import_replies(
                     kind=KIND,
                     revision="as published",
                 ),
-                record,
+                source.model_copy(update={"task": axis}),
                 settings,
                 out=folder,
                 fresh=fresh,
