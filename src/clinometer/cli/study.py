@@ -43,7 +43,7 @@ from clinometer.studies.framework import (
     plan_of,
     study_contexts,
 )
-from clinometer.studies.knowledge import builtin_facts, knowledge_findings, read_facts
+from clinometer.studies.knowledge import knowledge_findings, read_facts
 from clinometer.studies.several_models import (
     printed,
     printed_beside,
@@ -308,7 +308,7 @@ def knowledge_command(
     study: Annotated[Study, _LOADED, _OUTPUT],
 ) -> None:
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
-    relations = builtin_facts() if facts is None else read_facts(facts)
+    relations = read_facts() if facts is None else read_facts(facts)
     parts = [(r.name, models, r.topic, r.contexts) for r in relations]
     carry_out(
         plan_of("knowledge", parts, study.settings),
@@ -344,7 +344,7 @@ def fixes_command(
     error rate.
     """
     fixes, folder = [read_fix(text) for text in fix], study.folder("fixes")
-    facts = () if no_facts else builtin_facts()
+    facts = () if no_facts else read_facts()
     others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
     topics = [(load_topic(study.topic), study.contexts), *((other, None) for other in others)]
     asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]

@@ -9,11 +9,8 @@ contexts.
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +33,16 @@ from clinometer.report.figures import basis, reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import percentile_estimate, with_ends
-from clinometer.studies.framework import Findings, Results, about, only, risks, risks_table, verdict
+from clinometer.studies.framework import (
+    Findings,
+    Results,
+    about,
+    data,
+    only,
+    risks,
+    risks_table,
+    verdict,
+)
 from clinometer.topics import Topic
 
 #: Of the intervals of trends and rankings.
@@ -63,15 +69,13 @@ class PrintedTable(NamedTuple):
         return [m for m, (R, bias, swing) in self.models.items() if abs(R - bias - swing) > 1.51e-4]
 
 
-@cache
 def printed() -> dict[str, PrintedTable]:
     """The printed tables.
 
     >>> list(printed())[:2], printed()["table1"].models["T5"]
     (['table1', 'table2'], [0.8703, 0.8691, 0.0012])
     """
-    text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
-    return {key: PrintedTable(**table) for key, table in tomllib.loads(text).items()}
+    return {key: PrintedTable(**table) for key, table in data("published").items()}
 
 
 def printed_beside(study: str) -> dict[str, PrintedTable]:
@@ -221,18 +225,10 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
     0.667
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if x.shape[-1] != y.shape[-1] or x.shape[-1] < 2:
-        raise SettingsError(
-            f"kendall: expected the same two or more models twice, found {x.shape[-1]} and "
-            f"{y.shape[-1]}"
-        )
-    i, j = np.array(list(itertools.combinations(range(x.shape[-1]), 2))).T
-    return np.asarray((_order(x, i, j) * _order(y, i, j)).mean(axis=-1))
-
-
-def _order(values: FloatArray, i: FloatArray, j: FloatArray) -> FloatArray:
-    gap = values[..., i] - values[..., j]
-    return np.asarray(np.where(np.abs(gap) <= ROUNDING, 0.0, np.sign(gap)))
+    i, j = np.triu_indices(x.shape[-1], k=1)
+    first, second = (values[..., i] - values[..., j] for values in (x, y))
+    tied = (np.abs(first) <= ROUNDING) | (np.abs(second) <= ROUNDING)
+    return np.asarray(np.where(tied, 0.0, np.sign(first * second)).mean(axis=-1))
 
 
 def size_findings(results: Results, *, seed: int = 0) -> Findings:
@@ -279,16 +275,6 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
 _TREND = {"higher": "rises", "lower": "falls", "neither": "no clear trend"}
 
 
-def slope(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Least-squares slope of y [..,M] on x [M].
-
-    >>> slope(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])).item()
-    2.0
-    """
-    centred = x - x.mean()
-    return np.asarray(y @ centred / (centred @ centred))
-
-
 def over_models(x: FloatArray, y: FloatArray) -> tuple[float, float] | tuple[None, None]:
     """The usual interval of a slope, from the scatter of the models around the line."""
     freedom = len(x) - 2
@@ -319,8 +305,8 @@ def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> l
     risks = joint([run for _, run, _ in members], seed=seed)
     rows = []
     for i, measure in enumerate(MEASURES):
-        value = float(slope(x, risks.values[:, i]))
-        low, high = risks.interval(value, slope(x, risks.draws[:, :, i]))
+        value = float(np.polyfit(x, risks.values[:, i], 1)[0])
+        low, high = risks.interval(value, np.polyfit(x, risks.draws[:, :, i].T, 1)[0])
         ends = dict(zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True))
         rows.append(
             {"family": family, "measure": measure, "value": value, "low": low, "high": high}
