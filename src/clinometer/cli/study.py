@@ -443,18 +443,11 @@ def toxicity_command(
     given = values_from_texts(toxicity.Training, train or (), list(_TRAINING), where="--train")
     training = toxicity.Training(**given, seed=seed)
     plan = toxicity.toxicity_plan(model, folder, **study.question)
-
-    tune = partial(
-        toxicity.finetuned, model, chosen, folder / "model", training=training, fresh=study.fresh
-    )
-    # The others of torchrun's only help to train.
-    if not toxicity.first_process() and not study.only_plan:
-        tune()
-        return
+    how: dict[str, Any] = {"training": training, "fresh": study.fresh}
 
     def watched() -> None:
         with progress("training", unit="steps", start=f"loading {model}") as watch:
-            tune(progress=watch)
+            toxicity.finetuned(model, chosen, folder / "model", progress=watch, **how)
 
     findings = partial(toxicity.toxicity_findings, texts=len(chosen), training=training)
     carry_out(plan, findings, study, before=watched)
