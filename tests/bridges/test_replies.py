@@ -126,7 +126,7 @@ def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> No
     assert only.record.topic.title == "Score of a résumé by gap"
 
 
-def test_result_files_of_other_tools(tmp_path: Path) -> None:
+def test_a_result_file_of_promptfoo(tmp_path: Path) -> None:
     foo = [
         {"provider": {"id": "openai:x"}, "vars": {"group": g, "context": c}, "score": s}
         for g, c, s in product("ab", "123", (0.0, 1.0))
@@ -140,19 +140,6 @@ def test_result_files_of_other_tools(tmp_path: Path) -> None:
     file.write_text(json.dumps(foo))
     (run,) = imported(file, "promptfoo")
     assert (run.model, present(run.preferences.answers).sum()) == ("openai:x", 12)
-    eval_ = [
-        {
-            "name": f"{g}{c}",
-            "input": "?",
-            "actualOutput": "!",
-            "additionalMetadata": {"group": g, "context": c},
-            "metricsData": [{"name": "Bias", "score": s}],
-        }
-        for g, c, s in product("ab", "123", (0.0, 0.5))
-    ]
-    file.write_text(json.dumps({"testCases": eval_, "hyperparameters": {"model": "y"}}))
-    (run,) = imported(file, "deepeval")
-    assert (run.model, run.preferences.categories) == ("y", ("0", "0.5"))
 
 
 @pytest.mark.parametrize(

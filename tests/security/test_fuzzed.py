@@ -222,13 +222,10 @@ TOOLS: dict[str, Any] = {
         {"provider": {"id": "m"}, "score": r["score"], "vars": r, "testCase": {"vars": r},
          "response": {"output": "yes"}} for r in FEW
     ]}},
-    "deepeval": {"hyperparameters": {"model": "m"}, "testCases": [
-        {"metricsData": [{"score": r["score"]}], "additionalMetadata": r} for r in FEW
-    ]},
     "replies": FEW,
 }  # fmt: skip
 #: Parts of a row of one tool or another.
-PARTS = ("provider", "vars", "testCase", "metricsData", "additionalMetadata")
+PARTS = ("provider", "vars", "testCase")
 CELLS = st.sampled_from(["", "0", "-1", "1e308", "nan", "inf", "g0", "True", "9" * 40, "\x1b[2J",
                          "=1+1", "\u202e", "a" * 5000, "1;2", "[]", '"', "\0"])  # fmt: skip
 

@@ -70,16 +70,12 @@ def reply_rows(path: Path) -> Iterator[Row]:
 
 
 def _json_rows(content: Any, path: Path) -> Iterator[Row]:
-    """The replies in a JSON file, by its shape: promptfoo, DeepEval, a list, or one reply."""
+    """The replies in a JSON file, by its shape: promptfoo, a list, or one reply."""
     known = content if isinstance(content, Mapping) else {}
-    results, rows = known.get("results"), None
+    results = known.get("results")
     if isinstance(results, Mapping) and isinstance(results.get("results"), list):
-        rows = _of_promptfoo(known)
-    elif isinstance(known.get("testCases"), list):
-        rows = _of_deepeval(known)
-    if rows is not None:
         try:
-            yield from rows
+            yield from _of_promptfoo(results["results"])
         except (AttributeError, LookupError, TypeError) as error:
             raise TableError(
                 f"{path}: expected the file as the tool wrote it, found a reply of another "
@@ -94,8 +90,8 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
         yield value
 
 
-def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
-    for row in content["results"]["results"]:
+def _of_promptfoo(results: Iterable[Any]) -> Iterator[Row]:
+    for row in results:
         provider = row.get("provider") or {}
         named = provider if isinstance(provider, str) else provider.get("label") or provider["id"]
         tested = (row.get("testCase") or {}).get("vars") or {}
@@ -107,16 +103,6 @@ def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
             "vars": {**tested, **(row.get("vars") or {})},
             **({"score": None, "response": {"output": None}} if failed else {}),
         }
-
-
-def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
-    known = content.get("hyperparameters") or {}
-    model = known.get("model", "") if isinstance(known, Mapping) else ""
-    for row in content["testCases"]:
-        metrics = row.get("metricsData") or [{}]
-        held = row.get("additionalMetadata") or row.get("metadata") or {}
-        named = held.get("model") or model or "model"
-        yield {**row, "metadata": held, "score": metrics[0].get("score"), "model": named}
 
 
 # --- Replies --------------------------------------------------------------------------------------
