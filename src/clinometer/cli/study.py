@@ -147,7 +147,8 @@ def carry_out(
             place = folder / "runs" / planned.folder
             return bars.enter_context(progress(planned.label, kept=place))
 
-        results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
+        ask = partial(audit_all, plan, folder, watch=watch, fresh=output.fresh)
+        results, failed = ask() if plan.audits else ([], [])  # of finished runs alone
     not_scored = [(planned.label, str(error)) for planned, error in failed]
     try:
         if output.shard is None:
@@ -352,9 +353,6 @@ def fixes_command(
     findings = partial(
         fixes_findings, fixes=fixes, out=folder, model=model, facts=facts, margin=margin
     )
-    if not plan.audits:  # finished runs alone
-        finish(findings([]), study)
-        return
     ready = partial(prepare, plan, fixes, folder, fresh=study.fresh)
     carry_out(plan, findings, study, before=ready)
 

@@ -43,7 +43,7 @@ from clinometer.storage.untrusted import folder_name, read_json, read_text
 from clinometer.studies.framework import Findings, Plan, PlannedRun, Results, audit_all, data
 from clinometer.studies.knowledge import Relation, score_facts
 from clinometer.topics import Topic
-from clinometer.topics.conversation import END, ROLES, is_conversation, joined, parts_of
+from clinometer.topics.conversation import END, is_conversation, joined, messages_of
 from clinometer.topics.prompt import Y
 
 SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN = "system", "prefix", "steer", "adapter", "model", "run"
@@ -201,21 +201,15 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
     >>> _with_prompt("Invite [X]? Answer: [Y]", "Be fair.", system=True)
     '[system]\\nBe fair.\\n[user]\\nInvite [X]? Answer:\\n[reply]\\n[Y]'
     """
-    if is_conversation(template):
-        parts = list(parts_of(template))
-    elif system:
-        parts = [("user", template.removesuffix(Y).rstrip())]
-    else:
+    if not system and not is_conversation(template):
         return f"{text} {template}"
-    roles, role = [role for role, _ in parts], SYSTEM if system else "user"
-    if not set(roles) <= set(ROLES):
-        raise SettingsError("--fix: expected messages to put a prompt into, found a record")
-    if role in roles:
-        at = roles.index(role)
-        parts[at] = (role, f"{text}\n\n{parts[at][1]}")
+    messages = messages_of(template.removesuffix(Y).rstrip())
+    role = SYSTEM if system else "user"
+    if first := next((m for m in messages if m["role"] == role), None):
+        first["content"] = f"{text}\n\n{first['content']}"
     else:
-        parts.insert(0, (role, text))
-    return joined(parts) + END + Y
+        messages.insert(0, {"role": role, "content": text})
+    return joined([(m["role"], m["content"]) for m in messages]) + END + Y
 
 
 # --- What is made before -------------------------------------------------------------------------
@@ -223,14 +217,12 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
 
 def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
-    every = {f.name: f for f in with_controls(fixes, out)}
-    for fix in every.values():
-        if fix.kind == ADAPTED and fix.of and (fresh or not (Path(fix.value) / ADAPTER).is_file()):
-            _shuffled_adapter(every[fix.of].value, fix.value, plan.audits[0].settings.seed)
-    for layer in {f.value for f in fixes if f.kind == STEER}:
-        mine = [f for f in every.values() if f.kind == STEER and f.value == layer]
-        if fresh or not all(vector_file(out, f).is_file() for f in mine):
-            _fit(plan.audits[0], mine, out, fresh=fresh)
+    for fix in fixes:
+        made = with_controls([fix], out)
+        if fix.kind == ADAPTED and (fresh or not (Path(made[1].value) / ADAPTER).is_file()):
+            _shuffled_adapter(fix.value, made[1].value, plan.audits[0].settings.seed)
+        if fix.kind == STEER and (fresh or not all(vector_file(out, f).is_file() for f in made)):
+            _fit(plan.audits[0], made, out, fresh=fresh)
 
 
 def _shuffled_adapter(fix: str, control: str, seed: int) -> None:
@@ -327,13 +319,13 @@ def changed(
     p, q = one.preferences, other.preferences
     if (p.groups, p.categories) != (q.groups, q.categories):
         raise RunError(f"study fixes: {new} was asked about other groups than {old}")
-    known = {c: i for i, c in enumerate(q.contexts)}
-    both = [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]
-    if not both and len(p.contexts) != len(q.contexts):
-        raise RunError(f"study fixes: {new} and {old} have no context in common")
-    both = both or [(i, i) for i in range(len(p.contexts))]  # prompts are part of them, in order
-    both = both if half is None else [both[i] for i in half]
-    a, b = answers_of(one, [i for i, _ in both]), answers_of(other, [j for _, j in both])
+    at = pd.Index(q.contexts).get_indexer(pd.Index(p.contexts))
+    if (at < 0).all():  # prompts are part of the contexts, which are in the same order
+        if len(p.contexts) != len(q.contexts):
+            raise RunError(f"study fixes: {new} and {old} have no context in common")
+        at = np.arange(len(at))
+    both = [i for i in (range(len(at)) if half is None else half) if at[i] >= 0]
+    a, b = answers_of(one, both), answers_of(other, at[both].tolist())
     return changes(a, b, groups=p.groups, level=level)
 
 
