@@ -38,12 +38,10 @@ def written(path: Path, some: Iterable[dict[str, Any]]) -> Path:
         frame.to_parquet(path)
     elif path.suffix == ".jsonl":
         frame.to_json(path, orient="records", lines=True)
-    elif path.suffix in (".gz", ".csv"):
-        frame.to_csv(path, index=False)
+    elif path.suffix == ".json":
+        frame.to_json(path, orient="records")
     else:
-        path.mkdir()
-        for i, row in enumerate(content):
-            (path / f"{i:04}.json").write_text(json.dumps(row))
+        frame.to_csv(path, index=False)
     return path
 
 
@@ -54,7 +52,7 @@ def imported(path: Path, mapping: str = "replies", **more: Any) -> list[Run]:
     )
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "folder"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.json"])
 def test_every_kind_of_file_gives_the_same_components(tmp_path: Path, name: str) -> None:
     (run,) = imported(written(tmp_path / name, rows()))
     (plain,) = imported(written(tmp_path / "plain.jsonl", rows()))

@@ -157,10 +157,7 @@ def _written(
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file of any size, or of the JSON files in a folder."""
-    if path.is_dir():
-        digests = map(file_digest, sorted(path.rglob("*.json")))
-        return hashlib.sha256("".join(digests).encode()).hexdigest()
+    """sha256 of a file of any size."""
     with reading(path, TableError), open_binary(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

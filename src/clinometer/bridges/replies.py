@@ -46,15 +46,7 @@ Row = Mapping[str, Any]
 
 
 def reply_rows(path: Path) -> Iterator[Row]:
-    """The rows of a table (csv, tsv, jsonl, parquet), a JSON file of a known tool, or a folder of
-    JSON files."""
-    if path.is_dir():
-        files = sorted(path.rglob("*.json"))
-        if not files:
-            raise TableError(f"{path}: expected files .json in the folder, found none")
-        for file in files:
-            yield from reply_rows(file)
-        return
+    """The rows of a table (csv, tsv, jsonl, parquet), or of a JSON file: promptfoo's, or a list."""
     name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
     if name.endswith(".json"):
         with reading(path, TableError):
@@ -64,13 +56,12 @@ def reply_rows(path: Path) -> Iterator[Row]:
         yield from read_rows(path, most=MOST_BYTES, loose=True)
     else:
         raise TableError(
-            f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz), or a "
-            "folder of .json files"
+            f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz)"
         )
 
 
 def _json_rows(content: Any, path: Path) -> Iterator[Row]:
-    """The replies in a JSON file, by its shape: promptfoo, a list, or one reply."""
+    """The replies in a JSON file, by its shape: promptfoo's, or a list."""
     known = content if isinstance(content, Mapping) else {}
     results = known.get("results")
     if isinstance(results, Mapping) and isinstance(results.get("results"), list):
@@ -82,7 +73,9 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
                 f"shape: {brief(error)}"
             ) from error
         return
-    for number, value in enumerate(content if isinstance(content, list) else [content]):
+    if not isinstance(content, list):
+        raise TableError(f"{path}: expected a list of replies, found {brief(content)!r}")
+    for number, value in enumerate(content):
         if not isinstance(value, Mapping):
             raise TableError(
                 f"{path}: item {number}: expected an object with a reply, found {brief(value)!r}"
@@ -278,7 +271,7 @@ def import_replies(
     """Measure every model and axis of a table of replies: one run each.
 
     Args:
-        path: a table, a result file of another tool, or a folder of JSON files.
+        path: a table, or a result file of another tool.
         mapping: which fields are what: a ready mapping by name, or a .toml file.
         settings, options: of the measures and intervals, as in `clinometer.audit`.
         out: the folder of the runs; a single one is written to it, several below it.
