@@ -52,11 +52,13 @@ def plan(*models: str) -> Plan:
     return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
 
 
-def test_the_same_model_twice_is_refused() -> None:
+def test_plans_that_cannot_be_carried_out_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="twice"):
         plan("pocket:bert", "pocket:bert")
     with pytest.raises(SettingsError, match="at least one model"):
-        audit_all(Plan("table1", ()), Path("nowhere"))
+        audit_all(Plan("table1", ()), tmp_path)
+    with pytest.raises(ModelNotFound):
+        audit_all(plan("./no-such-folder"), tmp_path)
 
 
 def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,11 +86,6 @@ def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened"))
     again, _ = audit_all(whole, tmp_path)
     assert again[1][1].preferences.equals(first.preferences)
-
-
-def test_a_study_whose_only_model_fails_has_its_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelNotFound):
-        audit_all(plan("./no-such-folder"), tmp_path)
 
 
 def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:

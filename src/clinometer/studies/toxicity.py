@@ -64,14 +64,6 @@ class Training:
         check_settings(self)
         SEED.check("seed", self.seed)
 
-    def steps_of_accumulation(self, devices: int = 1) -> int:
-        """Batches per optimizer step.
-
-        >>> Training().steps_of_accumulation(8), Training().steps_of_accumulation()
-        (4, 32)
-        """
-        return self.accumulation or max(1, round(_TEXTS_PER_STEP / (self.batch * devices)))
-
 
 def finetuned(
     model: str,
@@ -194,7 +186,10 @@ def _train(
             if progress:
                 progress(state.global_step, max(state.max_steps, state.global_step))
 
-    arguments.gradient_accumulation_steps = training.steps_of_accumulation(max(1, arguments.n_gpu))
+    at_once = training.batch * max(1, arguments.n_gpu)
+    arguments.gradient_accumulation_steps = training.accumulation or max(
+        1, round(_TEXTS_PER_STEP / at_once)
+    )
     trainer = transformers.Trainer(
         model=network,
         args=arguments,
