@@ -100,7 +100,8 @@ def read_fix(text: str) -> Fix:
         name = f"system {Path(value).stem}"
         value = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
     elif kind == PREFIX:
-        name = f"“{brief(value, 24)}”"
+        first = value.split()[:4]
+        name = f"“{' '.join(first)}{'' if first == value.split() else ' …'}”"
     return Fix(name, kind, value)
 
 
