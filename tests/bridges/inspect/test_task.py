@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +12,8 @@ from tests.command import Clinometer
 from tests.present import present
 
 from clinometer.bridges.inspect import import_inspect
-from clinometer.models.sampled import Recogniser
 from clinometer.runs import Run
 from clinometer.topics import load_topic
-
-
-def test_inspect_finds_the_task_by_its_entry_point() -> None:
-    (entry,) = entry_points(group="inspect_ai", name="clinometer")
-    assert entry.value == "clinometer.bridges.inspect_task"
-    from inspect_ai._util.registry import registry_lookup
-
-    assert registry_lookup("task", "clinometer/audit") is not None
 
 
 @pytest.mark.parametrize("groups", ["nurse", "nurse, engineer", ["nurse", "engineer"]])
@@ -53,23 +43,6 @@ def test_metrics_are_the_risks_with_their_ends(log: Path) -> None:
     }
     assert metrics == pytest.approx({k: v for k, v in expected.items() if v is not None}, abs=1e-4)
     assert metrics["R"] > 0
-
-
-def test_the_scorer_reads_as_an_audit_does(log: Path) -> None:
-    from inspect_ai.log import read_eval_log_samples
-
-    topic = load_topic("gender")
-    rules = Recogniser.of(topic.words)
-    seen = set()
-    for sample in read_eval_log_samples(log):
-        score = present(sample.scores)["readout"]
-        number = rules.read(sample.output.completion, str(sample.input))
-        word = topic.words[number] if number >= 0 else ""
-        homes = [c for c, words in topic.attributes.items() if word in words]
-        assert score.value == (homes[0] if homes else "none")
-        assert sample.output.completion == answered(str(sample.input), sample.epoch)
-        seen.add(score.value)
-    assert seen == {"male", "female", "none"}
 
 
 MAPPING = """
@@ -104,7 +77,7 @@ def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:
 
 
 def test_any_log_by_a_mapping(log: Path, tmp_path: Path) -> None:
-    """The same cells by the fields alone; only their weights are unknown."""
+    """The same cells by the scorer's fields alone; only their weights are unknown."""
     file = tmp_path / "own.toml"
     file.write_text(MAPPING, encoding="utf-8")
     own, mapped = import_inspect(log), import_inspect(log, mapping=str(file))
