@@ -107,7 +107,6 @@ def test_wrong_options_are_one_line(
 ) -> None:
     for wrong, said in (
         (("table", "4", "pocket:gpt2-s"), "1, 2, 3, 5"),
-        (("size", "pocket:gpt2-s", "--family", "x"), "--family"),
         (("sources", "pocket:gpt2-s", "pocket:gpt2-m", "--source", "x"), "--source"),
         (("knowledge", "pocket:gpt2-s", "--facts", tmp_path / "none"), "no such file"),
         (("toxicity", "pocket:gpt2-s", tmp_path / "none.csv"), "no such file"),

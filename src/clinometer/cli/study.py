@@ -35,6 +35,7 @@ from clinometer.studies.figures import figures_findings, leaning_findings
 from clinometer.studies.fixes import fixes_findings, fixes_plan, prepare, read_fix
 from clinometer.studies.framework import (
     Findings,
+    Models,
     Plan,
     PlannedRun,
     Results,
@@ -247,30 +248,14 @@ def table_command(
 
 def size_command(
     models: list[str] | None = MODELS,
-    family: list[str] | None = option(
-        None, help="NAME=MODEL,MODEL,…: another family; may be repeated."
-    ),
     *,
     study: Annotated[Study, _QUESTION, _AUDIT, _OUTPUT],
 ) -> None:
-    """The trend of the risks with model size in one or more families (Figure 7)."""
-    families = [_family(text) for text in family or ()]
-    if models or not families:
-        families.insert(0, ("", study.models(models, "size")))
+    """The trend of the risks with model size in a family of models (Figure 7)."""
     topic = load_topic(study.topic)
     contexts = study_contexts(topic, study.contexts)
-    parts = [(name, members, topic, contexts) for name, members in families]
-    plan = plan_of("size", parts, study.settings)
+    plan = plan_of("size", [("", study.models(models, "size"), topic, contexts)], study.settings)
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
-
-
-def _family(text: str) -> tuple[str, list[str | ZooEntry]]:
-    form = "NAME=MODEL,MODEL,…"
-    name, models = pair(text, "--family", form)
-    members: list[str | ZooEntry] = [m.strip() for m in models.split(",") if m.strip()]
-    if len(members) < 2:
-        raise SettingsError(f"--family: expected {form}; found {text!r}")
-    return name, members
 
 
 def alignment_command(
@@ -279,9 +264,6 @@ def alignment_command(
         "The base model, then its versions; none, or bvf-rlhf: the paper's three sizes.",
         None,
     ),
-    family: list[str] | None = option(
-        None, help="NAME=BASE,VERSION,…: another base and its versions; may be repeated."
-    ),
     *,
     study: Annotated[Study, _QUESTION, _AUDIT, "chat", _OUTPUT],
 ) -> None:
@@ -289,11 +271,10 @@ def alignment_command(
 
     --chat also scores the versions inside their chat template; a single model, itself.
     """
-    families: list[list[str | ZooEntry]] = [[*models]] if models else []
-    families += [[*_family(text)[1]] for text in family or ()]
-    if not families or (models and models[0] in suites()):
-        paper = members(models[0] if models else about("alignment").suite, download=study.download)
-        families[:1] = [[*sizes] for sizes in by_base(paper)]
+    suite = models[0] if models else about("alignment").suite
+    families: list[Models] = [models or []]
+    if suite in suites():
+        families = [*by_base(members(suite, download=study.download))]
     carry_out(alignment_plan(families, **study.question), alignment_findings, study)
 
 

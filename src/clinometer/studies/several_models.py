@@ -1,7 +1,7 @@
 """Several models in the same contexts: beside the paper's tables, by size, and by source.
 
 Tables 1 to 3 and 5 set the risks next to the printed ones and say why they differ; Figure 7 is
-their trend with the size of a family; Table 4 asks whether rankings of models agree across contexts
+their trend with size; Table 4 asks whether rankings of models agree across contexts
 from several sources. Trends and rankings rest on replicates in which all models have seen the same
 contexts.
 """
@@ -233,18 +233,16 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
 
 def size_findings(results: Results, *, seed: int = 0) -> Findings:
     """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
-    rows: list[dict[str, Any]] = []
-    slopes: list[dict[str, Any]] = []
-    for family in dict.fromkeys(planned.role for planned, _ in results):
-        members = _by_size(only(results, family))
-        for name, run, size in members:
-            for measure in MEASURES:
-                shown = getattr(run.risks, measure)
-                ends = {"value": shown.value, "low": shown.low, "high": shown.high}
-                rows.append({"series": family, "name": name, "x": size, "measure": measure, **ends})
-        slopes += _slopes(family, members, seed=seed)
-    table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
     named = [(planned.label, run) for planned, run in results]
+    members = _by_size(named)
+    rows = []
+    for name, run, size in members:
+        for measure in MEASURES:
+            shown = getattr(run.risks, measure)
+            ends = {"value": shown.value, "low": shown.low, "high": shown.high}
+            rows.append({"name": name, "x": size, "measure": measure, **ends})
+    slopes = _slopes(members, seed=seed)
+    table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
     return Findings(
         "size",
         [
@@ -255,8 +253,7 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
             chart(
                 "size",
                 "Risk and model size",
-                f"{basis(named[0][1])}. Lines join the sizes of a family; bars: intervals over "
-                "contexts.",
+                f"{basis(named[0][1])}. A line joins the sizes; bars: intervals over contexts.",
                 table,
                 "{name} {measure} {value:.3f}",
                 charts.trend,
@@ -265,8 +262,8 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
         ],
         [run for _, run in named],
         [
-            f"{row['family']} {IN_SENTENCES[row['measure']]}, ten times the parameters, over "
-            f"contexts: {verdict(row, **_TREND)}".strip()
+            f"{IN_SENTENCES[row['measure']]}, ten times the parameters, over contexts: "
+            f"{verdict(row, **_TREND)}"
             for row in slopes
         ],
     )
@@ -296,11 +293,11 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
             )
         sized.append((name, run, size))
     if len({s for _, _, s in sized}) < 2:
-        raise RunError("study size: expected at least two different sizes in a family")
+        raise RunError("study size: expected at least two different sizes")
     return sorted(sized, key=lambda m: m[2])
 
 
-def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
+def _slopes(members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
     x = np.log10([size for _, _, size in members])
     risks = joint([run for _, run, _ in members], seed=seed)
     rows = []
@@ -309,7 +306,7 @@ def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> l
         low, high = risks.interval(value, np.polyfit(x, risks.draws[:, :, i].T, 1)[0])
         ends = dict(zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True))
         rows.append(
-            {"family": family, "measure": measure, "value": value, "low": low, "high": high}
+            {"measure": measure, "value": value, "low": low, "high": high}
             | {f"over_models_{end}": number for end, number in ends.items()}
             | {"models": len(members), "n_eff": risks.n_eff}
         )
