@@ -25,6 +25,7 @@ from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.compare import run_names
 from clinometer.runs.read_preferences import read_table
 from clinometer.settings import Shard, option, values_from_texts
 from clinometer.studies import sensitivity, toxicity
@@ -380,11 +381,7 @@ def figures_command(
         finish(leaning_findings([(path.stem, read_table(path)) for path in runs]), output)
         return
     opened = [Run.load(path) for path in runs]
-    models = [run.model for run in opened]
-    named = [
-        (run.model if models.count(run.model) == 1 else f"{run.model} ({path.name})", run)
-        for path, run in zip(runs, opened, strict=True)
-    ]
+    named = list(zip(run_names(opened), opened, strict=True))
     finish(figures_findings(named, groups=group or (), contexts=contexts), output)
 
 
