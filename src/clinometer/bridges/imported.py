@@ -43,10 +43,10 @@ from clinometer.storage.untrusted import open_binary
 KIND = "imported"
 
 
-def import_record(path: Path, tool: str, **told: str) -> ImportRecord:
+def import_record(path: Path, tool: str, *, version: str = "", task: str = "") -> ImportRecord:
     """What run.json says of a file, as it is before it is read; samples are counted later."""
-    digest = file_digest(path)
-    return ImportRecord(tool=tool, file=visible(path.name), sha256=digest, samples=0, **told)
+    name, digest = visible(path.name), file_digest(path)
+    return ImportRecord(tool=tool, version=version, task=task, file=name, sha256=digest, samples=0)
 
 
 def measured_import(

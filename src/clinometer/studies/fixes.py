@@ -324,7 +324,7 @@ def changed(
     if (at < 0).all():  # prompts are part of the contexts, which are in the same order
         if len(p.contexts) != len(q.contexts):
             raise RunError(f"study fixes: {new} and {old} have no context in common")
-        at = np.arange(len(at))
+        at = np.arange(len(at), dtype=np.intp)
     both = [i for i in (range(len(at)) if half is None else half) if at[i] >= 0]
     a, b = answers_of(one, both), answers_of(other, at[both].tolist())
     return changes(a, b, groups=p.groups, level=level)
