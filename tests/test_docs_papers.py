@@ -80,7 +80,7 @@ EXACT = {
     "3.1": "topics/test_builtin.py::test_gender_is_table_6",
     "4.2; Figure 5": "studies/test_figures.py::test_a_male_group_stands_above_a_female_one",
     "4.3; Figure 6": "studies/test_framework.py::test_alignment_names_groups_that_changed",
-    "Figure 7": "studies/test_framework.py::test_slope_matches_numpy",
+    "Figure 7": "studies/test_framework.py::test_size_finds_a_trend",
     "Figure 8": "studies/test_framework.py::test_alignment_names_groups_that_changed",
     "4.4; Figure 9": "studies/test_factors.py::test_a_planted_slope_is_found",
     "A; A.1; Figure 11": "contexts/test_builtin.py::test_paper_figure11_is_in_the_paper",

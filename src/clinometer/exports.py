@@ -19,11 +19,6 @@ NAMES = {
     "R_bias": f"Bias risk {SYMBOLS['R_bias']}",
     "R_volatility": f"Volatility risk {SYMBOLS['R_volatility']}",
 }
-#: The limits of the numbers; wherever there is room for a sentence.
-CAUTION = (
-    "The numbers describe probabilities of words for these groups in these contexts; they do not "
-    "say that a model is fair or unfair in use."
-)
 
 
 def estimates(run: Run) -> dict[str, Estimate]:
@@ -50,7 +45,7 @@ def interval_words(estimate: Estimate) -> str:
     >>> interval_words(Estimate(0.4))
     'no interval'
     """
-    if estimate.low is None or estimate.high is None or estimate.level is None:
+    if estimate.level is None:
         return "no interval" + (f" ({estimate.note})" if estimate.note else "")
     return f"{100 * estimate.level:g} % interval {between(estimate.low, estimate.high)}"
 
@@ -110,7 +105,8 @@ def card_section(run: Run) -> str:
         if run.risks.criterion.normalize
         else f"{markdown_text(basis(run))} Scale of the raw equations; lower is less risk.",
         "",
-        CAUTION,
+        "The numbers describe probabilities of words for these groups in these contexts; they do "
+        "not say that a model is fair or unfair in use.",
         "",
         f"Measured with clinometer {markdown_text(run.record.versions.get('clinometer', ''))}, "
         f"revision `{_code(run.record.model.revision)}`, {_code(run.record.created[:10])}.",

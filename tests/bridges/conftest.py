@@ -7,6 +7,6 @@ from importlib.util import find_spec
 
 collect_ignore = []
 if find_spec("inspect_ai") is None:
-    collect_ignore += [f"inspect/test_{name}.py" for name in ("task", "task_llama", "task_view")]
+    collect_ignore += [f"inspect/test_{name}.py" for name in ("task", "task_llama")]
 if find_spec("lm_eval") is None:
     collect_ignore += ["lm_eval/test_harness.py"]

@@ -60,31 +60,18 @@ def weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str
 Weights = Callable[[dict[str, str]], None]
 
 
-def test_the_sizes_of_the_paper_in_one_command(
+def test_a_study_without_a_model_takes_those_of_the_paper(
     clinometer: Clinometer, weights: Weights, few: list[object]
 ) -> None:
     weights({"openai-community/gpt2": "gpt2-s", "openai-community/gpt2-medium": "gpt2-m"})
-    asked = ("study", "size", *few)  # without a model: those of the paper
-    assert clinometer(*asked, "--plan").out.count("not available locally") == 5
-    found = clinometer(*asked, "--json")
+    found = clinometer("study", "size", *few, "--json")
     assert found.status == 2
     assert found.err.count(": not scored: not available locally (") == 5
     said = json.loads(found.out)
     assert {r["name"] for r in said["tables"]["size-risks"]} == {"GPT-2", "GPT-2-medium"}
     assert said["not_scored"][0]["model"] == "GPT-2-large"
-
-
-def test_alignment_of_several_sizes_in_one_command(
-    clinometer: Clinometer, weights: Weights, few: list[object]
-) -> None:
-    weights(
-        {
-            "meta-llama/Llama-2-7b-hf": "gpt2-s",
-            "meta-llama/Llama-2-7b-chat-hf": "gpt2-m",
-            "meta-llama/Llama-2-13b-hf": "gpt2-m",
-            "meta-llama/Llama-2-13b-chat-hf": "gpt2-s",
-        }
-    )
+    names = ("7b-hf", "7b-chat-hf", "13b-hf", "13b-chat-hf")
+    weights({f"meta-llama/Llama-2-{name}": "gpt2-s" for name in names})
     found = clinometer("study", "alignment", *few, "--json")
     assert found.err.count(": not scored: ") == 2
     pairs = [r["pair"] for r in json.loads(found.out)["tables"]["alignment-differences"]]
@@ -120,7 +107,6 @@ def test_wrong_options_are_one_line(
 ) -> None:
     for wrong, said in (
         (("table", "4", "pocket:gpt2-s"), "1, 2, 3, 5"),
-        (("size", "pocket:gpt2-s", "--family", "x"), "--family"),
         (("sources", "pocket:gpt2-s", "pocket:gpt2-m", "--source", "x"), "--source"),
         (("knowledge", "pocket:gpt2-s", "--facts", tmp_path / "none"), "no such file"),
         (("toxicity", "pocket:gpt2-s", tmp_path / "none.csv"), "no such file"),

@@ -69,7 +69,7 @@ def test_exact_probabilities_have_no_dice_and_a_word_topic_no_costs() -> None:
     assert changes(a, b).dice is None
     plain = changes(Responses(a.cells), Responses(b.cells))
     assert plain.good is None
-    assert plain.other is None
+    assert not plain.silence
     assert Responses(a.cells).tests(also=2) == 3
     assert a.tests() == 3
 
@@ -87,7 +87,8 @@ def test_a_lean_is_gone_where_most_of_it_is_and_nothing_clear_is_left(
 
 def change(value: float, *, clear: bool = True, before: float = 10.0) -> Change:
     ends = (value - 1, value + 1)
-    return Change(before, before + value, Estimate(value, *ends, 0.95), 0.001 if clear else 0.5)
+    sign = (1 if value > 0 else -1) * clear
+    return Change(before, before + value, Estimate(value, *ends, 0.95), sign)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +108,10 @@ def change(value: float, *, clear: bool = True, before: float = 10.0) -> Change:
         (Changes(change(-9), gone=True, good=change(+5)), {}, "removed the lean"),
         (Changes(change(-9), good=change(-5)), {"also": {"race": Changes(change(+3))}}, "moved"),
         (Changes(change(-9)), {"also": {"race": Changes(change(-3))}}, "less lean"),
-        (Changes(change(-9), other=change(+5)), {"also": {"race": Changes(change(+3))}},
+        (Changes(change(-9), silence={"": change(+5)}), {"also": {"race": Changes(change(+3))}},
          "silenced"),
-        (Changes(change(-9), other=change(-5)), {}, "less lean"),
-        (Changes(change(-9), silent={"Ann": change(+20)}), {}, "silenced"),
+        (Changes(change(-9), silence={"": change(-5)}), {}, "less lean"),
+        (Changes(change(-9), silence={"Ann": change(+20)}), {}, "silenced"),
     ],
 )  # fmt: skip
 def test_the_rules(found: Changes, given: dict[str, object], expected: str) -> None:
@@ -118,7 +119,7 @@ def test_the_rules(found: Changes, given: dict[str, object], expected: str) -> N
 
 
 def test_a_ruling_names_what_it_rests_on() -> None:
-    silent = Changes(change(-9), other=change(+5), silent={"Ann": change(+20)})
+    silent = Changes(change(-9), silence={"": change(+5), "Ann": change(+20)})
     assert ruling(silent).about == "answers to Ann that fit no category"
     also = {"race": Changes(change(+2)), "age": Changes(change(+4))}
     assert ruling(Changes(change(-9)), also=also).about == "the lean of age"

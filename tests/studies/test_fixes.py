@@ -17,7 +17,7 @@ from tests.models.local.test_load_adapters import write_adapter
 
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import default_contexts
-from clinometer.errors import SettingsError
+from clinometer.errors import SettingsError, TopicError
 from clinometer.runs import AuditSettings
 from clinometer.settings import with_settings
 from clinometer.studies.fixes import (
@@ -167,7 +167,7 @@ def test_messages_get_the_prompt_and_a_record_cannot() -> None:
 
     assert plan(message, "system").startswith("[system]\nBe fair.\n\nScore.\n[user]")
     assert "[user]\nBe fair.\n\nf: [X]" in plan(message, "prefix")
-    with pytest.raises(SettingsError, match="record"):
+    with pytest.raises(TopicError, match="record"):
         plan("", "system")
 
 

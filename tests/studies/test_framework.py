@@ -35,10 +35,8 @@ from clinometer.studies.framework import (
     study_contexts,
 )
 from clinometer.studies.several_models import (
-    over_models,
     printed,
     size_findings,
-    slope,
     source_sets,
     sources_findings,
     table_findings,
@@ -54,11 +52,13 @@ def plan(*models: str) -> Plan:
     return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
 
 
-def test_the_same_model_twice_is_refused() -> None:
+def test_plans_that_cannot_be_carried_out_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="twice"):
         plan("pocket:bert", "pocket:bert")
     with pytest.raises(SettingsError, match="at least one model"):
-        audit_all(Plan("table1", ()), Path("nowhere"))
+        audit_all(Plan("table1", ()), tmp_path)
+    with pytest.raises(ModelNotFound):
+        audit_all(plan("./no-such-folder"), tmp_path)
 
 
 def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,11 +86,6 @@ def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened"))
     again, _ = audit_all(whole, tmp_path)
     assert again[1][1].preferences.equals(first.preferences)
-
-
-def test_a_study_whose_only_model_fails_has_its_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelNotFound):
-        audit_all(plan("./no-such-folder"), tmp_path)
 
 
 def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
@@ -240,18 +235,9 @@ def lean(mean: float, swing: float, *, C: int = 60, seed: int = 0) -> np.ndarray
     return np.clip(mean + swing * rng.normal(size=(12, C)), 0.01, 0.99)
 
 
-def test_slope_matches_numpy() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, 6))
-    assert slope(x, y) == pytest.approx(np.polyfit(x, y, 1)[0])
+def test_size_finds_a_trend_only_where_there_is_one() -> None:
     import statsmodels.api as sm
 
-    fit = sm.OLS(y, sm.add_constant(x)).fit()
-    assert over_models(x, y) == pytest.approx(tuple(fit.conf_int()[1]))
-    assert over_models(x[:2], y[:2]) == (None, None)
-
-
-def test_size_finds_a_trend_only_where_there_is_one() -> None:
     sizes = {"s": (0.65, 10**6), "m": (0.75, 10**7), "l": (0.85, 10**8)}
     results = [
         (planned(n), made(n, lean(m, 0.03, seed=i), size=size))
@@ -264,7 +250,13 @@ def test_size_finds_a_trend_only_where_there_is_one() -> None:
     assert rows["R_bias"]["low"] > 0.15
     assert rows["R_volatility"]["low"] <= 0 <= rows["R_volatility"]["high"]
     assert [line.split(": ")[-1] for line in found.measured][1:] == ["rises.", "no clear trend."]
+    y = [run.R_bias.value for _, run in results]
+    fit = sm.OLS(y, sm.add_constant([6.0, 7.0, 8.0])).fit()
+    assert rows["R_bias"]["value"] == pytest.approx(fit.params[1])
+    ends = [rows["R_bias"][f"over_models_{end}"] for end in ("low", "high")]
+    assert ends == pytest.approx(fit.conf_int()[1])
     assert found.figures[0].svg().startswith("<svg")
+    assert size_findings(results[:2]).tables[0].frame["over_models_low"].isna().all()
     with pytest.raises(RunError, match="two different sizes"):
         size_findings(results[:1])
 

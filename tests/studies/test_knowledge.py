@@ -9,7 +9,7 @@ import pytest
 
 from clinometer.errors import TopicError
 from clinometer.measure import Preferences
-from clinometer.studies.knowledge import Relation, builtin_facts, read_facts, score_facts
+from clinometer.studies.knowledge import Relation, read_facts, score_facts
 
 CAPITALS = Relation.model_validate(
     {
@@ -58,7 +58,7 @@ def test_a_distractor_of_one_subject_is_not_an_answer_for_another() -> None:
 
 
 def test_the_builtin_facts_can_be_scored() -> None:
-    for relation in builtin_facts():
+    for relation in read_facts():
         topic, contexts = relation.topic, relation.contexts
         assert len(topic) == len(relation.answers)
         assert all(topic.render(t, g) for t in contexts.templates for g in topic.groups)

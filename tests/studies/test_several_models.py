@@ -13,7 +13,6 @@ from tests.present import present
 from transformers import BertTokenizerFast
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import SettingsError
 from clinometer.measure import decompose, estimate_risks, read_preferences
 from clinometer.runs import AuditSettings
 from clinometer.statistics.arrays import FloatArray
@@ -53,13 +52,6 @@ def test_replicates_spread_like_fresh_samples() -> None:
     assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
 
 
-def test_twins_have_zero_in_their_difference_interval() -> None:
-    p = binary(np.random.default_rng(2), 6, 4, (4, 30))
-    found = joint_replicates([read_preferences(p)] * 2, replicates=100)
-    gap = found.draws[:, 0, 0] - found.draws[:, 1, 0]
-    assert found.interval(0.0, gap) == (0.0, 0.0)
-
-
 def test_kendall_matches_scipy_without_ties_and_is_bounded_with_them() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -67,8 +59,6 @@ def test_kendall_matches_scipy_without_ties_and_is_bounded_with_them() -> None:
         assert kendall(a, b) == pytest.approx(kendalltau(a, b).statistic)
     assert kendall([1, 1, 1], [1, 2, 3]) == 0
     assert kendall([1, 2, 3], [6, 5, 4]) == -1
-    with pytest.raises(SettingsError, match="two or more"):
-        kendall([1], [1])
 
 
 def test_interval_of_tau_widens_with_noise() -> None:

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
@@ -50,47 +45,14 @@ def test_a_step_takes_as_many_texts_as_the_papers_eight_processes(tmp_path: Path
     texts = [f"{TEXTS[0]} {i}" for i in range(70)]
     folder = finetuned("pocket:gpt2-s", texts, tmp_path / "model", training=Training())
     said = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    steps = said["processes"] * said["training"]["batch"] * said["accumulation"]
+    steps = said["training"]["batch"] * said["accumulation"]
     assert (steps, said["steps"], said["warmup_steps"]) == (32, 6, 2)
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from clinometer.studies.toxicity import Training, finetuned
-training = Training(learning_rate=5e-4, accumulation=2, epochs=1)
-texts = Path(sys.argv[2]).read_text().splitlines()
-finetuned(sys.argv[1], texts, Path(sys.argv[3]), training=training)
-"""
-
-
-def test_two_processes_train_as_one_does_with_the_same_batches(tmp_path: Path) -> None:
-    from safetensors.numpy import load_file
-
-    still = tmp_path / "without-dropout"  # each process would drop other units
-    shutil.copytree(source_of("pocket:gpt2-s"), still)
-    config = json.loads((still / "config.json").read_text(encoding="utf-8"))
-    config |= dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
-    (still / "config.json").unlink()
-    (still / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    texts = [f"{text}{' Today' * (i % 3)}" for i, text in enumerate(TEXTS)]
-    training = Training(learning_rate=5e-4, accumulation=4, epochs=1)
-    alone = finetuned(str(still), texts, tmp_path / "one", training=training)
-    (tmp_path / "texts").write_text("\n".join(texts))
-    (tmp_path / "train.py").write_text(SCRIPT)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    paths = [str(tmp_path / name) for name in ("train.py", still.name, "texts", "two")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run(
-        [*torchrun, "--nproc_per_node", "2", *paths], env=environment, check=True, timeout=300
-    )
-    said = json.loads((tmp_path / "two" / RECORD).read_text(encoding="utf-8"))
-    assert (said["processes"], said["steps"]) == (2, 2)
-    one, two = (load_file(folder / "model.safetensors") for folder in (alone, tmp_path / "two"))
-    before = load_file(still / "model.safetensors")
-    for name, weights in one.items():
-        assert two[name] == pytest.approx(weights, abs=5e-5), name
-    assert any(np.abs(one[n] - before[n]).max() > 5e-4 for n in one if n in before)
+def test_several_processes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(SettingsError, match="torchrun"):
+        finetuned("pocket:gpt2-s", TEXTS, tmp_path / "model", training=Training())
 
 
 def test_models_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:

@@ -290,10 +290,7 @@ def _breakdown(
 def _mean(values: FloatArray, level: float) -> Estimate:
     """With Student's interval; of one value, none."""
     mean, n = float(values.mean()), len(values)
-    if n < 2:
-        return Estimate(mean)
-    reach = float(stdtrit(n - 1, 0.5 + level / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
-    return Estimate(mean, mean - reach, mean + reach, level)
+    return Estimate(mean) if n < 2 else _student(mean, values.var(ddof=1) / n, n - 1, level)
 
 
 def _welch(a: FloatArray, b: FloatArray, level: float) -> Estimate | None:
@@ -303,9 +300,12 @@ def _welch(a: FloatArray, b: FloatArray, level: float) -> Estimate | None:
         return None
     v, w = a.var(ddof=1) / n, b.var(ddof=1) / m
     degrees = (v + w) ** 2 / (v**2 / (n - 1) + w**2 / (m - 1)) if v + w else 1.0
-    d = float(a.mean() - b.mean())
-    reach = float(stdtrit(degrees, 0.5 + level / 2)) * math.sqrt(v + w)
-    return Estimate(d, d - reach, d + reach, level)
+    return _student(float(a.mean() - b.mean()), v + w, degrees, level)
+
+
+def _student(value: float, variance: float, degrees: float, level: float) -> Estimate:
+    reach = float(stdtrit(degrees, 0.5 + level / 2)) * math.sqrt(variance)
+    return Estimate(value, value - reach, value + reach, level)
 
 
 def _p_value(groups: Sequence[FloatArray], scores: bool) -> float | None:

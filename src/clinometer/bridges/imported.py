@@ -18,6 +18,7 @@ import numpy as np
 
 from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
+from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.measure.frame import check_size
@@ -42,13 +43,19 @@ from clinometer.storage.untrusted import open_binary
 KIND = "imported"
 
 
+def import_record(path: Path, tool: str, *, version: str = "", task: str = "") -> ImportRecord:
+    """What run.json says of a file, as it is before it is read; samples are counted later."""
+    name, digest = visible(path.name), file_digest(path)
+    return ImportRecord(tool=tool, version=version, task=task, file=name, sha256=digest, samples=0)
+
+
 def measured_import(
     cells: SampleCells,
     info: ModelInfo,
     source: ImportRecord,
     settings: AuditSettings,
     *,
-    out: Path | None,
+    out: str | Path | None,
     fresh: bool,
     title: str = "",
     placebo: Preferences | None = None,
@@ -62,7 +69,8 @@ def measured_import(
     if settings.clusters is not None:
         preferences.label(settings.clusters)  # refuses an unknown one before anything is written
     by = {"mapping": mapping.name, "mapping_sha256": mapping.sha256}
-    source = source.model_copy(update={**by, "left_out": dict(cells.left_out)})
+    counts = {"samples": cells.samples, "left_out": dict(cells.left_out)}
+    source = source.model_copy(update=by | counts)
     weights = preferences.context_weights
     weighted = sorted(zip(preferences.contexts, weights.tolist(), strict=True))
     record = RunRecord.begun(
@@ -110,7 +118,7 @@ def audited_elsewhere(
     source: ImportRecord,
     settings: AuditSettings,
     *,
-    out: Path | None,
+    out: str | Path | None,
     fresh: bool,
 ) -> Run:
     """Measure scores of every cell of the grid, in its order, and write the run to `out`."""
@@ -132,7 +140,7 @@ def _written(
     record: RunRecord,
     preferences: Preferences,
     *,
-    out: Path | None,
+    out: str | Path | None,
     fresh: bool,
     scores: Scored | None = None,
 ) -> Run:
@@ -140,7 +148,7 @@ def _written(
     refused unless `fresh`."""
     if out is None:
         return Run.measured(record, preferences, folder=None)
-    folder = RunFolder(out)
+    folder = RunFolder(Path(out))
     with folder.opened(record.identity, fresh=fresh):
         if scores is not None:
             folder.clear_scores()
@@ -149,10 +157,7 @@ def _written(
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file of any size, or of the JSON files in a folder."""
-    if path.is_dir():
-        digests = map(file_digest, sorted(path.rglob("*.json")))
-        return hashlib.sha256("".join(digests).encode()).hexdigest()
+    """sha256 of a file of any size."""
     with reading(path, TableError), open_binary(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -178,7 +183,8 @@ class SampleCells:
     """Gathers samples one by one; `preferences` is what they say together.
 
     A repeated sample is averaged with the first, and its context weighs twice. A cell of fewer than
-    `fewest` replies is missing.
+    `fewest` replies is missing. `samples` counts all that were read, and `left_out` those of them
+    that are in no cell.
     """
 
     def __init__(
@@ -190,6 +196,7 @@ class SampleCells:
     ) -> None:
         self.mapping = mapping
         self.fewest = fewest
+        self.samples = 0
         self.left_out: Counter[str] = Counter()
         self._categories: dict[str, None] = dict.fromkeys(categories or mapping.categories)
         self._groups: dict[str, None] = {}
@@ -210,9 +217,15 @@ class SampleCells:
         """Where a sample with these fields belongs; one that the mapping does not want is counted
         and belongs nowhere."""
         if self.mapping.wants(fields, where=where):
+            self.samples += 1
             return self.mapping.place(fields, where=where)
-        self.left_out["samples that the mapping does not want"] += 1
+        self.leave_out("samples that the mapping does not want")
         return None
+
+    def leave_out(self, why: str) -> None:
+        """A sample that was read and belongs nowhere."""
+        self.samples += 1
+        self.left_out[why] += 1
 
     def add(self, place: SamplePlace, log_probs: Mapping[str, float]) -> None:
         """A sample with the log-probability of every category."""

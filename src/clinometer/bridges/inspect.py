@@ -6,26 +6,24 @@ by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from clinometer.bridges.imported import (
-    FEWEST_REPLIES,
     KIND,
     SampleCells,
     audited_elsewhere,
-    file_digest,
+    import_record,
     measured_import,
 )
 from clinometer.bridges.mapping import SampleMapping, load_mapping
 from clinometer.contexts import ContextSet
-from clinometer.display.text import visible
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.measure import RiskReport
@@ -50,10 +48,6 @@ if TYPE_CHECKING:
 
 #: The key of a task's and a sample's metadata that is ours.
 KEY = "clinometer"
-#: Tasks of inspect_evals that need no mapping.
-BENCHMARKS = ("bbq", "stereoset")
-#: What their contexts are called.
-ITEM = "item"
 #: Where samples of clinometer/audit belong, by their metadata.
 OWN_SAMPLES = SampleMapping(
     name="audit",
@@ -225,54 +219,44 @@ def import_inspect(
     """
     require("reading a log of Inspect", "inspect_ai")
     settings = with_settings(settings or AuditSettings(), options)
-    path, folder = Path(log), None if out is None else Path(out)
-    digest = file_digest(path)
+    path = Path(log)
+    source = import_record(path, TOOL)
     header = _header(path)
-    source = partial(
-        ImportRecord,
-        tool=TOOL,
-        version=str(header.eval.packages.get("inspect_ai", "")),
-        task=header.eval.task,
-        file=visible(path.name),
-        sha256=digest,
-    )
+    version = str(header.eval.packages.get("inspect_ai", ""))
+    source = source.model_copy(update={"version": version, "task": header.eval.task})
     own = (header.eval.metadata or {}).get(KEY)
     if own is not None and mapping is None:
         audit = InspectAudit.from_metadata(own, where=str(path))
         name = model or f"inspect:{header.eval.model} ({audit.options.replies} replies)"
-        return _own_run(path, audit, name, source, settings, folder, fresh=fresh)
-    task = header.eval.task.rpartition("/")[2]
-    if mapping is None and task not in BENCHMARKS:
+        return _own_run(path, audit, name, source, settings, out, fresh=fresh)
+    if mapping is None:
         raise SettingsError(
             f"{path}: the log of {header.eval.task!r} needs a mapping: give a .toml file that says "
             "which fields are the group, the context and the category with --mapping "
             "(docs/bridges.md)"
         )
     if not isinstance(mapping, SampleMapping):
-        mapping = load_mapping(mapping or f"inspect_{task}")
-    # An item of a benchmark is a context by itself: one reply to it counts.
-    cells = SampleCells(mapping, fewest=1 if mapping.noun == ITEM else FEWEST_REPLIES)
-    n = 0
+        mapping = load_mapping(mapping)
+    cells = SampleCells(mapping)
     for sample in _samples(path):
-        n += 1
         where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
         if sample.error is not None:
-            cells.left_out["samples that failed"] += 1
-        elif place := cells.place(fields := _fields(sample, where), where=where):
-            cells.add_reply(place, cells.mapping.reply_category(fields, where=where))
+            cells.leave_out("samples that failed")
+        elif place := cells.place(fields := _fields(sample), where=where):
+            cells.add_reply(place, mapping.reply_category(fields, where=where))
     info = ModelInfo(
         name=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
     )
-    return measured_import(cells, info, source(samples=n), settings, out=folder, fresh=fresh)
+    return measured_import(cells, info, source, settings, out=out, fresh=fresh)
 
 
 def _own_run(
     path: Path,
     audit: InspectAudit,
     model: str,
-    source: Callable[..., ImportRecord],
+    source: ImportRecord,
     settings: AuditSettings,
-    out: Path | None,
+    out: str | Path | None,
     *,
     fresh: bool,
 ) -> Run:
@@ -302,11 +286,10 @@ def _own_run(
         )
         scores = read_replies(reader, topic.attributes, prompts, words, draws)
         report = WordReport(tokens={word: (word,) for word in words})
-    record = source(samples=n)
     info = ModelInfo(
         name=model,
         kind="sampled",
-        revision=f"as served, {TOOL} {record.version}",
+        revision=f"as served, {TOOL} {source.version}",
         dtype="served",
         device="server",
         notes=(f"{options.replies} replies a prompt at temperature {options.temperature:g}",),
@@ -316,7 +299,7 @@ def _own_run(
         scores,
         report,
         info,
-        record,
+        source.model_copy(update={"samples": n}),
         replace(settings, clusters=resampling_clusters(settings, topic, audit.contexts)),
         out=out,
         fresh=fresh,
@@ -369,43 +352,7 @@ def _asked(sample: EvalSample) -> str:
     return asked if isinstance(asked, str) else str(asked[-1].text) if asked else ""
 
 
-def _says(sample: EvalSample, where: str) -> str:
-    """What the chosen option of an item of BBQ or StereoSet says: stereotype, its opposite, or
-    neither; "unread" where none was chosen."""
-    letters = [(score.answer or "").strip().upper() for score in (sample.scores or {}).values()]
-    chosen = [ord(letter) - ord("A") for letter in letters if len(letter) == 1]
-    about = sample.metadata or {}
-    said: Any = about.get("gold_labels")
-    if "answer_info" in about:
-        said = _roles(about, where)
-    if said is None or not chosen or not 0 <= chosen[0] < len(said):
-        return "unread"
-    return str(said[chosen[0]])
-
-
-def _roles(about: Mapping[str, Any], where: str) -> list[str] | None:
-    """What each option of an item of BBQ says; None where its fields do not tell which of the two
-    groups the stereotype is about."""
-    try:
-        options = [tuple(map(str, about["answer_info"][f"ans{i}"])) for i in range(3)]
-        stereotyped = about["additional_metadata"]["stereotyped_groups"]
-        negative = about["question_polarity"] == "neg"
-    except (KeyError, TypeError) as error:
-        raise TableError(f"{where}: expected answer_info and stereotyped_groups of BBQ") from error
-    groups = set(map(str, stereotyped if isinstance(stereotyped, list) else [stereotyped]))
-    people = [option for option in options if "unknown" not in option[1:2]]
-    if len(people) != 2:
-        raise TableError(f"{where}: expected three options, one of them unknown")
-    meant = [option for option in people if groups & {*option[:2]}]
-    if len(meant) != 1:
-        return None
-    # Asked who did something good, naming the other group is what the stereotype does.
-    said = {meant[0]: "stereotype" if negative else "against"}
-    other = "against" if negative else "stereotype"
-    return [said.get(o, other) if o in people else "unknown" for o in options]
-
-
-def _fields(sample: EvalSample, where: str) -> dict[str, Any]:
+def _fields(sample: EvalSample) -> dict[str, Any]:
     """What a mapping can name: the metadata, and what Inspect itself keeps of a sample."""
     scores = {
         name: score.model_dump(include={"value", "answer", "explanation", "metadata"})
@@ -419,7 +366,6 @@ def _fields(sample: EvalSample, where: str) -> dict[str, Any]:
         "choices": sample.choices,
         "completion": sample.output.completion,
         "scores": scores,
-        "says": _says(sample, where),
         **sample.metadata,
     }
 

@@ -20,7 +20,7 @@ from clinometer.models.sampled import seed_for
 from clinometer.models.server.chat import INSTRUCTION, NO_CUTS
 from clinometer.runs.settings import resolve
 from clinometer.topics import load_topic, parse_topic
-from clinometer.topics.load import topic_text
+from clinometer.topics.load import choose_groups, topic_text
 
 #: The value of a reply that is not one of the categories.
 NONE = "none"
@@ -56,10 +56,8 @@ def audit(
         seed: of the replies and of sampled contexts.
     """
     asked = load_topic(topic)
-    if groups is not None:
-        # -T groups=a,b is a list to Inspect, -T groups=a a text.
-        names = groups.split(",") if isinstance(groups, str) else groups
-        asked = asked.select([name.strip() for name in names if name.strip()])
+    if groups is not None:  # -T groups=a,b is a list to Inspect, -T groups=a a text
+        asked = choose_groups(asked, groups if isinstance(groups, str) else ",".join(groups))
     chosen = resolve({"max_contexts": max_contexts, "seed": seed}, asked, contexts).contexts
     if reply_tokens is None and asked.readout is not None:
         reply_tokens = asked.readout.length

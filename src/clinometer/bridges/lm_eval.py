@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
+from clinometer.bridges.imported import KIND, SampleCells, import_record, measured_import
 from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for
-from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, TableError
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.folder.record import ImportRecord
 from clinometer.settings import with_settings
 from clinometer.storage.rows import json_lines, reading
 from clinometer.storage.untrusted import parse_json, read_bytes
@@ -48,25 +46,15 @@ def import_lm_eval(
         fresh: replace another run in `out`.
     """
     settings = with_settings(settings or AuditSettings(), options)
-    path, folder = Path(samples), None if out is None else Path(out)
-    digest = file_digest(path)
+    path = Path(samples)
     task, info, version = read_results(path, model=model)
+    source = import_record(path, TOOL, version=version, task=task)
     if not isinstance(mapping, SampleMapping):
         mapping = mapping_for(task) if mapping is None else load_mapping(mapping)
     cells = SampleCells(mapping)
-    n = 0
     for sample in read_samples(path):
-        n += 1
         _add(sample, cells)
-    record = ImportRecord(
-        tool=TOOL,
-        version=version,
-        task=task,
-        file=visible(path.name),
-        sha256=digest,
-        samples=n,
-    )
-    return measured_import(cells, info, record, settings, out=folder, fresh=fresh)
+    return measured_import(cells, info, source, settings, out=out, fresh=fresh)
 
 
 def _add(sample: HarnessSample, cells: SampleCells) -> None:

@@ -251,7 +251,7 @@ def ready_mappings() -> tuple[str, ...]:
     """The names of the mappings that come with the package.
 
     >>> ready_mappings()[:3]
-    ('bbq', 'crows_pairs', 'deepeval')
+    ('bbq', 'crows_pairs', 'discrim_eval')
     """
     return tuple(sorted(path.stem for path in READY.glob("*.toml")))
 

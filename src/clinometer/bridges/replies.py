@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from clinometer.bridges.imported import KIND, SampleCells, file_digest, measured_import
+from clinometer.bridges.imported import KIND, SampleCells, import_record, measured_import
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
 from clinometer.contexts.context_set import context_ids
 from clinometer.display.text import brief, visible
@@ -24,7 +24,6 @@ from clinometer.errors import TableError
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.folder.record import ImportRecord
 from clinometer.runs.placebo import UNEDITED
 from clinometer.settings import with_settings
 from clinometer.storage.rows import read_rows, reading
@@ -48,15 +47,7 @@ Row = Mapping[str, Any]
 
 
 def reply_rows(path: Path) -> Iterator[Row]:
-    """The rows of a table (csv, tsv, jsonl, parquet), a JSON file of a known tool, or a folder of
-    JSON files."""
-    if path.is_dir():
-        files = sorted(path.rglob("*.json"))
-        if not files:
-            raise TableError(f"{path}: expected files .json in the folder, found none")
-        for file in files:
-            yield from reply_rows(file)
-        return
+    """The rows of a table (csv, tsv, jsonl, parquet), or of a JSON file: promptfoo's, or a list."""
     name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
     if name.endswith(".json"):
         with reading(path, TableError):
@@ -66,29 +57,26 @@ def reply_rows(path: Path) -> Iterator[Row]:
         yield from read_rows(path, most=MOST_BYTES, loose=True)
     else:
         raise TableError(
-            f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz), or a "
-            "folder of .json files"
+            f"{path}: expected a file .csv, .tsv, .jsonl, .json or .parquet (also .gz)"
         )
 
 
 def _json_rows(content: Any, path: Path) -> Iterator[Row]:
-    """The replies in a JSON file, by its shape: promptfoo, DeepEval, a list, or one reply."""
+    """The replies in a JSON file, by its shape: promptfoo's, or a list."""
     known = content if isinstance(content, Mapping) else {}
-    results, rows = known.get("results"), None
+    results = known.get("results")
     if isinstance(results, Mapping) and isinstance(results.get("results"), list):
-        rows = _of_promptfoo(known)
-    elif isinstance(known.get("testCases"), list):
-        rows = _of_deepeval(known)
-    if rows is not None:
         try:
-            yield from rows
+            yield from _of_promptfoo(results["results"])
         except (AttributeError, LookupError, TypeError) as error:
             raise TableError(
                 f"{path}: expected the file as the tool wrote it, found a reply of another "
                 f"shape: {brief(error)}"
             ) from error
         return
-    for number, value in enumerate(content if isinstance(content, list) else [content]):
+    if not isinstance(content, list):
+        raise TableError(f"{path}: expected a list of replies, found {brief(content)!r}")
+    for number, value in enumerate(content):
         if not isinstance(value, Mapping):
             raise TableError(
                 f"{path}: item {number}: expected an object with a reply, found {brief(value)!r}"
@@ -96,8 +84,8 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
         yield value
 
 
-def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
-    for row in content["results"]["results"]:
+def _of_promptfoo(results: Iterable[Any]) -> Iterator[Row]:
+    for row in results:
         provider = row.get("provider") or {}
         named = provider if isinstance(provider, str) else provider.get("label") or provider["id"]
         tested = (row.get("testCase") or {}).get("vars") or {}
@@ -109,16 +97,6 @@ def _of_promptfoo(content: Mapping[str, Any]) -> Iterator[Row]:
             "vars": {**tested, **(row.get("vars") or {})},
             **({"score": None, "response": {"output": None}} if failed else {}),
         }
-
-
-def _of_deepeval(content: Mapping[str, Any]) -> Iterator[Row]:
-    known = content.get("hyperparameters") or {}
-    model = known.get("model", "") if isinstance(known, Mapping) else ""
-    for row in content["testCases"]:
-        metrics = row.get("metricsData") or [{}]
-        held = row.get("additionalMetadata") or row.get("metadata") or {}
-        named = held.get("model") or model or "model"
-        yield {**row, "metadata": held, "score": metrics[0].get("score"), "model": named}
 
 
 # --- Replies --------------------------------------------------------------------------------------
@@ -258,18 +236,17 @@ class ReplyTable:
 
     def cells(
         self, model: str, axis: str, mapping: SampleMapping, categories: Sequence[str]
-    ) -> tuple[SampleCells, SampleCells, int]:
-        """The replies of a model about an axis, its irrelevant edits beside the text that they
-        edit (edits are the groups, texts, a group in a context, the contexts), and how many
-        replies the first are."""
+    ) -> tuple[SampleCells, SampleCells]:
+        """The replies of a model about an axis, and its irrelevant edits beside the text that they
+        edit (edits are the groups, texts, a group in a context, the contexts)."""
         cells, edits = (SampleCells(mapping, categories, fewest=1) for _ in range(2))
-        replies = 0
+        cells.left_out.update(self.left_out)
         for place, counts in self.counts.items():
             if place.model != model:
                 continue
             own = place.axis == axis and not place.edit
             if axis in mapping.baseline_in if place.baseline else own:
-                replies += counts.total()
+                cells.samples += counts.total()
                 for reply, n in counts.items():
                     cells.add_reply(place.place, reply, n)
             edited = place.baseline or (own and not mapping.baseline)
@@ -278,7 +255,7 @@ class ReplyTable:
                 at = SamplePlace(place.edit or UNEDITED, text, place.place.context)
                 for reply, n in counts.items():
                     edits.add_reply(at, reply, n)
-        return cells, edits, replies
+        return cells, edits
 
 
 def import_replies(
@@ -295,7 +272,7 @@ def import_replies(
     """Measure every model and axis of a table of replies: one run each.
 
     Args:
-        path: a table, a result file of another tool, or a folder of JSON files.
+        path: a table, or a result file of another tool.
         mapping: which fields are what: a ready mapping by name, or a .toml file.
         settings, options: of the measures and intervals, as in `clinometer.audit`.
         out: the folder of the runs; a single one is written to it, several below it.
@@ -305,11 +282,11 @@ def import_replies(
     settings = with_settings(settings or AuditSettings(), options)
     path, where = Path(path), str(path)
     mapping = load_mapping(mapping) if isinstance(mapping, str) else mapping
-    digest = file_digest(path)
+    source = import_record(path, "replies")
     rows = reply_rows(path)
     if first := next(rows, None):
         rows = chain([first], rows)
-        if ".json" not in path.name and not path.is_dir():  # every row has the same columns
+        if ".json" not in path.name:  # every row has the same columns
             optional = (k for k in ("model", "repetition") if getattr(mapping, k) == f"{{{k}}}")
             absent = [name for name in optional if name not in first]
             mapping = mapping.model_copy(update=dict.fromkeys(absent, ""))
@@ -348,7 +325,7 @@ def import_replies(
             folder /= names[axis]
         if folder and len(models) > 1 and len(chosen) > 1:
             folder /= names[name]
-        cells, edits, replies = table.cells(name, axis, mapping, categories)
+        cells, edits = table.cells(name, axis, mapping, categories)
         if len(cells.groups) > 1 and not cells.shared:
             raise TableError(
                 f"{where}: expected replies about several groups in one context, found every "
@@ -356,10 +333,6 @@ def import_replies(
                 "`context` (--set context={case}); of decisions about people as they came, say "
                 "'clinometer import decisions TABLE --by COLUMNS --selected VALUE'"
             )
-        cells.left_out.update(table.left_out)
-        record = ImportRecord(
-            tool="replies", task=axis, file=visible(path.name), sha256=digest, samples=replies
-        )
         runs.append(
             measured_import(
                 cells,
@@ -368,7 +341,7 @@ def import_replies(
                     kind=KIND,
                     revision="as published",
                 ),
-                record,
+                source.model_copy(update={"task": axis}),
                 settings,
                 out=folder,
                 fresh=fresh,

@@ -140,8 +140,8 @@ def inspect_command(
 def replies_command(
     table: Path = argument(
         "TABLE",
-        "One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), a result file of promptfoo or "
-        "DeepEval (.json), or a folder of .json files.",
+        "One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), or a .json file: a list, or "
+        "what promptfoo wrote.",
     ),
     out: Path = option(..., "--out", "-o", help="Folder for the runs, one per model (and axis)."),
     mapping: str = option(

@@ -55,7 +55,7 @@ def report_command(
         if line:
             say(line)
     drawn = form in ("html", "svg", "png")
-    extras = factor_extras(opened, risks=form != "html") if drawn else []
+    extras = factor_extras(opened) if drawn else []
     _say(write_report(opened, target, extras=extras, interactive=interactive), target, runs[0])
 
 

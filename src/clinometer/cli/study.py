@@ -25,6 +25,7 @@ from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.compare import run_names
 from clinometer.runs.read_preferences import read_table
 from clinometer.settings import Shard, option, values_from_texts
 from clinometer.studies import sensitivity, toxicity
@@ -35,6 +36,7 @@ from clinometer.studies.figures import figures_findings, leaning_findings
 from clinometer.studies.fixes import fixes_findings, fixes_plan, prepare, read_fix
 from clinometer.studies.framework import (
     Findings,
+    Models,
     Plan,
     PlannedRun,
     Results,
@@ -43,7 +45,7 @@ from clinometer.studies.framework import (
     plan_of,
     study_contexts,
 )
-from clinometer.studies.knowledge import builtin_facts, knowledge_findings, read_facts
+from clinometer.studies.knowledge import knowledge_findings, read_facts
 from clinometer.studies.several_models import (
     printed,
     printed_beside,
@@ -147,7 +149,8 @@ def carry_out(
             place = folder / "runs" / planned.folder
             return bars.enter_context(progress(planned.label, kept=place))
 
-        results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
+        ask = partial(audit_all, plan, folder, watch=watch, fresh=output.fresh)
+        results, failed = ask() if plan.audits else ([], [])  # of finished runs alone
     not_scored = [(planned.label, str(error)) for planned, error in failed]
     try:
         if output.shard is None:
@@ -246,30 +249,14 @@ def table_command(
 
 def size_command(
     models: list[str] | None = MODELS,
-    family: list[str] | None = option(
-        None, help="NAME=MODEL,MODEL,…: another family; may be repeated."
-    ),
     *,
     study: Annotated[Study, _QUESTION, _AUDIT, _OUTPUT],
 ) -> None:
-    """The trend of the risks with model size in one or more families (Figure 7)."""
-    families = [_family(text) for text in family or ()]
-    if models or not families:
-        families.insert(0, ("", study.models(models, "size")))
+    """The trend of the risks with model size in a family of models (Figure 7)."""
     topic = load_topic(study.topic)
     contexts = study_contexts(topic, study.contexts)
-    parts = [(name, members, topic, contexts) for name, members in families]
-    plan = plan_of("size", parts, study.settings)
+    plan = plan_of("size", [("", study.models(models, "size"), topic, contexts)], study.settings)
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
-
-
-def _family(text: str) -> tuple[str, list[str | ZooEntry]]:
-    form = "NAME=MODEL,MODEL,…"
-    name, models = pair(text, "--family", form)
-    members: list[str | ZooEntry] = [m.strip() for m in models.split(",") if m.strip()]
-    if len(members) < 2:
-        raise SettingsError(f"--family: expected {form}; found {text!r}")
-    return name, members
 
 
 def alignment_command(
@@ -278,9 +265,6 @@ def alignment_command(
         "The base model, then its versions; none, or bvf-rlhf: the paper's three sizes.",
         None,
     ),
-    family: list[str] | None = option(
-        None, help="NAME=BASE,VERSION,…: another base and its versions; may be repeated."
-    ),
     *,
     study: Annotated[Study, _QUESTION, _AUDIT, "chat", _OUTPUT],
 ) -> None:
@@ -288,11 +272,10 @@ def alignment_command(
 
     --chat also scores the versions inside their chat template; a single model, itself.
     """
-    families: list[list[str | ZooEntry]] = [[*models]] if models else []
-    families += [[*_family(text)[1]] for text in family or ()]
-    if not families or (models and models[0] in suites()):
-        paper = members(models[0] if models else about("alignment").suite, download=study.download)
-        families[:1] = [[*sizes] for sizes in by_base(paper)]
+    suite = models[0] if models else about("alignment").suite
+    families: list[Models] = [models or []]
+    if suite in suites():
+        families = [*by_base(members(suite, download=study.download))]
     carry_out(alignment_plan(families, **study.question), alignment_findings, study)
 
 
@@ -308,7 +291,7 @@ def knowledge_command(
     study: Annotated[Study, _LOADED, _OUTPUT],
 ) -> None:
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
-    relations = builtin_facts() if facts is None else read_facts(facts)
+    relations = read_facts() if facts is None else read_facts(facts)
     parts = [(r.name, models, r.topic, r.contexts) for r in relations]
     carry_out(
         plan_of("knowledge", parts, study.settings),
@@ -344,7 +327,7 @@ def fixes_command(
     error rate.
     """
     fixes, folder = [read_fix(text) for text in fix], study.folder("fixes")
-    facts = () if no_facts else builtin_facts()
+    facts = () if no_facts else read_facts()
     others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
     topics = [(load_topic(study.topic), study.contexts), *((other, None) for other in others)]
     asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]
@@ -352,9 +335,6 @@ def fixes_command(
     findings = partial(
         fixes_findings, fixes=fixes, out=folder, model=model, facts=facts, margin=margin
     )
-    if not plan.audits:  # finished runs alone
-        finish(findings([]), study)
-        return
     ready = partial(prepare, plan, fixes, folder, fresh=study.fresh)
     carry_out(plan, findings, study, before=ready)
 
@@ -401,11 +381,7 @@ def figures_command(
         finish(leaning_findings([(path.stem, read_table(path)) for path in runs]), output)
         return
     opened = [Run.load(path) for path in runs]
-    models = [run.model for run in opened]
-    named = [
-        (run.model if models.count(run.model) == 1 else f"{run.model} ({path.name})", run)
-        for path, run in zip(runs, opened, strict=True)
-    ]
+    named = list(zip(run_names(opened), opened, strict=True))
     finish(figures_findings(named, groups=group or (), contexts=contexts), output)
 
 
@@ -443,18 +419,11 @@ def toxicity_command(
     given = values_from_texts(toxicity.Training, train or (), list(_TRAINING), where="--train")
     training = toxicity.Training(**given, seed=seed)
     plan = toxicity.toxicity_plan(model, folder, **study.question)
-
-    tune = partial(
-        toxicity.finetuned, model, chosen, folder / "model", training=training, fresh=study.fresh
-    )
-    # The others of torchrun's only help to train.
-    if not toxicity.first_process() and not study.only_plan:
-        tune()
-        return
+    how: dict[str, Any] = {"training": training, "fresh": study.fresh}
 
     def watched() -> None:
         with progress("training", unit="steps", start=f"loading {model}") as watch:
-            tune(progress=watch)
+            toxicity.finetuned(model, chosen, folder / "model", progress=watch, **how)
 
     findings = partial(toxicity.toxicity_findings, texts=len(chosen), training=training)
     carry_out(plan, findings, study, before=watched)

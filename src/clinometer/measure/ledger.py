@@ -11,27 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.evidence import by_unit
 from clinometer.measure.inference import flipped, jackknife
-from clinometer.statistics.arrays import FloatArray, plain
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, around
-
-Verdict = Literal[
-    "silenced",
-    "moved",
-    "everyone worse",
-    "less lean, more swing",
-    "removed the lean",
-    "less lean",
-    "more lean",
-    "nothing clear",
-]
-
 
 WITHIN = 0.95
 
@@ -58,21 +45,17 @@ class Responses:
 
 @dataclass(frozen=True)
 class Change:
-    """A number before and after, and the difference with its interval; p of no change, and the
-    level at which it is tested (a few contexts that all agree have a p and no interval)."""
+    """A number before and after, and the difference with its interval; `sign` is +1 or −1 where it
+    is clear at its level, also of a few contexts that all agree and have no interval."""
 
     before: float
     after: float
     change: Estimate
-    p: float | None = None
-    level: float = 0.95
+    sign: int = 0
 
     def clear(self, margin: float = 0.0) -> int:
-        """+1 or −1 where it is clear at its level and no smaller than the margin; else 0."""
-        value = self.change.value
-        if self.p is None or self.p > 1 - self.level or abs(value) < margin:
-            return 0
-        return 1 if value > 0 else -1
+        """The sign, unless the change is smaller than the margin."""
+        return 0 if abs(self.change.value) < margin else self.sign
 
 
 @dataclass(frozen=True)
@@ -81,8 +64,8 @@ class Changes:
 
     lean, swing, dice  root mean squares, in points or percentage points; None where unknown
     good               the mean answer of everybody
-    other              the share of answers that fit no category, of all groups
-    silent             the same of each group for which it clearly rises or falls
+    silence            the share of answers that fit no category, of everybody under "", and of each
+                       group for which it clearly rises or falls
     gone               whether more than half of the lean is clearly gone, and none is clear after
     """
 
@@ -90,8 +73,7 @@ class Changes:
     swing: Change | None = None
     dice: Change | None = None
     good: Change | None = None
-    other: Change | None = None
-    silent: Mapping[str, Change] = field(default_factory=dict)
+    silence: Mapping[str, Change] = field(default_factory=dict)
     gone: bool = False
 
 
@@ -102,7 +84,7 @@ class Changes:
 class Ruling:
     """A verdict, and what it rests on: what changed, as a sentence calls it, and the change."""
 
-    verdict: Verdict
+    verdict: str
     about: str
     change: Change
 
@@ -127,32 +109,30 @@ def ruling(
     is corrected for all tests and fixes; so fixes that do nothing get another verdict than "nothing
     clear" in at most 5 % of studies.
 
-    >>> gone = Change(10.0, 1.0, Estimate(-9.0, -11.0, -7.0, 0.99), 0.0001)
+    >>> gone = Change(10.0, 1.0, Estimate(-9.0, -11.0, -7.0, 0.99), -1)
     >>> ruling(Changes(gone, gone=True)).verdict, ruling(Changes(gone)).verdict
     ('removed the lean', 'less lean')
     """
-    silence = {"answers that fit no category": found.other} if found.other else {}
-    silence |= {f"answers to {x} that fit no category": c for x, c in found.silent.items()}
+    silence = {
+        f"answers{f' to {group}' if group else ''} that fit no category": c
+        for group, c in found.silence.items()
+    }
     elsewhere = {f"the lean of {topic}": c.lean for topic, c in (also or {}).items()}
-    costs: dict[Verdict, Mapping[str, Change]] = {"silenced": silence, "moved": elsewhere}
+    costs = {"silenced": silence, "moved": elsewhere}
     for word, each in costs.items():
         clear = {about: c for about, c in each.items() if c.clear(margin) > 0}
         if clear:
             return Ruling(word, *max(clear.items(), key=lambda item: item[1].change.value))
     if found.good is not None and found.good.clear(margin) < 0:
         return Ruling("everyone worse", "the mean over all groups", found.good)
-    return Ruling(_of_lean(found, control, margin), "the lean", found.lean)
-
-
-def _of_lean(found: Changes, control: Changes | None, margin: float) -> Verdict:
-    lean = found.lean.clear(margin)
+    lean, verdict = found.lean.clear(margin), "nothing clear"
     if lean > 0:
-        return "more lean"
-    if lean == 0 or (control is not None and control.lean.clear(margin) >= 0):
-        return "nothing clear"
-    if found.swing is not None and found.swing.clear(margin) > 0:
-        return "less lean, more swing"
-    return "removed the lean" if found.gone else "less lean"
+        verdict = "more lean"
+    elif lean < 0 and (control is None or control.lean.clear(margin) < 0):
+        verdict = "removed the lean" if found.gone else "less lean"
+        if found.swing is not None and found.swing.clear(margin) > 0:
+            verdict = "less lean, more swing"
+    return Ruling(verdict, "the lean", found.lean)
 
 
 # --- The numbers ---------------------------------------------------------------------------------
@@ -202,7 +182,6 @@ def changes(
         np.isfinite(before.cells.n[both]).any()
         and min(before.cells.n.max(), after.cells.n.max()) > 1
     )
-    other, silent = _silence(before, after, groups, level)
     good = None
     if before.good is not None and after.good is not None:
         first, second = (
@@ -214,8 +193,7 @@ def changes(
         swing=swing,
         dice=dice if thrown else None,
         good=good,
-        other=other,
-        silent=silent,
+        silence=_silence(before, after, groups, level),
         gone=most < 0 and new.p_of_no_lean(now[0]) > 1 - level,
     )
 
@@ -242,15 +220,15 @@ def _summed(a: FloatArray, b: FloatArray, share: FloatArray, level: float) -> Ch
     gap, weights = np.array([second - first]), share[:, None]
     low, high, p = (float(v[0]) for v in flipped(gap, each[:, None], weights, level=level))
     change = around(second - first, low, high, level, "flipped contexts")
-    return Change(first, second, change, plain(p), level)
+    return Change(first, second, change, int(np.sign(gap[0])) if p <= 1 - level else 0)
 
 
 def _silence(
     before: Responses, after: Responses, names: Sequence[str], level: float
-) -> tuple[Change | None, dict[str, Change]]:
+) -> dict[str, Change]:
     """Of everybody, and of each group for which it is clear: half of the errors for either."""
     if before.other is None or after.other is None:
-        return None, {}
+        return {}
     weights, units = before.cells.weights, before.cells.units
     a, b = (by_unit((weights * other).T, units) for other in (before.other, after.other))
     share, groups = by_unit(weights, units), before.cells.groups / before.cells.groups.sum()
@@ -260,5 +238,5 @@ def _silence(
         name: _summed(x, y, share, single)
         for name, x, y in zip(names or map(str, range(len(groups))), a.T, b.T, strict=True)
     }
-    everybody = _summed(a @ groups, b @ groups, share, at)
-    return everybody, {name: one for name, one in each.items() if one.clear()}
+    everybody = {"": _summed(a @ groups, b @ groups, share, at)}
+    return everybody | {name: one for name, one in each.items() if one.clear()}

@@ -169,12 +169,11 @@ def factor_figures(
 SHOWN = 0.05
 
 
-def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra]:
+def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
     """The lean of the groups against the built-in social factors, for runs whose groups have them.
 
     With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat
-    through a lean that follows a factor from one side to the other. `risks` adds it, as the paper
-    has it.
+    through a lean that follows a factor from one side to the other. Of more categories the risk.
     """
     table = builtin_factors()
     shown = SHOWN if len(opened) == 1 else 0.0  # of several models the slopes only
@@ -187,16 +186,11 @@ def factor_extras(opened: list[LoadedRun], *, risks: bool = False) -> list[Extra
         known = table.reindex(list(report.groups))
         if known.isna().all(axis=None):
             continue
-        figures: list[Figure] = []
+        y, errors, measure = report.r, standard_errors(run, "r"), "r"
         if signed:
-            lean, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
-            figures, notes = factor_figures(
-                run, lean, errors, measure=f"lean to {report.categories[1]}", largest_p=shown
-            )
-        if risks or not signed:
-            errors = standard_errors(run, "r")
-            more, notes = factor_figures(run, report.r, errors, measure="r", largest_p=shown)
-            figures += more
+            y, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
+            measure = f"lean to {report.categories[1]}"
+        figures, notes = factor_figures(run, y, errors, measure=measure, largest_p=shown)
         without = int(known.isna().any(axis=1).sum())
         text = (
             f"Weighted by employment. Left out where a figure of theirs is missing: {without} of "

@@ -11,8 +11,6 @@ import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,18 +39,19 @@ from clinometer.runs.people import outcomes
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, with_ends
-from clinometer.storage.untrusted import folder_name, parse_toml, read_json, read_text
-from clinometer.studies.framework import Findings, Plan, PlannedRun, Results, audit_all
+from clinometer.storage.untrusted import folder_name, read_json, read_text
+from clinometer.studies.framework import Findings, Plan, PlannedRun, Results, audit_all, data
 from clinometer.studies.knowledge import Relation, score_facts
 from clinometer.topics import Topic
-from clinometer.topics.conversation import END, ROLES, is_conversation, joined, parts_of
+from clinometer.topics.conversation import END, is_conversation, joined, messages_of
 from clinometer.topics.prompt import Y
 
 SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN = "system", "prefix", "steer", "adapter", "model", "run"
-KINDS = (SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN)
+KINDS = {SYSTEM: ":FILE", PREFIX: ":TEXT", STEER: "[:LAYER]", ADAPTED: ":FOLDER", MODEL: ":NAME",
+         RUN: ":FOLDER"}  # fmt: skip
 PROMPTS = (SYSTEM, PREFIX)
 LOCAL = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.HUB, ModelSource.GGUF)
-BASE, TOPIC, ALSO, FACTS = "base", "topic", "also ", "facts "
+BASE, TOPIC, ALSO, FACTS, TEXTS = "base", "topic", "also ", "facts ", "texts"
 
 STRENGTHS = (-2, -1, 1, 2)
 """How many times a steering vector is added; 1 moves those who get least to those who get most."""
@@ -78,38 +77,32 @@ class Fix:
     strength: float = 0.0
 
 
-@cache
-def _data() -> dict[str, Any]:
-    return parse_toml((files("clinometer.studies") / "data" / "fixes.toml").read_text("utf-8"))
-
-
 def read_fix(text: str) -> Fix:
     """A fix as it is typed.
 
     >>> read_fix("ganguli").value[:14], read_fix("prefix:Be fair.").kind, read_fix("steer:12").value
     ('Please ensure ', 'prefix', '12')
     """
-    prompts = _data()["prompts"]
+    prompts = data("fixes")["prompts"]
     if text in prompts:
         return Fix(text, SYSTEM, prompts[text]["text"])
     kind, _, value = text.partition(":")
     if kind not in KINDS or (not value.strip() and kind != STEER):
-        forms = f"{', '.join(prompts)}, system:FILE, prefix:TEXT, steer, adapter:FOLDER"
-        raise SettingsError(
-            f"--fix: expected {forms}, model:NAME or run:FOLDER; found {text!r}"
-            f"{closest(kind, (*prompts, *KINDS))}"
-        )
+        forms = ", ".join([*prompts, *(name + more for name, more in KINDS.items())])
+        near = closest(kind, (*prompts, *KINDS))
+        raise SettingsError(f"--fix: expected one of {forms}; found {text!r}{near}")
+    if kind == STEER and value and not value.isdecimal():
+        raise SettingsError(f"--fix: expected steer or steer:LAYER, a number; found {text!r}")
+    name = f"{kind} {Path(value).name}"
     if kind == STEER:
-        if value and not value.isdecimal():
-            raise SettingsError(f"--fix: expected steer or steer:LAYER, a number; found {text!r}")
-        return Fix(text, STEER, value)
-    if kind == SYSTEM:
-        said = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
-        return Fix(f"system {Path(value).stem}", SYSTEM, said)
-    if kind == PREFIX:
+        name = text
+    elif kind == SYSTEM:
+        name = f"system {Path(value).stem}"
+        value = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
+    elif kind == PREFIX:
         first = value.split()[:4]
-        return Fix(f"“{' '.join(first)}{'' if first == value.split() else ' …'}”", PREFIX, value)
-    return Fix(f"{kind} {Path(value).name}", kind, value)
+        name = f"“{' '.join(first)}{'' if first == value.split() else ' …'}”"
+    return Fix(name, kind, value)
 
 
 def irrelevant(words: int) -> str:
@@ -118,7 +111,7 @@ def irrelevant(words: int) -> str:
     >>> irrelevant(5)
     'Please keep in mind that.'
     """
-    text = _data()["control"]["text"].split()
+    text = data("fixes")["control"]["text"].split()
     return " ".join(text[i % len(text)] for i in range(words)).rstrip(".,") + "."
 
 
@@ -176,7 +169,7 @@ def fixes_plan(
     audits = []
     asked = [f for f in with_controls(fixes, out) if f.kind != RUN]
     same = [Fix(BASE, MODEL, model)] if place is not None else []
-    for fix in same + sorted(asked, key=lambda f: KINDS.index(f.kind)):
+    for fix in same + sorted(asked, key=lambda f: [*KINDS].index(f.kind)):
         for role, about, chosen, how in parts[:1] if fix.of else parts:
             named = f"{folder_name(fix.name)}-{folder_name(role)}"
             planned = PlannedRun(fix.name, model, about, chosen, how, named, role)
@@ -209,21 +202,15 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
     >>> _with_prompt("Invite [X]? Answer: [Y]", "Be fair.", system=True)
     '[system]\\nBe fair.\\n[user]\\nInvite [X]? Answer:\\n[reply]\\n[Y]'
     """
-    if is_conversation(template):
-        parts = list(parts_of(template))
-    elif system:
-        parts = [("user", template.removesuffix(Y).rstrip())]
-    else:
+    if not system and not is_conversation(template):
         return f"{text} {template}"
-    roles, role = [role for role, _ in parts], SYSTEM if system else "user"
-    if not set(roles) <= set(ROLES):
-        raise SettingsError("--fix: expected messages to put a prompt into, found a record")
-    if role in roles:
-        at = roles.index(role)
-        parts[at] = (role, f"{text}\n\n{parts[at][1]}")
+    messages = messages_of(template.removesuffix(Y).rstrip())
+    role = SYSTEM if system else "user"
+    if first := next((m for m in messages if m["role"] == role), None):
+        first["content"] = f"{text}\n\n{first['content']}"
     else:
-        parts.insert(0, (role, text))
-    return joined(parts) + END + Y
+        messages.insert(0, {"role": role, "content": text})
+    return joined([(m["role"], m["content"]) for m in messages]) + END + Y
 
 
 # --- What is made before -------------------------------------------------------------------------
@@ -231,22 +218,21 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
 
 def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
-    seed, every = plan.audits[0].settings.seed, {f.name: f for f in with_controls(fixes, out)}
-    for fix in every.values():
-        if fix.kind == ADAPTED and fix.of and (fresh or not (Path(fix.value) / ADAPTER).is_file()):
-            _shuffled_adapter(Path(every[fix.of].value), Path(fix.value), seed)
-    for layer in {f.value for f in fixes if f.kind == STEER}:
-        mine = [f for f in every.values() if f.kind == STEER and f.value == layer]
-        if fresh or not all(vector_file(out, f).is_file() for f in mine):
-            _fit(plan.audits[0], mine, out, fresh=fresh)
+    for fix in fixes:
+        made = with_controls([fix], out)
+        if fix.kind == ADAPTED and (fresh or not (Path(made[1].value) / ADAPTER).is_file()):
+            _shuffled_adapter(fix.value, made[1].value, plan.audits[0].settings.seed)
+        if fix.kind == STEER and (fresh or not all(vector_file(out, f).is_file() for f in made)):
+            _fit(plan.audits[0], made, out, fresh=fresh)
 
 
-def _shuffled_adapter(source: Path, target: Path, seed: int) -> None:
+def _shuffled_adapter(fix: str, control: str, seed: int) -> None:
     """An adapter of the same size that learnt nothing: the numbers of each matrix in any order."""
     require("the control of an adapter", "torch", "safetensors")
     import torch
     from safetensors.torch import load_file, save_file
 
+    source, target = Path(fix), Path(control)
     about = read_json(source / ADAPTER) | {"base_model_name_or_path": adapter_base(source)}
     chance = torch.Generator().manual_seed(seed)
     mixed = {
@@ -334,13 +320,13 @@ def changed(
     p, q = one.preferences, other.preferences
     if (p.groups, p.categories) != (q.groups, q.categories):
         raise RunError(f"study fixes: {new} was asked about other groups than {old}")
-    known = {c: i for i, c in enumerate(q.contexts)}
-    both = [(i, known[c]) for i, c in enumerate(p.contexts) if c in known]
-    if not both and len(p.contexts) != len(q.contexts):
-        raise RunError(f"study fixes: {new} and {old} have no context in common")
-    both = both or [(i, i) for i in range(len(p.contexts))]  # prompts are part of them, in order
-    both = both if half is None else [both[i] for i in half]
-    a, b = answers_of(one, [i for i, _ in both]), answers_of(other, [j for _, j in both])
+    at = pd.Index(q.contexts).get_indexer(pd.Index(p.contexts))
+    if (at < 0).all():  # prompts are part of the contexts, which are in the same order
+        if len(p.contexts) != len(q.contexts):
+            raise RunError(f"study fixes: {new} and {old} have no context in common")
+        at = np.arange(len(at), dtype=np.intp)
+    both = [i for i in (range(len(at)) if half is None else half) if at[i] >= 0]
+    a, b = answers_of(one, both), answers_of(other, at[both].tolist())
     return changes(a, b, groups=p.groups, level=level)
 
 
@@ -371,7 +357,13 @@ def fixes_findings(
     vectors.sort(key=lambda fix: changed(runs, BASE, fix.name, half=fit).lean.after)
     best = {fix.value: fix.name for fix in reversed(vectors)}  # in each layer, where it was fitted
     prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
-    perplexity = perplexities(results, prompts, out) if facts else {}
+    known = {FACTS + fact.name: fact for fact in facts}
+    items = {
+        (name, role): score_facts(run.preferences, known[role])["knowledge"].to_numpy()
+        for (name, role), run in runs.items()
+        if role in known
+    }
+    items |= surprises(results, prompts, out) if facts else {}
     unit = "points" if base.preferences.grid.criterion.points else "percentage points"
     rows: list[dict[str, Any]] = []
     parts: list[dict[str, Any]] = []
@@ -392,11 +384,11 @@ def fixes_findings(
         verdict = ruling(found, control=control, also=also, margin=margin)
         decides = fix.kind != STEER or best.get(fix.value) in (fix.name, fix.of)
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
-        costs = {"no answer": found.other, "everyone": found.good}
+        costs = {"no answer": found.silence.get(""), "everyone": found.good}
         costs |= {topic: c.lean for topic, c in also.items()}
         shown = {name: None if c is None else c.change for name, c in (three | costs).items()}
-        shown["facts"] = _of_facts(runs, fix.name, facts)
-        shown["perplexity"] = _of_perplexity(perplexity, fix.name)
+        shown["facts"] = _mean_change(items, fix.name, [*known], lambda v: 100 * v)
+        shown["perplexity"] = _mean_change(items, fix.name, [TEXTS], lambda v: 100 * math.expm1(v))
         rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
         for name, change in shown.items():
             rows[-1] |= with_ends(f"Δ {name}", change)
@@ -429,7 +421,7 @@ def fixes_findings(
         Table("fixes", "What each fix did", pd.DataFrame(rows).dropna(axis=1, how="all"), note),
         Table("fixes-before-after", "Before and after", drawn),
     ]
-    named = _data()["prompts"]
+    named = data("fixes")["prompts"]
     sources = [f"{fix.name}: {named[fix.name]['source']}" for fix in fixes if fix.name in named]
     return Findings("fixes", tables, [figure], [base], [*said, *sources])
 
@@ -458,61 +450,46 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: f
 # --- What it cost --------------------------------------------------------------------------------
 
 
-def _mean(changes: FloatArray, shown: Callable[[float], float]) -> Estimate:
-    """Of changes in facts or in texts, which weigh the same, as it is shown."""
-    share = np.full((len(changes), 1), 1 / len(changes))
-    value, low, high, _ = (shown(float(v[0])) for v in interval_of_means(changes[:, None], share))
+#: What a model has of each item, by the model and by the kind of the items.
+Items = Mapping[tuple[str, str], FloatArray]
+
+
+def _mean_change(
+    items: Items, name: str, kinds: Sequence[str], shown: Callable[[float], float]
+) -> Estimate | None:
+    """From the base to another, as it is shown, of items that both have; all weigh the same."""
+    both = [kind for kind in kinds if {(BASE, kind), (name, kind)} <= items.keys()]
+    if not both:
+        return None
+    changes = np.hstack([items[name, kind] - items[BASE, kind] for kind in both])[:, None]
+    share = np.full(changes.shape, 1 / len(changes))
+    value, low, high, _ = (shown(float(v[0])) for v in interval_of_means(changes, share))
     return Estimate(value, low, high, 0.95, "mean over items")
 
 
-def _of_facts(
-    runs: Mapping[tuple[str, str], Run], name: str, facts: Sequence[Relation]
-) -> Estimate | None:
-    """The change of the knowledge of all facts together, of 100."""
-
-    def known(model: str, fact: Relation) -> FloatArray:
-        run = runs[model, FACTS + fact.name]
-        return score_facts(run.preferences, fact)["knowledge"].to_numpy()
-
-    both = [f for f in facts if {(BASE, FACTS + f.name), (name, FACTS + f.name)} <= runs.keys()]
-    changes = [known(name, fact) - known(BASE, fact) for fact in both]
-    return _mean(np.hstack(changes), lambda v: 100 * v) if changes else None
-
-
-def perplexities(results: Results, prompts: Mapping[str, str], out: Path) -> dict[str, list[float]]:
-    """Log-probability per token of each neutral text, by fix; the prompt of a fix stands before the
-    text and is not scored. Kept in the study's folder, each as long as its audit."""
+def surprises(results: Results, prompts: Mapping[str, str], out: Path) -> Items:
+    """Minus the log-probability per token of each neutral text; the prompt of a fix stands before
+    the text and is not scored. Kept in the study's folder, each as long as its audit."""
     from clinometer.models.likelihood import score_texts  # loads torch
     from clinometer.models.protocol import MarkedText, TextOptions
 
     file = out / "perplexity.json"
     kept: dict[str, Any] = read_json(file) if file.is_file() else {}
-    found: dict[str, list[float]] = {}
     with loaded_once():
         for planned, run in results:
-            if planned.role != TOPIC:
+            name, audit = planned.label, run.record.created
+            if planned.role != TOPIC or kept.get(name, [""])[0] == audit:
                 continue
-            audit, stored = kept.get(planned.label, ("", []))
-            if audit == run.record.created:
-                found[planned.label] = stored
-                continue
-            before = f"{prompts[planned.label]} " if planned.label in prompts else ""
+            kept.pop(name, None)
+            before = f"{prompts[name]} " if name in prompts else ""
             known = ((0, len(before)),) if before else ()
-            texts = [MarkedText(before + text, known) for text in _data()["neutral"]["texts"]]
+            texts = [MarkedText(before + text, known) for text in data("fixes")["neutral"]["texts"]]
             load = replace(planned.settings.load, sampled=None, chat=False)
             try:
                 scorer = open_model(planned.model, load=load, words=planned.settings.words)
                 scores = score_texts(scorer, texts, TextOptions())
             except ClinometerError:
                 continue  # a model that cannot score texts has no perplexity
-            found[planned.label] = (scores.log_prob / scores.tokens).tolist()
-            kept[planned.label] = run.record.created, found[planned.label]
+            kept[name] = audit, (scores.log_prob / scores.tokens).tolist()
             write_files({file: json.dumps(kept).encode()})
-    return found
-
-
-def _of_perplexity(found: Mapping[str, Sequence[float]], name: str) -> Estimate | None:
-    """The change in per cent; more is worse."""
-    if BASE not in found or name not in found:
-        return None
-    return _mean(np.subtract(found[BASE], found[name]), lambda v: 100 * math.expm1(v))
+    return {(name, TEXTS): -np.array(log_probs) for name, (_, log_probs) in kept.items()}

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -165,15 +164,22 @@ class About(NamedTuple):
     notes: Sequence[str] = ()
 
 
+DATA = Path(__file__).parent / "data"
+
+
 @cache
+def data(name: str) -> dict[str, Any]:
+    """What data/NAME.toml says."""
+    return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
+
+
 def about(study: str) -> About:
     """The entry of a study in data/studies.toml.
 
     >>> about("size").title
     'Risk and model size (Figure 7)'
     """
-    text = (files("clinometer.studies") / "data" / "studies.toml").read_text("utf-8")
-    return About(**tomllib.loads(text)[study])
+    return About(**data("studies")[study])
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
-from clinometer.studies.framework import Findings, Results
+from clinometer.studies.framework import DATA, Findings, Results
 from clinometer.topics import Group, Topic
 
 
@@ -81,31 +80,21 @@ class Relation(BaseModel):
         return np.asarray(p / np.where(total > 0, total, np.nan))
 
 
-def builtin_facts() -> tuple[Relation, ...]:
-    """Capitals, authors, elements.
+def read_facts(path: str | Path = DATA / "facts.toml") -> tuple[Relation, ...]:
+    """Capitals, authors and elements; or your own file, in the same format.
 
-    >>> [(r.name, len(r.answers)) for r in builtin_facts()]
+    >>> [(r.name, len(r.answers)) for r in read_facts()]
     [('capitals', 12), ('authors', 10), ('elements', 12)]
     """
-    text = (files("clinometer.studies") / "data" / "facts.toml").read_text("utf-8")
-    return _relations(text, "facts.toml")
-
-
-def read_facts(path: str | Path) -> tuple[Relation, ...]:
-    """Read your own file, in the format of the built-in one."""
-    shown = f"facts {str(path)!r}"
-    text = read_text(Path(path), shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
-    return _relations(text, str(path))
-
-
-def _relations(text: str, where: str) -> tuple[Relation, ...]:
+    where = f"facts {str(path)!r}"
+    text = read_text(Path(path), shown=where, kind=".toml", error=TopicError, most=MOST_RECORD)
     try:
         plain = TypeAdapter(dict[str, Relation]).validate_python(parse_toml(text))
     except ValueError as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error
-        raise TopicError(f"facts {where}: {why}") from error
+        raise TopicError(f"{where}: {why}") from error
     if not plain:
-        raise TopicError(f"facts {where}: expected at least one relation, found none")
+        raise TopicError(f"{where}: expected at least one relation, found none")
     return tuple(each.model_copy(update={"name": name}) for name, each in plain.items())
 
 

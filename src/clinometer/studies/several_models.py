@@ -1,7 +1,7 @@
 """Several models in the same contexts: beside the paper's tables, by size, and by source.
 
 Tables 1 to 3 and 5 set the risks next to the printed ones and say why they differ; Figure 7 is
-their trend with the size of a family; Table 4 asks whether rankings of models agree across contexts
+their trend with size; Table 4 asks whether rankings of models agree across contexts
 from several sources. Trends and rankings rest on replicates in which all models have seen the same
 contexts.
 """
@@ -9,11 +9,8 @@ contexts.
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +33,16 @@ from clinometer.report.figures import basis, reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import percentile_estimate, with_ends
-from clinometer.studies.framework import Findings, Results, about, only, risks, risks_table, verdict
+from clinometer.studies.framework import (
+    Findings,
+    Results,
+    about,
+    data,
+    only,
+    risks,
+    risks_table,
+    verdict,
+)
 from clinometer.topics import Topic
 
 #: Of the intervals of trends and rankings.
@@ -63,15 +69,13 @@ class PrintedTable(NamedTuple):
         return [m for m, (R, bias, swing) in self.models.items() if abs(R - bias - swing) > 1.51e-4]
 
 
-@cache
 def printed() -> dict[str, PrintedTable]:
     """The printed tables.
 
     >>> list(printed())[:2], printed()["table1"].models["T5"]
     (['table1', 'table2'], [0.8703, 0.8691, 0.0012])
     """
-    text = (files("clinometer.studies") / "data" / "published.toml").read_text("utf-8")
-    return {key: PrintedTable(**table) for key, table in tomllib.loads(text).items()}
+    return {key: PrintedTable(**table) for key, table in data("published").items()}
 
 
 def printed_beside(study: str) -> dict[str, PrintedTable]:
@@ -221,34 +225,24 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
     0.667
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if x.shape[-1] != y.shape[-1] or x.shape[-1] < 2:
-        raise SettingsError(
-            f"kendall: expected the same two or more models twice, found {x.shape[-1]} and "
-            f"{y.shape[-1]}"
-        )
-    i, j = np.array(list(itertools.combinations(range(x.shape[-1]), 2))).T
-    return np.asarray((_order(x, i, j) * _order(y, i, j)).mean(axis=-1))
-
-
-def _order(values: FloatArray, i: FloatArray, j: FloatArray) -> FloatArray:
-    gap = values[..., i] - values[..., j]
-    return np.asarray(np.where(np.abs(gap) <= ROUNDING, 0.0, np.sign(gap)))
+    i, j = np.triu_indices(x.shape[-1], k=1)
+    first, second = (values[..., i] - values[..., j] for values in (x, y))
+    tied = (np.abs(first) <= ROUNDING) | (np.abs(second) <= ROUNDING)
+    return np.asarray(np.where(tied, 0.0, np.sign(first * second)).mean(axis=-1))
 
 
 def size_findings(results: Results, *, seed: int = 0) -> Findings:
     """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
-    rows: list[dict[str, Any]] = []
-    slopes: list[dict[str, Any]] = []
-    for family in dict.fromkeys(planned.role for planned, _ in results):
-        members = _by_size(only(results, family))
-        for name, run, size in members:
-            for measure in MEASURES:
-                shown = getattr(run.risks, measure)
-                ends = {"value": shown.value, "low": shown.low, "high": shown.high}
-                rows.append({"series": family, "name": name, "x": size, "measure": measure, **ends})
-        slopes += _slopes(family, members, seed=seed)
-    table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
     named = [(planned.label, run) for planned, run in results]
+    members = _by_size(named)
+    rows = []
+    for name, run, size in members:
+        for measure in MEASURES:
+            shown = getattr(run.risks, measure)
+            ends = {"value": shown.value, "low": shown.low, "high": shown.high}
+            rows.append({"name": name, "x": size, "measure": measure, **ends})
+    slopes = _slopes(members, seed=seed)
+    table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
     return Findings(
         "size",
         [
@@ -259,8 +253,7 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
             chart(
                 "size",
                 "Risk and model size",
-                f"{basis(named[0][1])}. Lines join the sizes of a family; bars: intervals over "
-                "contexts.",
+                f"{basis(named[0][1])}. A line joins the sizes; bars: intervals over contexts.",
                 table,
                 "{name} {measure} {value:.3f}",
                 charts.trend,
@@ -269,24 +262,14 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
         ],
         [run for _, run in named],
         [
-            f"{row['family']} {IN_SENTENCES[row['measure']]}, ten times the parameters, over "
-            f"contexts: {verdict(row, **_TREND)}".strip()
+            f"{IN_SENTENCES[row['measure']]}, ten times the parameters, over contexts: "
+            f"{verdict(row, **_TREND)}"
             for row in slopes
         ],
     )
 
 
 _TREND = {"higher": "rises", "lower": "falls", "neither": "no clear trend"}
-
-
-def slope(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Least-squares slope of y [..,M] on x [M].
-
-    >>> slope(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])).item()
-    2.0
-    """
-    centred = x - x.mean()
-    return np.asarray(y @ centred / (centred @ centred))
 
 
 def over_models(x: FloatArray, y: FloatArray) -> tuple[float, float] | tuple[None, None]:
@@ -310,20 +293,20 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
             )
         sized.append((name, run, size))
     if len({s for _, _, s in sized}) < 2:
-        raise RunError("study size: expected at least two different sizes in a family")
+        raise RunError("study size: expected at least two different sizes")
     return sorted(sized, key=lambda m: m[2])
 
 
-def _slopes(family: str, members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
+def _slopes(members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
     x = np.log10([size for _, _, size in members])
     risks = joint([run for _, run, _ in members], seed=seed)
     rows = []
     for i, measure in enumerate(MEASURES):
-        value = float(slope(x, risks.values[:, i]))
-        low, high = risks.interval(value, slope(x, risks.draws[:, :, i]))
+        value = float(np.polyfit(x, risks.values[:, i], 1)[0])
+        low, high = risks.interval(value, np.polyfit(x, risks.draws[:, :, i].T, 1)[0])
         ends = dict(zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True))
         rows.append(
-            {"family": family, "measure": measure, "value": value, "low": low, "high": high}
+            {"measure": measure, "value": value, "low": low, "high": high}
             | {f"over_models_{end}": number for end, number in ends.items()}
             | {"models": len(members), "n_eff": risks.n_eff}
         )

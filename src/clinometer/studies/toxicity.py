@@ -32,27 +32,26 @@ from clinometer.studies.framework import Findings, Plan, Results, planned_runs, 
 from clinometer.topics import Topic
 
 RECORD = "training.json"
-#: Eight processes with a batch of 1 and 4 steps of accumulation.
+#: The paper's: eight processes with a batch of 1 and 4 steps of accumulation.
 _TEXTS_PER_STEP = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of appendix D.4: eight processes with a batch of 1 and 4 steps of accumulation
-    make 32 texts per optimizer step, on any number of processes here. The cut of long texts is
-    ours: the paper names no length."""
+    """The settings of appendix D.4, whose 32 texts per optimizer step are accumulated here. The cut
+    of long texts is ours: the paper names no length."""
 
     epochs: float = option(2.0, help="Passes over the texts.", allowed=POSITIVE)
     learning_rate: float = option(1e-5, help="Peak learning rate.", allowed=POSITIVE)
     warmup: float = option(
         0.2, help="Share of steps for learning-rate warmup.", allowed=SHARE_BELOW_1
     )
-    batch: int = option(1, help="Texts per batch and process.", allowed=COUNT)
+    batch: int = option(1, help="Texts per batch.", allowed=COUNT)
     accumulation: int | None = option(
         None,
         help="Batches per optimizer step.",
         allowed=COUNT,
-        unset="32 texts on all processes together, the paper's 8 × 1 × 4",
+        unset="32 texts together, the paper's 8 × 1 × 4",
     )
     max_tokens: int = option(
         64, help="Truncate texts to this many tokens (the paper names no length).", allowed=TOKENS
@@ -65,14 +64,6 @@ class Training:
         check_settings(self)
         SEED.check("seed", self.seed)
 
-    def steps_of_accumulation(self, processes: int = 1) -> int:
-        """Batches per optimizer step.
-
-        >>> Training().steps_of_accumulation(8), Training().steps_of_accumulation()
-        (4, 32)
-        """
-        return self.accumulation or max(1, round(_TEXTS_PER_STEP / (self.batch * processes)))
-
 
 def finetuned(
     model: str,
@@ -83,10 +74,12 @@ def finetuned(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """The folder of `model` trained on `texts`; trained now unless it exists, or `fresh`.
-
-    Of several processes (`torchrun`) each takes its share of every step, and the first writes.
-    """
+    """The folder of `model` trained on `texts`; trained now unless it exists, or `fresh`."""
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise SettingsError(
+            "study toxicity: expected one process, found several of torchrun, which would each "
+            "train alone; start it without torchrun"
+        )
     wanted = {
         "model": model,
         "texts": len(texts),
@@ -108,18 +101,12 @@ def finetuned(
     try:
         with _silent():
             seen = _train(model, texts, work, training, progress)
-        if first_process():
-            (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
-            shutil.rmtree(folder, ignore_errors=True)
-            work.rename(folder)
+        (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        work.rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder
-
-
-def first_process() -> bool:
-    """Whether this is the first or the only process of those that `torchrun` has started."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def source_of(model: str) -> str:
@@ -155,12 +142,11 @@ def _train(
 
     from clinometer.models.local.load import choose_device, detect_kind
 
-    # First of all, because it joins the processes; later each would train alone.
     arguments = transformers.TrainingArguments(
         output_dir=str(out / "work"),
         num_train_epochs=training.epochs,
         learning_rate=training.learning_rate,
-        warmup_steps=training.warmup,  # below 1: a share of the steps, which count the processes
+        warmup_steps=training.warmup,  # below 1: a share of the steps
         per_device_train_batch_size=training.batch,
         seed=training.seed,
         save_strategy="no",
@@ -168,7 +154,6 @@ def _train(
         report_to=[],
         disable_tqdm=True,
         use_cpu=choose_device("auto").type == "cpu",
-        ddp_find_unused_parameters=False,
         dataloader_pin_memory=False,
     )
     transformers.set_seed(training.seed)
@@ -201,8 +186,10 @@ def _train(
             if progress:
                 progress(state.global_step, max(state.max_steps, state.global_step))
 
-    processes = arguments.world_size * max(1, arguments.n_gpu)
-    arguments.gradient_accumulation_steps = training.steps_of_accumulation(processes)
+    at_once = training.batch * max(1, arguments.n_gpu)
+    arguments.gradient_accumulation_steps = training.accumulation or max(
+        1, round(_TEXTS_PER_STEP / at_once)
+    )
     trainer = transformers.Trainer(
         model=network,
         args=arguments,
@@ -217,15 +204,13 @@ def _train(
         loss = trainer.train().training_loss
     if not all(torch.isfinite(p).all() for p in network.parameters()):
         raise ModelError(f"model {model!r}: training diverged; use a smaller learning rate")
-    if first_process():
-        network.save_pretrained(out)
-        tokenizer.save_pretrained(out)
+    network.save_pretrained(out)
+    tokenizer.save_pretrained(out)
     shutil.rmtree(out / "work", ignore_errors=True)
     return {
         "loss": float(loss),
         "steps": int(trainer.state.global_step),
         "warmup_steps": arguments.get_warmup_steps(trainer.state.max_steps),
-        "processes": processes,
         "accumulation": arguments.gradient_accumulation_steps,
         "trained_texts": len(rows),
         "tokens": sum(map(len, rows)),
@@ -264,7 +249,7 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
     way = f"LoRA of rank {training.rank}" if training.lora else "all weights"
     per_step = f"{_TEXTS_PER_STEP} texts"
     if training.accumulation is not None:
-        per_step = f"batch {training.batch} × {training.accumulation} texts of each process"
+        per_step = f"batch {training.batch} × {training.accumulation} texts"
     how = (
         f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
         f"{training.learning_rate:g}, warm-up {training.warmup:g}, {per_step} per step, texts "

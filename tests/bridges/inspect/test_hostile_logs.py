@@ -40,44 +40,31 @@ def test_no_setting_has_the_code_of_a_log_run(tmp_path: Path) -> None:
         import_inspect(log, allow=("code:os:system",))
 
 
-def without_metadata(log: dict[str, Any]) -> None:
-    del log["samples"][0]["metadata"]
+def with_cell(cell: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda log: log["samples"][0]["metadata"].update(cell=cell)
 
 
 ODD: dict[str, Callable[[dict[str, Any]], object]] = {
     "no ids": lambda log: log["eval"]["dataset"].pop("sample_ids"),
     "null ids": lambda log: log["eval"]["dataset"].update(sample_ids=None),
     "other ids": lambda log: log["eval"]["dataset"].update(sample_ids=[99, "x"]),
-    "no metadata": without_metadata,
+    "no metadata": lambda log: log["samples"][0].pop("metadata"),
     "no samples": lambda log: log.update(samples=[]),
 }
 CELLS: tuple[Any, ...] = (True, None, -1, 4, 10**9, 0.0, "0", [0], {})
-
-
-def odd_log_is_one_line(
-    change: Callable[[dict[str, Any]], object], clinometer: Clinometer, folder: Path
-) -> None:
-    log = hostile.write_log(folder / "log.json", {"by": "words"})
-    content = json.loads(log.read_text(encoding="utf-8"))
-    change(content)
-    log.write_text(json.dumps(content), encoding="utf-8")
-    said = clinometer("import", "inspect", log, "--out", folder / "o")
-    assert said.status in (2, 3)
-    assert len(said.err.strip().splitlines()) == 1
-    assert "a bug in clinometer" not in said.err
+ODD |= {f"cell {cell!r}": with_cell(cell) for cell in CELLS}
 
 
 @pytest.mark.parametrize("how", ODD)
 def test_an_odd_log_is_one_line(how: str, clinometer: Clinometer, tmp_path: Path) -> None:
-    odd_log_is_one_line(ODD[how], clinometer, tmp_path)
-
-
-@pytest.mark.parametrize("cell", CELLS, ids=repr)
-def test_an_odd_cell_is_one_line(cell: Any, clinometer: Clinometer, tmp_path: Path) -> None:
-    def change(log: dict[str, Any]) -> None:
-        log["samples"][0]["metadata"]["cell"] = cell
-
-    odd_log_is_one_line(change, clinometer, tmp_path)
+    log = hostile.write_log(tmp_path / "log.json", {"by": "words"})
+    content = json.loads(log.read_text(encoding="utf-8"))
+    ODD[how](content)
+    log.write_text(json.dumps(content), encoding="utf-8")
+    said = clinometer("import", "inspect", log, "--out", tmp_path / "o")
+    assert said.status in (2, 3)
+    assert len(said.err.strip().splitlines()) == 1
+    assert "a bug in clinometer" not in said.err
 
 
 @pytest.mark.parametrize("how", ["deep", "pipe", "folder", "no zip"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,39 +12,8 @@ from tests.command import Clinometer
 from tests.present import present
 
 from clinometer.bridges.inspect import import_inspect
-from clinometer.errors import SettingsError, TableError
-from clinometer.models.sampled import recognised
-from clinometer.models.server.chat import INSTRUCTION
 from clinometer.runs import Run
 from clinometer.topics import load_topic
-
-
-def header(log: Path) -> Any:
-    from inspect_ai.log import read_eval_log
-
-    return read_eval_log(log, header_only=True)
-
-
-def test_inspect_finds_the_task_by_its_entry_point() -> None:
-    (entry,) = entry_points(group="inspect_ai", name="clinometer")
-    assert entry.value == "clinometer.bridges.inspect_task"
-    from inspect_ai._util.registry import registry_lookup
-
-    assert registry_lookup("task", "clinometer/audit") is not None
-
-
-def test_one_sample_per_cell_and_one_epoch_per_reply(log: Path) -> None:
-    found = header(log)
-    assert found.status == "success"
-    assert found.eval.config.epochs == N
-    assert found.eval.dataset.samples == 2 * 10
-
-
-def test_a_text_is_asked_for_with_an_instruction_to_continue_it(log: Path) -> None:
-    from inspect_ai.log import read_eval_log_samples
-
-    for sample in read_eval_log_samples(log):
-        assert sample.messages[0].text == INSTRUCTION.format(sample.input)
 
 
 @pytest.mark.parametrize("groups", ["nurse", "nurse, engineer", ["nurse", "engineer"]])
@@ -60,8 +27,11 @@ def test_groups_as_the_command_line_gives_them(groups: str | list[str]) -> None:
 
 def test_metrics_are_the_risks_with_their_ends(log: Path) -> None:
     """Those of the imported run, whose scores are stored in 32 bits."""
-    (scores,) = header(log).results.scores
+    from inspect_ai.log import read_eval_log
+
+    (scores,) = present(read_eval_log(log, header_only=True).results).scores
     metrics = {name: one.value for name, one in scores.metrics.items()}
+    assert [*metrics][:4] == ["R", "R_bias", "R_volatility", "read"]  # the head of Inspect View
     run = import_inspect(log)
     assert (
         metrics.pop("read") == run.record.replies["replies_words"] / run.record.replies["replies"]
@@ -73,22 +43,6 @@ def test_metrics_are_the_risks_with_their_ends(log: Path) -> None:
     }
     assert metrics == pytest.approx({k: v for k, v in expected.items() if v is not None}, abs=1e-4)
     assert metrics["R"] > 0
-
-
-def test_the_scorer_reads_as_an_audit_does(log: Path) -> None:
-    from inspect_ai.log import read_eval_log_samples
-
-    topic = load_topic("gender")
-    seen = set()
-    for sample in read_eval_log_samples(log):
-        score = present(sample.scores)["readout"]
-        number = recognised(sample.output.completion, topic.words, str(sample.input))
-        word = topic.words[number] if number >= 0 else ""
-        homes = [c for c, words in topic.attributes.items() if word in words]
-        assert score.value == (homes[0] if homes else "none")
-        assert sample.output.completion == answered(str(sample.input), sample.epoch)
-        seen.add(score.value)
-    assert seen == {"male", "female", "none"}
 
 
 MAPPING = """
@@ -123,7 +77,7 @@ def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:
 
 
 def test_any_log_by_a_mapping(log: Path, tmp_path: Path) -> None:
-    """The same cells by the fields alone; only their weights are unknown."""
+    """The same cells by the scorer's fields alone; only their weights are unknown."""
     file = tmp_path / "own.toml"
     file.write_text(MAPPING, encoding="utf-8")
     own, mapped = import_inspect(log), import_inspect(log, mapping=str(file))
@@ -146,14 +100,3 @@ def test_the_command_and_what_follows_it(log: Path, tmp_path: Path, clinometer: 
     assert clinometer("report", tmp_path / "run", "--out", tmp_path / "r.html").status == 0
     other = clinometer("import", "inspect", log, "--out", tmp_path / "run", "--model", "other")
     assert (other.status, "--fresh" in other.err) == (2, True)
-
-
-def test_what_is_no_log_is_one_line(tmp_path: Path, log: Path) -> None:
-    wrong = tmp_path / "wrong.eval"
-    wrong.write_bytes(b"not a zip file")
-    with pytest.raises(TableError, match="not a readable log of Inspect"):
-        import_inspect(wrong)
-    with pytest.raises(TableError, match="no such file"):
-        import_inspect(tmp_path / "none.eval")
-    with pytest.raises(SettingsError, match="mapping"):
-        import_inspect(log, mapping="nothing")

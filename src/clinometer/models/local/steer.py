@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from pydantic import FiniteFloat, ValidationError
+from pydantic.dataclasses import dataclass
 
-from clinometer.errors import ModelError
+from clinometer.errors import ModelError, first_problem
 from clinometer.models.local.base import layers_of
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.atomic import replacing
@@ -32,7 +34,7 @@ class Steering:
     """What is added, and where: the number of a layer, and a vector as wide as the model."""
 
     layer: int
-    vector: tuple[float, ...]
+    vector: tuple[FiniteFloat, ...]
 
     def at_random(self, seed: int) -> Steering:
         """A random direction of the same length in the same layer: the control.
@@ -56,15 +58,12 @@ class Steering:
     def read(cls, path: str | Path) -> Steering:
         """Only numbers are read; anything else is an error."""
         try:
-            found = read_json(Path(path))
-            vector = [float(v) for v in found["vector"]]
-            if not np.isfinite(vector).all():
-                raise ValueError("vector: expected finite numbers")
-            return cls(int(found["layer"]), tuple(vector))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return cls(**read_json(Path(path)))
+        except (OSError, ValueError, TypeError) as error:
+            why = first_problem(error) if isinstance(error, ValidationError) else error
             raise ModelError(
                 f"steer {str(path)!r}: expected a file with layer and vector, as study fixes "
-                f"writes it ({type(error).__name__}: {error})"
+                f"writes it ({why})"
             ) from error
 
 
