@@ -21,11 +21,11 @@ from tests.command import Clinometer, refused
 def test_what_is_planned_is_checked(
     clinometer: Clinometer, more: tuple[str, ...], words: str
 ) -> None:
-    refused(clinometer("plan", "--effective", "9", *more), words)
+    refused(clinometer("plan", "--precision", "0.1", *more), words)
 
 
 def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Clinometer) -> None:
-    planned = ("plan", "--effective", "35", "--topic", "hiring", "--model", "openai/gpt-4.1")
+    planned = ("plan", "--precision", "0.05", "--topic", "hiring", "--model", "openai/gpt-4.1")
     found = json.loads(clinometer(*planned, "--price", "1", "--json").out)["hosted"]
     (one,) = found
     assert one["model"] == "openai/gpt-4.1"

@@ -43,9 +43,6 @@ def plan_command(
         help="Plan to detect a difference of this size between models.",
         allowed=ranges.POSITIVE,
     ),
-    effective: int | None = option(
-        None, help="Show what this many effective contexts can tell.", allowed=ranges.COUNT
-    ),
     repeated: list[Path] | None = option(
         None,
         "--from",
@@ -110,12 +107,10 @@ def plan_command(
         raise SettingsError("--requests: expected --from, a run with repeated replies; found none")
     names = models or []
     chosen = options.topic_of(topic, groups)
-    wanted = (precision, detect, effective)
+    wanted = (precision, detect)
     estimate: dict[str, Any] = {}
     if protocol is None and not any(wanted):
-        raise SettingsError(
-            "plan: expected --precision, --detect, --effective or --protocol, found none"
-        )
+        raise SettingsError("plan: expected --precision, --detect or --protocol, found none")
     if any(wanted):
         estimate = _estimate(
             [Run.load(path) for path in pilots or []],
@@ -123,7 +118,6 @@ def plan_command(
             settings,
             precision=precision,
             detect=detect,
-            effective=effective,
             power=power,
         )
         cells = estimate["cells"]
@@ -239,7 +233,6 @@ def _estimate(
     *,
     precision: float | None,
     detect: float | None,
-    effective: int | None,
     power: float,
 ) -> dict[str, Any]:
     """How many contexts are needed, and what they can tell."""
@@ -256,8 +249,6 @@ def _estimate(
         needed["precision"] = planning.contexts_for_precision(one, precision, level=level)
     if detect is not None:
         needed["detect"] = planning.contexts_to_detect(pair, detect, level=level, power=power)
-    if effective is not None:
-        needed["contexts"] = effective
     n = max(needed.values())
     total, tokens = n, None
     if pilots:
