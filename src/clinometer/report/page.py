@@ -719,8 +719,7 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
     }
     if figures.measured_from_mean(run):
         away = figures.distances(run).set_index("group").reindex(list(p.groups))
-        for name in ("share", "mean_low", "mean_high"):
-            columns[name.replace("mean", "away").replace("share", "away")] = away[name].to_numpy()
+        columns |= {name: away[name].to_numpy() for name in ("away", "away_low", "away_high")}
         star = np.broadcast_to(p.grid.reference, p.values.shape)[0]
         columns["mean_share"] = star.astype(float)
     for name in ("r", "r_bias", "r_volatility"):
